@@ -1,0 +1,36 @@
+//! Bytes that are in memory already.
+
+use std::sync::Arc;
+
+use crate::source::{Result, Source, check_range};
+
+/// A file in memory: for tests, fuzzing, and data that came another way.
+#[derive(Debug, Clone)]
+pub struct MemorySource {
+    url: String,
+    bytes: Arc<[u8]>,
+}
+
+impl MemorySource {
+    /// A source of `bytes`, named `url` in messages.
+    pub fn new(url: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        MemorySource { url: url.into(), bytes: bytes.into() }
+    }
+}
+
+impl Source for MemorySource {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_range(self, offset, buffer.len())?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        buffer.copy_from_slice(&self.bytes[start..start + buffer.len()]);
+        Ok(())
+    }
+}
