@@ -1,0 +1,260 @@
+//! How the entries of a branch are laid out, and what values they hold.
+
+use crate::cursor::Cursor;
+use crate::decode::{Values, decode_streamed};
+use crate::error::Result;
+use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
+
+/// The logical type of a column: what comes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataType {
+    /// A number or a bool; never `Float16` or `Double32`, which come out as `Float32` and `Float64`.
+    Primitive(Primitive),
+    /// Text, usually UTF-8.
+    Text,
+    /// A list of any length.
+    List(Box<DataType>),
+    /// A list of the same length in every entry.
+    FixedList(Box<DataType>, u32),
+    /// Keys and values.
+    Map(Box<DataType>, Box<DataType>),
+    /// Named members.
+    Struct(Vec<(String, DataType)>),
+}
+
+/// A number as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number {
+    /// Its C++ type.
+    pub primitive: Primitive,
+    /// How `Float16` and `Double32` are packed; `Plain` for all others.
+    pub packing: Packing,
+}
+
+/// A value inside an entry, as it is streamed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    /// A number.
+    Number(Number),
+    /// A counted string.
+    Text,
+    /// A string behind a 4-byte length (`char*`).
+    LongText,
+    /// A counted string of which nothing is written if it is empty (`TLeafC`).
+    TextOrNothing,
+    /// `TObject::fBits`: 4 bytes, and 2 more if the object is referenced.
+    Bits,
+    /// A 4-byte count and the items.
+    List(Box<Node>),
+    /// As many items as another member of the same struct says, times a factor.
+    CountedBy {
+        /// One item.
+        item: Box<Node>,
+        /// Place of the counter among the members.
+        member: usize,
+        /// Items for each count.
+        factor: u32,
+    },
+    /// Always the same number of items.
+    Fixed(Box<Node>, u32),
+    /// A 4-byte count and, if `member_wise`, all keys and then all values, else pairs.
+    Map(Box<Node>, Box<Node>),
+    /// Members one after the other.
+    Struct(Vec<(String, Node)>),
+    /// Items up to the end of the entry.
+    ToEnd(Box<Node>),
+}
+
+/// What stands before the numbers of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Header {
+    /// Nothing: the numbers fill the entry.
+    Nothing,
+    /// One byte that says whether the array is there (`T *x; //[n]`).
+    Flag,
+    /// Byte count, version and number of items (`std::vector` of numbers).
+    Vector,
+}
+
+/// How all entries of a branch are laid out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Layout {
+    /// `n_items` numbers in each entry.
+    Fixed {
+        /// What is stored.
+        number: Number,
+        /// Dimensions of the array in an entry; empty for a single number.
+        dims: Vec<u32>,
+    },
+    /// Numbers up to the end of the entry.
+    Jagged {
+        /// What stands before them.
+        header: Header,
+        /// What is stored.
+        number: Number,
+        /// Dimensions of one item; empty for a single number.
+        dims: Vec<u32>,
+    },
+    /// Anything else.
+    Streamed {
+        /// Whether the entry begins with a byte count and a version.
+        framed: Framing,
+        /// What follows.
+        node: Node,
+    },
+}
+
+/// Whether entries begin with a byte count and a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// They do not.
+    Bare,
+    /// They do.
+    Framed,
+    /// They do if the first bytes are the byte count of exactly this entry (`std::string`, which has both forms).
+    IfItFits,
+}
+
+impl Header {
+    /// Size in bytes.
+    pub fn n_bytes(self) -> usize {
+        match self {
+            Header::Nothing => 0,
+            Header::Flag => 1,
+            Header::Vector => 10,
+        }
+    }
+}
+
+impl Number {
+    /// A number without packing.
+    pub fn plain(primitive: Primitive) -> Self {
+        Self::packed(primitive, PackingRange::default())
+    }
+
+    /// A number, packed as its annotation says if it is of a packed type.
+    pub fn packed(primitive: Primitive, range: PackingRange) -> Self {
+        let packing = match primitive {
+            Primitive::Float16 => Packing::new(PackedType::Float16, range),
+            Primitive::Double32 => Packing::new(PackedType::Double32, range),
+            _ => Packing::Plain,
+        };
+        Number { primitive, packing }
+    }
+
+    /// Bytes in the file.
+    pub fn stored_bytes(&self) -> usize {
+        match self.primitive {
+            Primitive::Float16 | Primitive::Double32 => self.packing.stored_bytes(),
+            other => other.stored_bytes(),
+        }
+    }
+
+    /// What it is in memory.
+    pub fn in_memory(&self) -> Primitive {
+        match self.primitive {
+            Primitive::Float16 => Primitive::Float32,
+            Primitive::Double32 => Primitive::Float64,
+            other => other,
+        }
+    }
+
+    /// Whether the stored form differs from the one in memory by more than the byte order.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.primitive, Primitive::Float16 | Primitive::Double32)
+    }
+
+    /// Reads one packed number and appends it in the byte order of the machine.
+    ///
+    /// # Errors
+    /// Truncated at the end of the buffer.
+    pub fn unpack(&self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<()> {
+        match self.primitive {
+            Primitive::Float16 => out.extend_from_slice(&self.packing.decode_f32(cursor)?.to_ne_bytes()),
+            _ => out.extend_from_slice(&self.packing.decode_f64(cursor)?.to_ne_bytes()),
+        }
+        Ok(())
+    }
+}
+
+impl Node {
+    /// The fewest bytes that one value takes: bounds the number of items that an entry can hold.
+    pub fn min_bytes(&self) -> usize {
+        match self {
+            Node::Number(number) => number.stored_bytes(),
+            Node::Text => 1,
+            Node::LongText | Node::Bits | Node::List(_) | Node::Map(..) => 4,
+            Node::TextOrNothing | Node::CountedBy { .. } | Node::ToEnd(_) => 0,
+            Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
+            Node::Struct(members) => members.iter().map(|(_, node)| node.min_bytes()).sum(),
+        }
+    }
+
+    /// Whether it is a number that needs its bytes swapped and no more.
+    pub fn is_plain_number(&self) -> bool {
+        matches!(self, Node::Number(number) if !number.is_packed())
+    }
+
+    /// What comes out.
+    pub fn data_type(&self) -> DataType {
+        match self {
+            Node::Number(number) => DataType::Primitive(number.in_memory()),
+            Node::Text | Node::LongText | Node::TextOrNothing => DataType::Text,
+            Node::Bits => DataType::Primitive(Primitive::UInt32),
+            Node::List(item) | Node::CountedBy { item, .. } | Node::ToEnd(item) => {
+                DataType::List(Box::new(item.data_type()))
+            }
+            Node::Fixed(item, n_items) => DataType::FixedList(Box::new(item.data_type()), *n_items),
+            Node::Map(key, value) => DataType::Map(Box::new(key.data_type()), Box::new(value.data_type())),
+            Node::Struct(members) => {
+                DataType::Struct(members.iter().map(|(name, node)| (name.clone(), node.data_type())).collect())
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// What comes out.
+    pub fn data_type(&self) -> DataType {
+        match self {
+            Layout::Fixed { number, dims } => with_dims(DataType::Primitive(number.in_memory()), dims),
+            Layout::Jagged { number, dims, .. } => {
+                DataType::List(Box::new(with_dims(DataType::Primitive(number.in_memory()), dims)))
+            }
+            Layout::Streamed { node, .. } => node.data_type(),
+        }
+    }
+}
+
+impl Layout {
+    /// Appends the value of one entry: the plain way, right for every layout.
+    ///
+    /// `entry`: exactly its bytes.
+    ///
+    /// # Errors
+    /// Corrupt if the bytes are fewer or more than the value takes.
+    pub fn decode_entry(&self, entry: &[u8], out: &mut Values) -> Result<()> {
+        let item = |number: &Number, dims: &[u32]| node_with_dims(Node::Number(*number), dims);
+        match self {
+            Layout::Fixed { number, dims } => decode_streamed(Framing::Bare, &item(number, dims), entry, out),
+            Layout::Jagged { header: Header::Vector, number, dims } => {
+                decode_streamed(Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, out)
+            }
+            Layout::Jagged { header, number, dims } => {
+                // Old writers leave the flag out where there are no items.
+                let numbers = entry.get(header.n_bytes()..).unwrap_or_default();
+                decode_streamed(Framing::Bare, &Node::ToEnd(Box::new(item(number, dims))), numbers, out)
+            }
+            Layout::Streamed { framed, node } => decode_streamed(*framed, node, entry, out),
+        }
+    }
+}
+
+fn with_dims(item: DataType, dims: &[u32]) -> DataType {
+    dims.iter().rev().fold(item, |inner, &n_items| DataType::FixedList(Box::new(inner), n_items))
+}
+
+/// Wraps a node into fixed arrays, the first dimension outermost.
+pub(super) fn node_with_dims(item: Node, dims: &[u32]) -> Node {
+    dims.iter().rev().fold(item, |inner, &n_items| Node::Fixed(Box::new(inner), n_items))
+}

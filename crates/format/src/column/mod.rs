@@ -1,0 +1,10 @@
+//! From a branch to the way its entries are read.
+//!
+//! A [`Layout`] is compiled once for each branch, from its class, its leaves and the streamer information of the file,
+//! and says what every basket of it looks like. [`crate::decode`] follows it.
+
+mod layout;
+mod resolve;
+
+pub use layout::{DataType, Framing, Header, Layout, Node, Number};
+pub use resolve::{Column, resolve};

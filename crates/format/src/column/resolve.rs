@@ -1,0 +1,344 @@
+//! Which layout a branch has.
+//!
+//! Source: `TBranch::GetEntry`, `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket` (ROOT 6.40).
+
+use super::layout::{DataType, Framing, Header, Layout, Node, Number, node_with_dims};
+use crate::error::{Error, Result};
+use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
+use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafKind, TreeRecord};
+
+/// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
+mod code {
+    pub(super) const ARRAY: i32 = 20;
+    pub(super) const POINTER: i32 = 40;
+    pub(super) const CHAR_STAR: i32 = 7;
+    pub(super) const BITS: i32 = 15;
+    pub(super) const T_STRING: i32 = 65;
+}
+
+/// What a branch holds and how it is read.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// The C++ type of an entry.
+    pub type_name: String,
+    /// `None` for a branch that only groups others.
+    pub layout: Option<Layout>,
+    /// The branch with the number of items of each entry, if there is one; needed where entry offsets are not stored.
+    pub counter: Option<BranchId>,
+    /// Items for each count.
+    pub count_factor: u32,
+}
+
+impl Column {
+    fn new(type_name: impl Into<String>, layout: Layout) -> Self {
+        Column { type_name: type_name.into(), layout: Some(layout), counter: None, count_factor: 1 }
+    }
+
+    /// What comes out; `None` for a group.
+    pub fn data_type(&self) -> Option<DataType> {
+        self.layout.as_ref().map(Layout::data_type)
+    }
+}
+
+/// Compiles the layout of a branch.
+///
+/// `infos` are asked for only if the branch is one of a class.
+///
+/// # Errors
+/// [`Error::Unsupported`], with the type in its text, for what is not read yet.
+pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+    let branch = tree.branch(id);
+    if !branch.branches.is_empty() {
+        let type_name = branch.element.as_ref().map_or("", |element| element.class_name.as_str());
+        return Ok(Column { type_name: type_name.to_owned(), layout: None, counter: None, count_factor: 1 });
+    }
+    let column = match &branch.element {
+        Some(part) => of_element(tree, branch, part, infos),
+        None if branch.class == "TBranch" => of_leaves(tree, branch),
+        None => Err(unsupported(branch, &branch.class)),
+    }?;
+    Ok(column)
+}
+
+fn unsupported(branch: &Branch, type_name: &str) -> Error {
+    Error::unsupported(0, format!("branch {:?} of type {type_name} is not readable yet", branch.name))
+}
+
+/// The dimensions in a title such as `"a[n][3]"`, without those that are names.
+fn dims_in_title(title: &str) -> Vec<u32> {
+    let title = title.split('/').next().unwrap_or_default();
+    title.split('[').skip(1).filter_map(|part| part.split(']').next()?.trim().parse().ok()).collect()
+}
+
+/// A plain branch: what its leaves say.
+fn of_leaves(tree: &TreeRecord, branch: &Branch) -> Result<Column> {
+    let leaves: Vec<&Leaf> = branch.leaves.iter().map(|&leaf| tree.leaf(leaf)).collect();
+    match leaves.as_slice() {
+        [] => Err(unsupported(branch, "(no leaves)")),
+        [leaf] => of_single_leaf(tree, branch, leaf),
+        _ => of_leaf_list(tree, branch, &leaves),
+    }
+}
+
+fn leaf_number(leaf: &Leaf, primitive: Primitive) -> Number {
+    Number::packed(primitive, PackingRange::parse_leaf_title(&leaf.title))
+}
+
+/// Fixed dimensions of a leaf; their product is the number of items in an entry, or for each count.
+fn leaf_dims(leaf: &Leaf) -> Result<Vec<u32>> {
+    let n_items = u32::try_from(leaf.n_items)
+        .map_err(|_| Error::unsupported(0, format!("leaf {:?} has {} items in an entry", leaf.name, leaf.n_items)))?;
+    let dims = dims_in_title(&leaf.title);
+    let product = dims.iter().try_fold(1_u32, |product, &dim| product.checked_mul(dim));
+    if product == Some(n_items) {
+        return Ok(dims);
+    }
+    Ok(if n_items == 1 { Vec::new() } else { vec![n_items] })
+}
+
+fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Column> {
+    let primitive = match &leaf.kind {
+        LeafKind::Number(primitive) => *primitive,
+        LeafKind::Text => {
+            let layout = Layout::Streamed { framed: Framing::Bare, node: Node::TextOrNothing };
+            return Ok(Column::new("char*", layout));
+        }
+        LeafKind::Object => return Err(unsupported(branch, leaf.title.trim())),
+        LeafKind::Element { .. } => return Err(unsupported(branch, "TLeafElement without TBranchElement")),
+        LeafKind::Other(class) => return Err(unsupported(branch, class)),
+    };
+    let number = leaf_number(leaf, primitive);
+    let dims = leaf_dims(leaf)?;
+    let mut type_name = primitive.name().to_owned();
+    let layout = match leaf.counter {
+        None => Layout::Fixed { number, dims: dims.clone() },
+        Some(_) => {
+            type_name.push_str("[]");
+            Layout::Jagged { header: Header::Nothing, number, dims: dims.clone() }
+        }
+    };
+    for dim in &dims {
+        type_name.push_str(&format!("[{dim}]"));
+    }
+    let mut column = Column::new(type_name, layout);
+    column.counter = leaf.counter.and_then(|counter| tree.branch_of_leaf(counter));
+    column.count_factor = dims.iter().product();
+    Ok(column)
+}
+
+/// Several leaves: a struct of one member for each.
+fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<Column> {
+    let mut members = Vec::with_capacity(leaves.len());
+    let mut types = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        let (node, type_name) = match &leaf.kind {
+            LeafKind::Number(primitive) => {
+                let item = Node::Number(leaf_number(leaf, *primitive));
+                let dims = leaf_dims(leaf)?;
+                let node = match leaf.counter {
+                    None => node_with_dims(item, &dims),
+                    Some(counter) => {
+                        let member = branch.leaves.iter().position(|&id| id == counter).filter(|&m| m < members.len());
+                        let Some(member) = member else {
+                            let name = &tree.leaf(counter).name;
+                            return Err(unsupported(
+                                branch,
+                                &format!("leaf list with an array that {name:?} of another branch counts"),
+                            ));
+                        };
+                        Node::CountedBy { item: Box::new(node_with_dims(item, &dims)), member, factor: 1 }
+                    }
+                };
+                (node, primitive.name())
+            }
+            LeafKind::Text => (Node::TextOrNothing, "char*"),
+            _ => return Err(unsupported(branch, "leaf list with objects")),
+        };
+        types.push(format!("{type_name} {}", leaf.name));
+        members.push((leaf.name.clone(), node));
+    }
+    let layout = Layout::Streamed { framed: Framing::Bare, node: Node::Struct(members) };
+    Ok(Column::new(format!("struct {{{};}}", types.join("; ")), layout))
+}
+
+/// A branch of a class or of a member of one.
+fn of_element<'i>(
+    tree: &TreeRecord,
+    branch: &Branch,
+    part: &ElementPart,
+    infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+) -> Result<Column> {
+    let in_collection = matches!(part.node_type, 31 | 41);
+    if matches!(part.node_type, 1..=4) || part.id == -2 {
+        // A collection of objects without members, or a base class without any: nothing to read.
+        return Err(unsupported(branch, &part.class_name));
+    }
+    let mut column = if part.id >= 0 {
+        let element = infos().ok().and_then(|infos| find_element(infos, part));
+        match element {
+            Some(element) => of_member(branch, element, in_collection)?,
+            None => of_streamer_type(tree, branch, part, in_collection)?,
+        }
+    } else {
+        of_type_name(branch, &part.class_name, Framing::Framed)?
+    };
+    if column.counter.is_none() {
+        column.counter = part.counter.filter(|_| column.count_factor != 0);
+    }
+    Ok(column)
+}
+
+fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i Element> {
+    let by_checksum = || infos.by_checksum(&part.class_name, part.checksum);
+    let by_version = || infos.get(&part.class_name, u16::try_from(part.class_version).ok()?);
+    let info = by_checksum().or_else(by_version).or_else(|| infos.latest(&part.class_name))?;
+    info.elements.get(usize::try_from(part.id).ok()?)
+}
+
+/// One member of a class, or of each item of a collection.
+fn of_member(branch: &Branch, element: &Element, in_collection: bool) -> Result<Column> {
+    let dims = element.max_index.clone();
+    let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
+    let type_name = dims.iter().fold(type_name, |name, dim| format!("{name}[{dim}]"));
+    let type_code = element.type_code;
+    let base_code = match type_code {
+        1..=19 => type_code,
+        21..=39 => type_code - code::ARRAY,
+        41..=59 => type_code - code::POINTER,
+        _ => 0,
+    };
+    if type_code == code::CHAR_STAR || base_code == code::CHAR_STAR {
+        return streamed_member(&type_name, Framing::Bare, Node::LongText, &dims, in_collection);
+    }
+    if base_code == code::BITS {
+        return streamed_member(&type_name, Framing::Bare, Node::Bits, &dims, in_collection);
+    }
+    if let Some(primitive) = Primitive::from_type_code(base_code) {
+        let number = Number::packed(primitive, element.range);
+        if (41..=59).contains(&type_code) {
+            if in_collection {
+                return Err(unsupported(branch, &format!("{}[{}][]", element.type_name, element.count_name)));
+            }
+            let type_name = format!("{}[]", element.type_name.trim_end_matches('*'));
+            return Ok(Column::new(type_name, Layout::Jagged { header: Header::Flag, number, dims: Vec::new() }));
+        }
+        let layout = if in_collection {
+            Layout::Jagged { header: Header::Nothing, number, dims }
+        } else {
+            Layout::Fixed { number, dims }
+        };
+        return Ok(Column::new(type_name, layout));
+    }
+    if type_code == code::T_STRING || type_code == code::T_STRING + code::ARRAY {
+        return streamed_member(&type_name, Framing::Bare, Node::Text, &dims, in_collection);
+    }
+    if matches!(element.class, ElementClass::Stl | ElementClass::StlString) {
+        let parsed = TypeName::parse(&element.type_name);
+        let Some(node) = parsed.as_ref().ok().and_then(node_of_type) else {
+            return Err(unsupported(branch, &type_name));
+        };
+        let is_string = matches!(node, Node::Text);
+        if let (Node::List(item), false, true) = (&node, in_collection, dims.is_empty())
+            && let Node::Number(number) = **item
+        {
+            return Ok(Column::new(type_name, Layout::Jagged { header: Header::Vector, number, dims }));
+        }
+        let framing = if is_string { Framing::IfItFits } else { Framing::Framed };
+        return streamed_member(&type_name, framing, node, &dims, in_collection);
+    }
+    Err(unsupported(branch, &type_name))
+}
+
+fn streamed_member(type_name: &str, framed: Framing, node: Node, dims: &[u32], in_collection: bool) -> Result<Column> {
+    let node = node_with_dims(node, dims);
+    let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
+    Ok(Column::new(type_name, Layout::Streamed { framed, node }))
+}
+
+/// A member whose class is not described in the file: the type code in the branch is enough for numbers.
+fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_collection: bool) -> Result<Column> {
+    let streamer_type = part.streamer_type;
+    let wanted = || unsupported(branch, &format!("member {} of {} (no streamer info)", part.id, part.class_name));
+    let (base_code, is_pointer) = match streamer_type {
+        1..=19 => (streamer_type, false),
+        21..=39 => (streamer_type - code::ARRAY, false),
+        41..=59 => (streamer_type - code::POINTER, true),
+        _ => return Err(wanted()),
+    };
+    let primitive = Primitive::from_type_code(base_code).ok_or_else(wanted)?;
+    if base_code == code::CHAR_STAR || base_code == code::BITS || (is_pointer && in_collection) {
+        return Err(wanted());
+    }
+    if matches!(primitive, Primitive::Float16 | Primitive::Double32) {
+        return Err(wanted()); // the packing is in the streamer info
+    }
+    let dims = branch.leaves.first().map(|&leaf| dims_in_title(&tree.leaf(leaf).title)).unwrap_or_default();
+    let number = Number::plain(primitive);
+    let layout = match (is_pointer, in_collection) {
+        (true, _) => Layout::Jagged { header: Header::Flag, number, dims: Vec::new() },
+        (false, true) => Layout::Jagged { header: Header::Nothing, number, dims },
+        (false, false) => Layout::Fixed { number, dims },
+    };
+    Ok(Column::new(primitive.name(), layout))
+}
+
+/// A whole object in each entry: containers of numbers and text so far.
+fn of_type_name(branch: &Branch, class_name: &str, framing: Framing) -> Result<Column> {
+    let parsed = TypeName::parse(class_name).map_err(|_| unsupported(branch, class_name))?;
+    let Some(node) = node_of_type(&parsed) else {
+        return Err(unsupported(branch, class_name));
+    };
+    let type_name = parsed.to_string();
+    let layout = match node {
+        Node::List(item) if matches!(*item, Node::Number(_)) => match *item {
+            Node::Number(number) => Layout::Jagged { header: Header::Vector, number, dims: Vec::new() },
+            item => Layout::Streamed { framed: framing, node: Node::List(Box::new(item)) },
+        },
+        Node::Text => Layout::Streamed { framed: Framing::IfItFits, node: Node::Text },
+        node => Layout::Streamed { framed: framing, node },
+    };
+    Ok(Column::new(type_name, layout))
+}
+
+/// The node of a C++ type made of numbers, text and standard containers.
+fn node_of_type(type_name: &TypeName) -> Option<Node> {
+    if type_name.is_pointer() {
+        return None;
+    }
+    let argument = |place: usize| type_name.arguments.get(place).and_then(node_of_type);
+    match type_name.name.as_str() {
+        "string" | "TString" => Some(Node::Text),
+        "vector" | "list" | "deque" | "set" | "multiset" | "unordered_set" | "unordered_multiset" | "forward_list"
+        | "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => Some(Node::List(Box::new(argument(0)?))),
+        "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
+            Some(Node::Map(Box::new(argument(0)?), Box::new(argument(1)?)))
+        }
+        "bitset" => Some(Node::List(Box::new(Node::Number(Number::plain(Primitive::Bool))))),
+        name if type_name.arguments.is_empty() => {
+            Primitive::from_type_name(name).map(|primitive| Node::Number(Number::plain(primitive)))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_the_numbers_in_brackets() {
+        assert_eq!(dims_in_title("a[n][3]/F"), [3]);
+        assert_eq!(dims_in_title("a[2][3]"), [2, 3]);
+        assert_eq!(dims_in_title("d/D[0,10,8]"), Vec::<u32>::new());
+        assert_eq!(dims_in_title("plain"), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn nested_containers_become_nested_lists() {
+        let parsed = TypeName::parse("std::map<std::string, std::vector<Double32_t> >").unwrap();
+        let Some(Node::Map(key, value)) = node_of_type(&parsed) else { panic!("not a map") };
+        assert_eq!(*key, Node::Text);
+        let Node::List(item) = *value else { panic!("not a list") };
+        assert!(matches!(*item, Node::Number(Number { primitive: Primitive::Double32, .. })));
+    }
+}

@@ -1,0 +1,135 @@
+//! The first bytes of a file.
+
+use crate::codec::CompressionSetting;
+use crate::container::Uuid;
+use crate::cursor::Cursor;
+use crate::error::{Error, Result, Within};
+
+/// Bytes that hold any file header; shorter ones end earlier, and files may be shorter too.
+pub const HEADER_BYTES: usize = 100;
+
+/// The file header: which layout the file has, and where to find the rest.
+///
+/// Source: `TFile::WriteHeader` and `TFile::Init` (ROOT 6.40).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileHeader {
+    /// ROOT version that wrote the file: 10000 major + 100 minor + patch. The flag of large files is taken away.
+    pub version: u32,
+    /// Whether the header has 64-bit offsets (files that grew over 2 GB). Keys and directories say it for themselves.
+    pub is_large: bool,
+    /// Offset of the first record, that of the root directory (fBEGIN).
+    pub begin: u64,
+    /// Offset after the last record when the header was written (fEND): less than the size of a file that was not
+    /// closed, more than that of one that is cut short.
+    pub end: u64,
+    /// Offset of the record of free segments; 0 if none was written.
+    pub seek_free: u64,
+    /// Size in bytes of that record, with its key.
+    pub n_bytes_free: u32,
+    /// Number of free segments, which some writers leave at 0.
+    pub n_free: u32,
+    /// Bytes from `begin` to the fields of the root directory.
+    pub n_bytes_name: u32,
+    /// Bytes of an offset; nothing depends on it.
+    pub units: u8,
+    /// How the file's new records are compressed by default.
+    pub compression: CompressionSetting,
+    /// Offset of the streamer information record; not above `begin` if there is none.
+    pub seek_info: u64,
+    /// Size in bytes of that record, with its key.
+    pub n_bytes_info: u32,
+    /// Identifier of the file; all zero before ROOT 3.03/07 and in reproducible files.
+    pub uuid: Uuid,
+}
+
+impl FileHeader {
+    /// Reads the header from the start of a file; `data` may be longer.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if this is no ROOT file, or one with impossible offsets; [`Error::Truncated`] if `data`
+    /// ends before the header does.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        parse(data).within(|| "file header")
+    }
+
+    /// The ROOT version as ROOT writes it: `6.28/04`.
+    pub fn root_version(&self) -> String {
+        format!("{}.{:02}/{:02}", self.version / 10_000, self.version / 100 % 100, self.version % 100)
+    }
+
+    /// Whether the file has a record of streamer information.
+    pub fn has_streamer_info(&self) -> bool {
+        self.seek_info > self.begin && self.n_bytes_info > 0
+    }
+}
+
+fn parse(data: &[u8]) -> Result<FileHeader> {
+    let mut cursor = Cursor::new(data);
+    let Some(magic) = data.first_chunk::<4>() else {
+        return Err(Error::truncated(0, format!("not a ROOT file: it has {} bytes", data.len())));
+    };
+    if magic != b"root" {
+        return Err(Error::corrupt(0, not_root(data)));
+    }
+    cursor.skip(4)?;
+    let version = cursor.u32()?;
+    let is_large = version >= 1_000_000;
+    let offset = |cursor: &mut Cursor<'_>| if is_large { cursor.u64() } else { cursor.u32().map(u64::from) };
+    let begin = u64::from(cursor.u32()?);
+    let header = FileHeader {
+        version: version % 1_000_000,
+        is_large,
+        begin,
+        end: offset(&mut cursor)?,
+        seek_free: offset(&mut cursor)?,
+        n_bytes_free: cursor.u32()?,
+        n_free: cursor.u32()?,
+        n_bytes_name: cursor.u32()?,
+        units: cursor.u8()?,
+        compression: CompressionSetting(cursor.i32()?),
+        seek_info: offset(&mut cursor)?,
+        n_bytes_info: cursor.u32()?,
+        uuid: uuid(&mut cursor, begin)?,
+    };
+    if begin > header.end {
+        return Err(Error::corrupt(8, format!("the first record is at {begin}, after the end at {}", header.end)));
+    }
+    Ok(header)
+}
+
+/// The identifier after its class version, where there is room for it before the first record.
+fn uuid(cursor: &mut Cursor<'_>, begin: u64) -> Result<Uuid> {
+    if (cursor.position() + 18) as u64 > begin {
+        return Ok(Uuid::default());
+    }
+    cursor.skip(2)?;
+    let mut uuid = Uuid::default();
+    uuid.0.copy_from_slice(cursor.take(16)?);
+    Ok(uuid)
+}
+
+/// Says what a file that does not start with `root` starts with, and what that looks like.
+fn not_root(data: &[u8]) -> String {
+    let kinds: [(&[u8], &str); 9] = [
+        (b"\x1f\x8b", "gzip data"),
+        (b"\x89HDF", "an HDF5 file"),
+        (b"PAR1", "a Parquet file"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\xfd7zXZ", "xz data"),
+        (b"\x28\xb5\x2f\xfd", "zstd data"),
+        (b"ARROW1", "an Arrow file"),
+        (b"version https://git-lfs", "a Git LFS pointer"),
+        (b"\0\0\0\0", "an empty or preallocated file"),
+    ];
+    let start: String = data[..data.len().min(8)].escape_ascii().to_string();
+    let text = String::from_utf8_lossy(&data[..data.len().min(HEADER_BYTES)]).trim_start().to_ascii_lowercase();
+    let kind = if text.starts_with("<!doctype") || text.starts_with("<html") {
+        Some("an HTML page, perhaps of a login or an error")
+    } else if text.starts_with("<?xml") {
+        Some("an XML document, perhaps an error of the storage")
+    } else {
+        kinds.iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, kind)| *kind)
+    };
+    let kind = kind.map(|kind| format!("; it looks like {kind}")).unwrap_or_default();
+    format!("not a ROOT file: it starts with \"{start}\" instead of \"root\"{kind}")
+}

@@ -1,0 +1,60 @@
+//! The container: file header, records and their keys, directories, free segments, and what is left of a file whose
+//! key list was never written.
+
+use std::fmt;
+
+mod directory;
+mod free;
+mod header;
+mod key;
+mod recovery;
+mod walk;
+
+pub use directory::{
+    Directory, RootRecord, is_directory_class, looks_like_directory, may_be_directory, parse_key_list,
+};
+pub use free::{FreeSegment, parse_free_segments};
+pub use header::{FileHeader, HEADER_BYTES};
+pub use key::{KEY_HEAD_BYTES, Key, KeyHead};
+pub use recovery::{Recovered, RecoveredKey, recovered_directory};
+pub use walk::{FoundRecord, RecordWalk};
+
+/// A date and time of the writer's clock and time zone, packed in 32 bits.
+///
+/// Source: `TDatime::Set` (ROOT 6.40).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Datime(pub u32);
+
+impl Datime {
+    /// Year (1995 to 2058), month, day, hour, minute and second; not checked to be a date.
+    pub fn fields(self) -> [u32; 6] {
+        let word = self.0;
+        [(word >> 26) + 1995, word >> 22 & 0xf, word >> 17 & 0x1f, word >> 12 & 0x1f, word >> 6 & 0x3f, word & 0x3f]
+    }
+}
+
+impl fmt::Display for Datime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [year, month, day, hour, minute, second] = self.fields();
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+    }
+}
+
+/// The universally unique identifier of a file or directory; all zero where none was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Uuid(pub [u8; 16]);
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, byte) in self.0.iter().enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,365 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::Error;
+use crate::cursor::Cursor;
+
+/// A file in the making: a header of which the version and `begin` are right, and records.
+struct File(Vec<u8>);
+
+fn text(text: &str) -> Vec<u8> {
+    let mut bytes = vec![u8::try_from(text.len()).unwrap()];
+    bytes.extend(text.bytes());
+    bytes
+}
+
+fn key(at: usize, class: &str, name: &str, cycle: i16, seek_dir: usize, payload: usize, large: bool) -> Vec<u8> {
+    let texts = [text(class), text(name), text("title")].concat();
+    let key_bytes = texts.len() + if large { 34 } else { 26 };
+    let mut bytes = Vec::new();
+    bytes.extend(u32::try_from(key_bytes + payload).unwrap().to_be_bytes());
+    bytes.extend(if large { 1004_u16 } else { 4 }.to_be_bytes());
+    bytes.extend(u32::try_from(payload).unwrap().to_be_bytes());
+    bytes.extend(Datime(0x5d35_1234).0.to_be_bytes());
+    bytes.extend(u16::try_from(key_bytes).unwrap().to_be_bytes());
+    bytes.extend(cycle.to_be_bytes());
+    for offset in [at, seek_dir] {
+        if large {
+            bytes.extend((offset as u64).to_be_bytes());
+        } else {
+            bytes.extend(u32::try_from(offset).unwrap().to_be_bytes());
+        }
+    }
+    bytes.extend(texts);
+    bytes
+}
+
+fn directory(at: usize, key_bytes: usize) -> Vec<u8> {
+    let mut bytes = vec![0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0];
+    for word in [key_bytes, at, 100, 0] {
+        bytes.extend(u32::try_from(word).unwrap().to_be_bytes());
+    }
+    bytes.extend([0, 1]);
+    bytes.extend([7; 16]);
+    bytes.extend([0; 12]);
+    bytes
+}
+
+impl File {
+    fn new() -> Self {
+        let mut header = b"root".to_vec();
+        header.extend(62_804_u32.to_be_bytes());
+        header.extend(100_u32.to_be_bytes());
+        header.extend(5_000_u32.to_be_bytes());
+        header.resize(100, 0);
+        let mut file = File(header);
+        file.add("TFile", "name.root", 1, 0, &[0; 80]);
+        file
+    }
+
+    fn add(&mut self, class: &str, name: &str, cycle: i16, seek_dir: usize, payload: &[u8]) -> usize {
+        let at = self.0.len();
+        self.0.extend(key(at, class, name, cycle, seek_dir, payload.len(), at.is_multiple_of(2)));
+        self.0.extend(payload);
+        at
+    }
+
+    fn add_directory(&mut self, name: &str, seek_dir: usize) -> usize {
+        let at = self.0.len();
+        let key = key(at, "TDirectory", name, 1, seek_dir, 60, false);
+        let n_bytes = key.len();
+        self.0.extend(key);
+        self.0.extend(directory(at, n_bytes));
+        at
+    }
+
+    fn add_free(&mut self, n_bytes: usize) {
+        let at = self.0.len();
+        self.0.extend((-i32::try_from(n_bytes).unwrap()).to_be_bytes());
+        self.0.resize(at + n_bytes, 0x55);
+    }
+
+    fn header(&self) -> FileHeader {
+        FileHeader::parse(&self.0).unwrap()
+    }
+
+    /// Walks as asked for; returns the records, the walk and the number of bytes read.
+    fn walk(&self) -> (Vec<FoundRecord>, RecordWalk, usize) {
+        let mut walk = RecordWalk::new(&self.header(), self.0.len() as u64);
+        let (mut records, mut n_read) = (Vec::new(), 0);
+        while let Some(range) = walk.request() {
+            let range = usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
+            n_read += range.len();
+            walk.feed(&self.0[range], |record| records.push(record));
+        }
+        (records, walk, n_read)
+    }
+
+    fn recovered(&self) -> Vec<(String, u16)> {
+        let recovered = recovered_directory(&self.header(), self.walk().0);
+        recovered.keys.iter().map(|key| (format!("{}{}", key.directory_path, key.key.name), key.key.cycle)).collect()
+    }
+}
+
+fn nested() -> File {
+    let mut file = File::new();
+    file.add("TH1F", "histogram", 1, 100, &[1; 50]);
+    let outer = file.add_directory("outer", 100);
+    file.add_free(33);
+    let inner = file.add_directory("inner", outer);
+    file.add("TBasket", "branch", 1, inner, &[2; 1000]);
+    file.add("TTree", "tree", 1, inner, &[3; 700]);
+    file.add("TTree", "tree", 2, inner, &[4; 701]);
+    file.add("TDirectory", "inner", 1, inner, &[0; 90]);
+    file.add("TList", "StreamerInfo", 1, 100, &[5; 300]);
+    file.add("TFile", "name.root", 1, 100, &[0; 200]);
+    file
+}
+
+const NESTED: [(&str, u16); 5] =
+    [("histogram", 1), ("outer", 1), ("outer/inner", 1), ("outer/inner/tree", 2), ("outer/inner/tree", 1)];
+
+fn owned(keys: &[(&str, u16)]) -> Vec<(String, u16)> {
+    keys.iter().map(|(name, cycle)| ((*name).to_owned(), *cycle)).collect()
+}
+
+#[test]
+fn a_header_is_read_in_both_layouts() {
+    let mut small = b"root".to_vec();
+    small.extend(62_804_u32.to_be_bytes());
+    for word in [100_u32, 5_000, 4_900, 60, 1, 54] {
+        small.extend(word.to_be_bytes());
+    }
+    let mut large = b"root".to_vec();
+    large.extend(1_062_804_u32.to_be_bytes());
+    large.extend(100_u32.to_be_bytes());
+    large.extend(5_000_000_000_u64.to_be_bytes());
+    large.extend(4_900_000_000_u64.to_be_bytes());
+    for word in [60_u32, 1, 54] {
+        large.extend(word.to_be_bytes());
+    }
+    small.extend([4, 0, 0, 1, 249, 0, 0, 18, 192]);
+    large.extend([8, 0, 0, 1, 249, 0, 0, 0, 0, 0, 0, 18, 192]);
+    for data in [&mut small, &mut large] {
+        data.extend(700_u32.to_be_bytes());
+        data.extend([0, 1]);
+        data.extend([0xab; 16]);
+    }
+    let small = FileHeader::parse(&small).unwrap();
+    let large = FileHeader::parse(&large).unwrap();
+    assert_eq!((small.is_large, large.is_large), (false, true));
+    assert_eq!((small.end, large.end), (5_000, 5_000_000_000));
+    for header in [small, large] {
+        assert_eq!(header.root_version(), "6.28/04");
+        assert_eq!((header.begin, header.n_bytes_name, header.n_free), (100, 54, 1));
+        assert_eq!((header.seek_info, header.n_bytes_info), (4_800, 700));
+        assert_eq!(header.compression.to_string(), "zstd 5");
+        assert_eq!(header.uuid.to_string(), "abababab-abab-abab-abab-abababababab");
+        assert!(header.has_streamer_info());
+    }
+}
+
+#[test]
+fn what_is_no_root_file_is_said_to_look_like_what_it_is() {
+    for (data, looks) in [
+        (&b"\n<!DOCTYPE html><html>"[..], "HTML"),
+        (b"\x1f\x8b\x08\0\0\0\0", "gzip"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+        (b"PAR1\x15\x04", "Parquet"),
+        (b"PK\x03\x04abc", "zip"),
+        (b"<?xml version=\"1.0\"?><Error>", "XML"),
+        (b"something else", "\"somethin\""),
+    ] {
+        let error = FileHeader::parse(data).unwrap_err();
+        assert!(matches!(error, Error::Corrupt(_)));
+        assert!(error.to_string().contains(looks) && error.to_string().contains("starts with"), "{error}");
+    }
+    assert!(matches!(FileHeader::parse(b"ro"), Err(Error::Truncated(_))));
+}
+
+#[test]
+fn keys_are_read_in_both_layouts() {
+    for large in [false, true] {
+        let data = key(1234, "TH1F", "name", -3, 100, 70, large);
+        let parsed = Key::parse(&mut Cursor::new(&data)).unwrap();
+        assert_eq!(parsed.header_bytes_parsed, data.len());
+        assert_eq!((parsed.cycle, parsed.seek_key, parsed.seek_dir), (3, 1234, 100));
+        assert_eq!([&parsed.class_name, &parsed.name, &parsed.title], ["TH1F", "name", "title"]);
+        assert_eq!(parsed.payload_bytes().unwrap(), 70);
+        let start = 1234 + data.len() as u64;
+        assert_eq!(parsed.payload_range().unwrap(), start..start + 70);
+        assert!(!parsed.is_compressed());
+        let head = KeyHead::parse(&mut Cursor::new(&data[..KEY_HEAD_BYTES])).unwrap();
+        assert_eq!((head.n_bytes, head.key_bytes, head.seek_key), (parsed.n_bytes, parsed.key_bytes, 1234));
+    }
+}
+
+#[test]
+fn the_process_identifier_in_a_large_key_is_no_part_of_an_offset() {
+    let mut data = key(1234, "TH1F", "name", 1, 100, 70, true);
+    data[26..28].copy_from_slice(&[0, 9]);
+    assert_eq!(Key::parse(&mut Cursor::new(&data)).unwrap().seek_dir, 100);
+}
+
+#[test]
+fn a_free_segment_is_no_key() {
+    let error = Key::parse(&mut Cursor::new(&(-187_i32).to_be_bytes())).unwrap_err();
+    assert!(error.to_string().contains("free segment of 187 bytes"), "{error}");
+}
+
+#[test]
+fn key_lists_go_by_what_keys_are_not_by_what_they_say() {
+    let mut first = key(300, "TDirectoryFile", "old", 1, 100, 60, false);
+    // ROOT 5.32 and earlier kept the length of the shorter class name.
+    let stated = u16::from_be_bytes([first[14], first[15]]) - 4;
+    first[14..16].copy_from_slice(&stated.to_be_bytes());
+    let keys = [2_u32.to_be_bytes().to_vec(), first, key(900, "TH1F", "h", 1, 100, 60, true), vec![0xff; 8]].concat();
+    let record = [key(50, "TFile", "f", 1, 100, keys.len(), false), keys].concat();
+    let names: Vec<_> = parse_key_list(&record).unwrap().into_iter().map(|key| key.name).collect();
+    assert_eq!(names, ["old", "h"]);
+}
+
+#[test]
+fn a_key_list_that_counts_more_than_fits_is_corrupt() {
+    let record = [key(50, "TFile", "f", 1, 100, 8, false), vec![0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]].concat();
+    assert!(matches!(parse_key_list(&record), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn directories_of_all_versions_are_read() {
+    let data = directory(400, 49);
+    let parsed = Directory::parse(&mut Cursor::new(&data)).unwrap();
+    assert_eq!((parsed.version, parsed.seek_dir, parsed.n_bytes_name, parsed.seek_keys), (5, 400, 49, 0));
+    assert!(!parsed.has_keys());
+    assert_eq!(parsed.uuid, Some(Uuid([7; 16])));
+    // Version 1 with 64-bit offsets, as Geant4 writes it: no identifier.
+    let mut wide = vec![3, 233, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 77, 0, 0, 0, 49];
+    for offset in [400_u64, 0, 5_000_000_000] {
+        wide.extend(offset.to_be_bytes());
+    }
+    let parsed = Directory::parse(&mut Cursor::new(&wide)).unwrap();
+    assert_eq!((parsed.version, parsed.is_large, parsed.seek_keys), (1, true, 5_000_000_000));
+    assert_eq!(parsed.uuid, None);
+    assert!(parsed.has_keys());
+}
+
+#[test]
+fn a_directory_is_known_by_its_fields_whatever_its_class() {
+    let bytes = key(400, "My::Directory", "name", 1, 100, 60, false);
+    let key = Key::parse(&mut Cursor::new(&bytes)).unwrap();
+    assert!(!is_directory_class(&key.class_name) && may_be_directory(&key));
+    assert!(looks_like_directory(&key, &directory(400, bytes.len())));
+    assert!(!looks_like_directory(&key, &directory(401, bytes.len())));
+    assert!(!looks_like_directory(&key, &[0; 60]));
+}
+
+#[test]
+fn free_segments_stop_at_the_end_of_the_file() {
+    let mut data = vec![0, 1, 0, 0, 2, 206, 0, 0, 3, 136];
+    data.extend([3, 233]);
+    data.extend(2_500_000_000_u64.to_be_bytes());
+    data.extend(3_000_000_000_u64.to_be_bytes());
+    data.extend([0; 10]);
+    let segments = parse_free_segments(&data, 2_500_000_000).unwrap();
+    let expected = [FreeSegment { first: 718, last: 904 }, FreeSegment { first: 2_500_000_000, last: 3_000_000_000 }];
+    assert_eq!(segments, expected);
+}
+
+#[test]
+fn dates_are_unpacked() {
+    let packed = (2024 - 1995) << 26 | 2 << 22 | 29 << 17 | 23 << 12 | 59 << 6 | 58;
+    assert_eq!(Datime(packed).to_string(), "2024-02-29 23:59:58");
+}
+
+#[test]
+fn a_walk_finds_all_records_and_their_directories() {
+    let file = nested();
+    let (records, walk, n_read) = file.walk();
+    assert_eq!(records.len(), 10);
+    assert_eq!((walk.skipped_bytes(), walk.free_bytes()), (0, 33));
+    assert!(n_read < 4 * file.0.len());
+    let recovered = recovered_directory(&file.header(), records);
+    assert!(recovered.streamer_info.is_some());
+    assert_eq!(recovered.keys.iter().filter(|key| key.is_directory).count(), 2);
+    assert_eq!(file.recovered(), owned(&NESTED));
+}
+
+#[test]
+fn a_walk_goes_on_behind_what_makes_no_sense() {
+    let mut file = nested();
+    let tree = file.0.windows(4).position(|bytes| bytes == b"tree").unwrap();
+    let at = file.0[..tree].windows(4).rposition(|bytes| bytes == [2; 4]).unwrap() + 4;
+    // The first key of the tree is lost, and the length of its record with it.
+    file.0[at..at + 30].fill(0);
+    let (_, walk, _) = file.walk();
+    assert!(walk.skipped_bytes() > 700, "{walk:?}");
+    assert_eq!(file.recovered(), owned(&NESTED[..4]));
+}
+
+#[test]
+fn a_walk_over_a_file_that_is_cut_short_finds_what_is_whole() {
+    let file = nested();
+    for n_bytes in (100..file.0.len()).step_by(7) {
+        let cut = File(file.0[..n_bytes].to_vec());
+        let (records, _, _) = cut.walk();
+        assert!(records.iter().all(|record| record.key.record_range().unwrap().end <= n_bytes as u64));
+    }
+}
+
+#[test]
+fn a_key_longer_than_a_request_is_found() {
+    let mut file = File::new();
+    let at = file.0.len();
+    let mut long = key(at, "TNamed", "long", 1, 100, 10, false);
+    long.truncate(long.len() - 6);
+    long.push(255);
+    long.extend(20_000_u32.to_be_bytes());
+    long.resize(long.len() + 20_000, b't');
+    let key_bytes = u16::try_from(long.len()).unwrap();
+    long[14..16].copy_from_slice(&key_bytes.to_be_bytes());
+    long[..4].copy_from_slice(&(u32::from(key_bytes) + 10).to_be_bytes());
+    file.0.extend(long);
+    file.0.extend([0; 10]);
+    file.add("TNamed", "next", 1, 100, &[0; 10]);
+    assert_eq!(file.recovered(), owned(&[("long", 1), ("next", 1)]));
+}
+
+#[test]
+fn directories_that_hold_each_other_end() {
+    let mut file = File::new();
+    let first = file.0.len();
+    let one_record = key(first, "TDirectory", "a", 1, 0, 60, false).len() + 60;
+    file.add_directory("a", first + one_record);
+    file.add_directory("b", first);
+    assert_eq!(file.recovered().len(), 2);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_a_value_or_an_error(data in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = FileHeader::parse(&data);
+        let _ = FileHeader::parse(&[b"root".to_vec(), data.clone()].concat());
+        let _ = Key::parse(&mut Cursor::new(&data));
+        let _ = Directory::parse(&mut Cursor::new(&data));
+        let _ = parse_key_list(&data);
+        let _ = parse_free_segments(&data, 1000);
+    }
+
+    #[test]
+    fn a_walk_over_a_damaged_file_ends_and_reads_it_a_few_times_at_most(
+        damages in proptest::collection::vec((100..3000_usize, any::<u8>()), 1..40),
+        cut in 0..3000_usize,
+    ) {
+        let mut file = nested();
+        for (at, value) in damages {
+            let n_bytes = file.0.len();
+            file.0[100 + at % (n_bytes - 100)] = value;
+        }
+        file.0.truncate(file.0.len().saturating_sub(cut).max(100));
+        let (records, _, n_read) = file.walk();
+        prop_assert!(records.len() <= 12);
+        // At most one request for each record and one for each break, of 512 bytes, and twice the file in between.
+        prop_assert!(n_read <= 2 * file.0.len() + 60 * 512, "{n_read}");
+        let _ = recovered_directory(&file.header(), records);
+    }
+}

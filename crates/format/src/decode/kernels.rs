@@ -1,0 +1,265 @@
+//! Numbers from their stored form to their place in memory, at memory speed.
+//!
+//! Each kernel has one safe body that the compiler turns into vector code; on x86-64 that body is compiled once more for
+//! AVX2 and chosen at run time. The properties below compare them with a loop over single values.
+
+use crate::error::{Error, Result};
+use crate::streamer::Primitive;
+
+/// Bytes that a wide copy moves at once: two AVX2 registers.
+const BLOCK: usize = 32;
+
+/// Defines a function that runs its body compiled for AVX2 where the machine has it.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$doc])*
+        pub fn $name($($arg: $type),*) $(-> $ret)? {
+            #[inline(always)]
+            fn body($($arg: $type),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi1,bmi2")]
+            fn for_avx2($($arg: $type),*) $(-> $ret)? {
+                body($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+                #[expect(unsafe_code, reason = "a function with target features is unsafe to call")]
+                // SAFETY: the features were detected on this machine.
+                return unsafe { for_avx2($($arg),*) };
+            }
+            body($($arg),*)
+        }
+    };
+}
+
+#[inline(always)]
+fn swap_each<const N: usize>(stored: &[u8], out: &mut [u8]) {
+    for (from, to) in stored.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
+        *to = *from;
+        to.reverse();
+    }
+}
+
+dispatched! {
+    /// Copies big-endian numbers of `width` bytes (1, 2, 4 or 8) into native-endian ones.
+    ///
+    /// Copies as much as both slices hold.
+    pub fn copy_swapped(stored: &[u8], out: &mut [u8], width: usize) {
+        if cfg!(target_endian = "big") || width == 1 {
+            let n_bytes = stored.len().min(out.len());
+            out[..n_bytes].copy_from_slice(&stored[..n_bytes]);
+            return;
+        }
+        match width {
+            2 => swap_each::<2>(stored, out),
+            4 => swap_each::<4>(stored, out),
+            _ => swap_each::<8>(stored, out),
+        }
+    }
+}
+
+dispatched! {
+    /// Packs bools stored as bytes into bits, lowest first; any byte but 0 is true.
+    ///
+    /// `out` holds at least `stored.len() / 8` bytes, rounded up; unused bits of the last byte are 0.
+    pub fn pack_bools(stored: &[u8], out: &mut [u8]) {
+        let (groups, rest) = stored.as_chunks::<8>();
+        for (group, byte) in groups.iter().zip(out.iter_mut()) {
+            let word = u64::from_le_bytes(*group);
+            // The top bit of each byte becomes 1 where the byte is not 0; a multiplication gathers them.
+            let set = (((word & 0x7f7f_7f7f_7f7f_7f7f) + 0x7f7f_7f7f_7f7f_7f7f) | word) & 0x8080_8080_8080_8080;
+            *byte = (((set >> 7).wrapping_mul(0x0102_0408_1020_4080)) >> 56) as u8;
+        }
+        if !rest.is_empty() && let Some(last) = out.get_mut(groups.len()) {
+            *last = rest.iter().enumerate().fold(0, |bits, (place, &byte)| bits | (u8::from(byte != 0) << place));
+        }
+    }
+}
+
+dispatched! {
+    /// Turns stored entry offsets into the ends of lists.
+    ///
+    /// `stored`: one big-endian word for each entry, counted from the start of the record. Entry `i` spans
+    /// `[offset[i], offset[i + 1])`, the last one ends at `record_end`. Each list holds what is left of the entry after
+    /// `header_bytes`, in items of `item_bytes`; the first list begins at item `base`. `ends`: 4 bytes for each entry.
+    /// Returns whether every entry is as long as its header or longer and holds whole items.
+    pub fn list_ends(stored: &[u8], record_end: u32, header_bytes: u32, item_bytes: u32, base: u32, ends: &mut [u8]) -> bool {
+        let words = stored.as_chunks::<4>().0;
+        let Some(first) = words.first() else { return true };
+        let first = u32::from_be_bytes(*first);
+        let mut is_whole = true;
+        let mut previous = first;
+        let shift = item_bytes.trailing_zeros();
+        let is_power = item_bytes.is_power_of_two();
+        let mut skipped = 0_u32;
+        let next_words = words[1..].iter().map(|word| u32::from_be_bytes(*word)).chain(std::iter::once(record_end));
+        for (end, offset) in ends.as_chunks_mut::<4>().0.iter_mut().zip(next_words) {
+            skipped = skipped.wrapping_add(header_bytes);
+            // A sum that wraps is caught by the comparison of neighbours.
+            is_whole &= offset.wrapping_sub(previous) >= header_bytes && offset >= previous;
+            previous = offset;
+            let n_bytes = offset.wrapping_sub(first).wrapping_sub(skipped);
+            let n_items = if is_power { n_bytes >> shift } else { n_bytes / item_bytes };
+            is_whole &= n_items.wrapping_mul(item_bytes) == n_bytes;
+            *end = base.wrapping_add(n_items).to_ne_bytes();
+        }
+        is_whole
+    }
+}
+
+dispatched! {
+    /// Copies the numbers of `std::vector`s out of their entries, without the headers.
+    ///
+    /// `data`: the entry data. `ends`: native-endian ends of the lists, of which the first begins at item `base`.
+    /// `out`: the items of all entries. Before each list stand 10 bytes: byte count, version, number of items. Returns
+    /// whether all of these are as they must be.
+    pub fn copy_vectors(data: &[u8], ends: &[u8], base: u32, out: &mut [u8], width: usize) -> bool {
+        match width {
+            1 => vectors_of::<1>(data, ends, base, out),
+            2 => vectors_of::<2>(data, ends, base, out),
+            4 => vectors_of::<4>(data, ends, base, out),
+            _ => vectors_of::<8>(data, ends, base, out),
+        }
+    }
+}
+
+/// Swaps a block of numbers: a constant length, so that it stays in registers.
+#[inline(always)]
+fn swap_block<const N: usize>(from: &[u8; BLOCK]) -> [u8; BLOCK] {
+    let mut to = [0; BLOCK];
+    swap_each::<N>(from, &mut to);
+    to
+}
+
+#[inline(always)]
+fn vectors_of<const N: usize>(data: &[u8], ends: &[u8], base: u32, out: &mut [u8]) -> bool {
+    const HEADER: usize = 10;
+    let mut from = 0;
+    let mut to = 0;
+    let mut previous = base;
+    let mut is_right = true;
+    for end in ends.as_chunks::<4>().0 {
+        let end = u32::from_ne_bytes(*end);
+        let n_items = end.wrapping_sub(previous);
+        previous = end;
+        let n_bytes = (n_items as usize).wrapping_mul(N);
+        let Some(header) = data.get(from..).and_then(|rest| rest.first_chunk::<HEADER>()) else { return false };
+        let [b0, b1, b2, b3, _, _, c0, c1, c2, c3] = *header;
+        // 6 bytes of the version and the number of items follow the byte count.
+        let byte_count = u32::from_be_bytes([b0, b1, b2, b3]);
+        is_right &= byte_count == (crate::BYTE_COUNT_MASK | (n_bytes as u32).wrapping_add(6));
+        is_right &= u32::from_be_bytes([c0, c1, c2, c3]) == n_items && header[4] & 0x40 == 0;
+        from += HEADER;
+        let (Some(stored), Some(place)) = (data.get(from..), out.get_mut(to..)) else { return false };
+        if n_bytes <= BLOCK
+            && let (Some(stored), Some(place)) = (stored.first_chunk::<BLOCK>(), place.first_chunk_mut::<BLOCK>())
+        {
+            // Short lists move as one block; what is too much is overwritten by the next.
+            *place = swap_block::<N>(stored);
+        } else if let (Some(stored), Some(place)) = (stored.get(..n_bytes), place.get_mut(..n_bytes)) {
+            swap_each::<N>(stored, place);
+        } else {
+            return false;
+        }
+        from += n_bytes;
+        to += n_bytes;
+    }
+    is_right && from == data.len() && to == out.len()
+}
+
+/// Copies numbers, swapped; bools become 0 or 1.
+///
+/// # Errors
+/// Corrupt if `out` has not the size of `stored`.
+pub fn copy_numbers(stored: &[u8], primitive: Primitive, out: &mut [u8]) -> Result<()> {
+    if stored.len() != out.len() {
+        return Err(Error::corrupt(0, format!("{} bytes of numbers, {} expected", stored.len(), out.len())));
+    }
+    if primitive == Primitive::Bool {
+        for (from, to) in stored.iter().zip(out) {
+            *to = u8::from(*from != 0);
+        }
+    } else {
+        copy_swapped(stored, out, primitive.stored_bytes());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn swapping_reverses_each_number(stored in prop::collection::vec(any::<u8>(), 0..300), power in 0_u32..4) {
+            let width = 1_usize << power;
+            let stored = &stored[..stored.len() / width * width];
+            let mut out = vec![0; stored.len()];
+            copy_swapped(stored, &mut out, width);
+            let naive: Vec<u8> = stored.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
+            prop_assert_eq!(out, naive);
+        }
+
+        #[test]
+        fn bools_become_bits(stored in prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 0..200)) {
+            let mut out = vec![0; stored.len().div_ceil(8)];
+            pack_bools(&stored, &mut out);
+            for (place, byte) in stored.iter().enumerate() {
+                prop_assert_eq!(out[place / 8] >> (place % 8) & 1 == 1, *byte != 0);
+            }
+        }
+
+        #[test]
+        fn vectors_lose_their_headers(
+            lists in prop::collection::vec(prop::collection::vec(any::<u64>(), 0..20), 0..50),
+            power in 0_u32..4,
+            base in 0_u32..1000,
+        ) {
+            let width = 1_usize << power;
+            let (mut data, mut offsets, mut naive, mut naive_ends) = (vec![], vec![], vec![], vec![]);
+            let key_bytes = 70_u32;
+            let mut end = base;
+            for list in &lists {
+                offsets.extend_from_slice(&(key_bytes + u32::try_from(data.len()).unwrap()).to_be_bytes());
+                let n_bytes = u32::try_from(list.len() * width).unwrap();
+                data.extend_from_slice(&(0x4000_0000 | (n_bytes + 6)).to_be_bytes());
+                data.extend_from_slice(&[0, 10]);
+                data.extend_from_slice(&u32::try_from(list.len()).unwrap().to_be_bytes());
+                for value in list {
+                    data.extend_from_slice(&value.to_be_bytes()[8 - width..]);
+                    naive.extend_from_slice(&value.to_le_bytes()[..width]);
+                }
+                end += u32::try_from(list.len()).unwrap();
+                naive_ends.extend_from_slice(&end.to_ne_bytes());
+            }
+            let record_end = key_bytes + u32::try_from(data.len()).unwrap();
+            let mut ends = vec![0; lists.len() * 4];
+            let item_bytes = u32::try_from(width).unwrap();
+            prop_assert!(list_ends(&offsets, record_end, 10, item_bytes, base, &mut ends));
+            prop_assert_eq!(&ends, &naive_ends);
+            let mut out = vec![0; naive.len()];
+            prop_assert!(copy_vectors(&data, &ends, base, &mut out, width));
+            prop_assert_eq!(&out, &naive);
+            if let Some(byte) = data.get_mut(9) {
+                *byte ^= 1;
+                prop_assert!(!copy_vectors(&data, &ends, base, &mut out, width));
+            }
+        }
+
+        #[test]
+        fn wild_offsets_are_refused_or_stay_in_bounds(
+            offsets in prop::collection::vec(any::<u8>(), 0..80),
+            data in prop::collection::vec(any::<u8>(), 0..100),
+            record_end in any::<u32>(),
+        ) {
+            let offsets = &offsets[..offsets.len() / 4 * 4];
+            let mut ends = vec![0; offsets.len()];
+            list_ends(offsets, record_end, 10, 4, 0, &mut ends);
+            let mut out = vec![0; data.len()];
+            copy_vectors(&data, &ends, 0, &mut out, 4);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! From the payload of a basket to values.
+//!
+//! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
+
+pub mod kernels;
+mod streamed;
+mod values;
+
+pub use streamed::decode_streamed;
+pub use values::Values;

@@ -1,0 +1,241 @@
+//! Values of any nesting, entry by entry.
+
+use super::values::{Values, list_end};
+use crate::column::{Framing, Node};
+use crate::cursor::{BYTE_COUNT_MASK, Cursor};
+use crate::error::{Error, Result};
+use crate::streamer::Primitive;
+
+/// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
+const MEMBER_WISE: u16 = 0x4000;
+/// Set in `TObject::fBits` when two bytes of process identifier follow.
+const IS_REFERENCED: u32 = 1 << 4;
+
+/// Appends the value of one entry.
+///
+/// `entry`: exactly its bytes.
+///
+/// # Errors
+/// Corrupt if the bytes are fewer or more than the value takes.
+pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], out: &mut Values) -> Result<()> {
+    let mut cursor = Cursor::new(entry);
+    let mut member_wise = false;
+    let may_be_absent = matches!(node, Node::ToEnd(_) | Node::List(_) | Node::TextOrNothing);
+    let is_framed = match framing {
+        Framing::Bare => false,
+        // An empty collection of some writers, and all bitsets before ROOT 6.08/06, leave no bytes at all.
+        Framing::Framed => !(entry.is_empty() && may_be_absent),
+        Framing::IfItFits => has_frame(entry),
+    };
+    if is_framed {
+        let frame = cursor.version()?;
+        member_wise = frame.version & MEMBER_WISE != 0;
+        if frame.end.is_some_and(|end| end != entry.len()) {
+            return Err(Error::corrupt(0, format!("a byte count other than the {} bytes of the entry", entry.len())));
+        }
+    } else if entry.is_empty() && framing != Framing::Bare && may_be_absent {
+        return push_empty(out);
+    }
+    if member_wise {
+        let Node::Map(key, value) = node else {
+            return Err(Error::unsupported(0, "a member-wise collection"));
+        };
+        read_member_wise_map(&mut cursor, key, value, out)?;
+    } else {
+        read(&mut cursor, node, out)?;
+    }
+    match cursor.remaining() {
+        0 => Ok(()),
+        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the value takes"))),
+    }
+}
+
+fn has_frame(entry: &[u8]) -> bool {
+    entry.first_chunk::<4>().is_some_and(|word| {
+        let word = u32::from_be_bytes(*word);
+        word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize == entry.len() - 4
+    })
+}
+
+fn push_empty(out: &mut Values) -> Result<()> {
+    match out {
+        Values::List(ends, items) => ends.push(list_end(items.len())?),
+        Values::Text(ends, bytes) => ends.push(list_end(bytes.len())?),
+        _ => return Err(Error::corrupt(0, "an entry without bytes")),
+    }
+    Ok(())
+}
+
+fn read(cursor: &mut Cursor<'_>, node: &Node, out: &mut Values) -> Result<()> {
+    match (node, out) {
+        (Node::Number(number), Values::Primitive(_, bytes)) => {
+            if number.is_packed() {
+                return number.unpack(cursor, bytes);
+            }
+            push_numbers(cursor.take(number.stored_bytes())?, number.primitive, bytes);
+        }
+        (Node::Bits, Values::Primitive(_, bytes)) => {
+            let bits = cursor.u32()?;
+            if bits & IS_REFERENCED != 0 {
+                cursor.u16()?;
+            }
+            bytes.extend_from_slice(&bits.to_ne_bytes());
+        }
+        (Node::Text, Values::Text(ends, bytes)) => {
+            bytes.extend_from_slice(cursor.string_bytes()?);
+            ends.push(list_end(bytes.len())?);
+        }
+        (Node::TextOrNothing, Values::Text(ends, bytes)) => {
+            if cursor.remaining() > 0 {
+                bytes.extend_from_slice(cursor.string_bytes()?);
+            }
+            ends.push(list_end(bytes.len())?);
+        }
+        (Node::LongText, Values::Text(ends, bytes)) => {
+            let n_bytes = cursor.count(1)?;
+            let text = cursor.take(n_bytes)?;
+            bytes.extend_from_slice(text.strip_suffix(&[0]).unwrap_or(text));
+            ends.push(list_end(bytes.len())?);
+        }
+        (Node::List(item), Values::List(ends, items)) => {
+            let n_items = cursor.count(item.min_bytes())?;
+            read_items(cursor, item, n_items, items)?;
+            ends.push(list_end(items.len())?);
+        }
+        (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
+            read_items(cursor, item, *n_items as usize, items)?;
+        }
+        (Node::ToEnd(item), Values::List(ends, items)) => {
+            let n_items = cursor.remaining() / item.min_bytes().max(1);
+            if item.is_plain_number() {
+                read_items(cursor, item, n_items, items)?;
+            }
+            while cursor.remaining() > 0 {
+                let before = cursor.position();
+                read(cursor, item, items)?;
+                if cursor.position() == before {
+                    return Err(Error::corrupt(before, "an item of no bytes"));
+                }
+            }
+            ends.push(list_end(items.len())?);
+        }
+        (Node::Map(key, value), Values::Map(ends, keys, values)) => {
+            let n_pairs = cursor.count(key.min_bytes() + value.min_bytes())?;
+            for _ in 0..n_pairs {
+                read(cursor, key, keys)?;
+                read(cursor, value, values)?;
+            }
+            ends.push(list_end(keys.len())?);
+        }
+        (Node::Struct(members), Values::Struct(n_values, columns)) => {
+            read_struct(cursor, members, columns)?;
+            *n_values += 1;
+        }
+        _ => return Err(Error::corrupt(cursor.position(), "a value that does not fit its column")),
+    }
+    Ok(())
+}
+
+/// Appends big-endian numbers, all of one type, in the byte order of the machine.
+fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
+    if primitive == Primitive::Bool {
+        // What was never assigned may have any bits set.
+        out.extend(stored.iter().map(|&byte| u8::from(byte != 0)));
+        return;
+    }
+    let start = out.len();
+    out.resize(start + stored.len(), 0);
+    super::kernels::copy_swapped(stored, &mut out[start..], primitive.stored_bytes());
+}
+
+fn read_items(cursor: &mut Cursor<'_>, item: &Node, n_items: usize, out: &mut Values) -> Result<()> {
+    if let (Node::Number(number), Values::Primitive(_, bytes), true) = (item, &mut *out, item.is_plain_number()) {
+        let n_bytes = n_items.saturating_mul(number.stored_bytes());
+        push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
+        return Ok(());
+    }
+    for _ in 0..n_items {
+        read(cursor, item, out)?;
+    }
+    Ok(())
+}
+
+fn read_struct(cursor: &mut Cursor<'_>, members: &[(String, Node)], columns: &mut [(String, Values)]) -> Result<()> {
+    for (place, (_, node)) in members.iter().enumerate() {
+        let (before, rest) = columns.split_at_mut(place);
+        let Some((_, column)) = rest.first_mut() else { break };
+        let Node::CountedBy { item, member, factor } = node else {
+            read(cursor, node, column)?;
+            continue;
+        };
+        let count = before.get(*member).and_then(|(_, counter)| last_integer(counter));
+        let position = cursor.position();
+        let n_items = count
+            .and_then(|count| usize::try_from(count).ok())
+            .and_then(|count| count.checked_mul(*factor as usize))
+            .filter(|n_items| {
+                let item_bytes = item.min_bytes().max(1);
+                n_items.checked_mul(item_bytes).is_some_and(|n_bytes| n_bytes <= cursor.remaining())
+            })
+            .ok_or_else(|| Error::corrupt(position, format!("{count:?} items for an array")))?;
+        let Values::List(ends, items) = column else {
+            return Err(Error::corrupt(position, "a value that does not fit its column"));
+        };
+        read_items(cursor, item, n_items, items)?;
+        ends.push(list_end(items.len())?);
+    }
+    Ok(())
+}
+
+/// The last value of a column of integers.
+fn last_integer(values: &Values) -> Option<i64> {
+    let Values::Primitive(primitive, bytes) = values else { return None };
+    Some(match primitive {
+        Primitive::Int8 => i64::from(bytes.last()?.cast_signed()),
+        Primitive::UInt8 | Primitive::Bool => i64::from(*bytes.last()?),
+        Primitive::Int16 => i64::from(i16::from_ne_bytes(*bytes.last_chunk()?)),
+        Primitive::UInt16 => i64::from(u16::from_ne_bytes(*bytes.last_chunk()?)),
+        Primitive::Int32 => i64::from(i32::from_ne_bytes(*bytes.last_chunk()?)),
+        Primitive::UInt32 => i64::from(u32::from_ne_bytes(*bytes.last_chunk()?)),
+        Primitive::Int64 => i64::from_ne_bytes(*bytes.last_chunk()?),
+        Primitive::UInt64 => i64::try_from(u64::from_ne_bytes(*bytes.last_chunk()?)).ok()?,
+        _ => return None,
+    })
+}
+
+/// A map whose pairs were written member-wise: the version of the pair, the count, all keys, all values.
+fn read_member_wise_map(cursor: &mut Cursor<'_>, key: &Node, value: &Node, out: &mut Values) -> Result<()> {
+    let Values::Map(ends, keys, values) = out else {
+        return Err(Error::corrupt(0, "a value that does not fit its column"));
+    };
+    if cursor.u16()? == 0 {
+        cursor.u32()?; // checksum of a pair without a version
+    }
+    let n_pairs = cursor.count(key.min_bytes() + value.min_bytes())?;
+    if n_pairs > 0 || cursor.remaining() > 0 {
+        read_column(cursor, key, n_pairs, keys)?;
+        read_column(cursor, value, n_pairs, values)?;
+    }
+    ends.push(list_end(keys.len())?);
+    Ok(())
+}
+
+/// A column of `n_items` values; collections and `std::string` share one frame for the whole column.
+fn read_column(cursor: &mut Cursor<'_>, node: &Node, n_items: usize, out: &mut Values) -> Result<()> {
+    if matches!(node, Node::List(_) | Node::Map(..)) || (matches!(node, Node::Text) && starts_framed(cursor)) {
+        let frame = cursor.version()?;
+        if frame.version & MEMBER_WISE != 0 {
+            return Err(Error::unsupported(cursor.position(), "a member-wise collection in a map"));
+        }
+    }
+    read_items(cursor, node, n_items, out)
+}
+
+/// Whether a byte count follows that fits in what is left (a `std::string` column has one, `TString` has none).
+fn starts_framed(cursor: &Cursor<'_>) -> bool {
+    let rest = &cursor.data()[cursor.position().min(cursor.data().len())..];
+    rest.first_chunk::<4>().is_some_and(|word| {
+        let word = u32::from_be_bytes(*word);
+        word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize <= rest.len() - 4
+    })
+}

@@ -1,0 +1,130 @@
+//! Values of any shape, in columns.
+
+use crate::column::DataType;
+use crate::error::{Error, Result};
+use crate::streamer::Primitive;
+
+/// The values of a column as flat buffers, shaped like [`DataType`]. Numbers have the byte order of the machine.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Numbers of `Primitive::n_bytes` each; bools as bytes of 0 or 1.
+    Primitive(Primitive, Vec<u8>),
+    /// Ends of the texts in the bytes, and the bytes.
+    Text(Vec<i32>, Vec<u8>),
+    /// Ends of the lists among the items, and the items.
+    List(Vec<i32>, Box<Values>),
+    /// Items of fixed lists, and how many there are in each.
+    FixedList(Box<Values>, u32),
+    /// Ends of the maps among the keys, keys and values.
+    Map(Vec<i32>, Box<Values>, Box<Values>),
+    /// Number of structs, and the members.
+    Struct(usize, Vec<(String, Values)>),
+}
+
+impl Values {
+    /// No values of this type.
+    pub fn empty(data_type: &DataType) -> Values {
+        match data_type {
+            DataType::Primitive(primitive) => Values::Primitive(*primitive, Vec::new()),
+            DataType::Text => Values::Text(Vec::new(), Vec::new()),
+            DataType::List(item) => Values::List(Vec::new(), Box::new(Values::empty(item))),
+            DataType::FixedList(item, n_items) => Values::FixedList(Box::new(Values::empty(item)), *n_items),
+            DataType::Map(key, value) => {
+                Values::Map(Vec::new(), Box::new(Values::empty(key)), Box::new(Values::empty(value)))
+            }
+            DataType::Struct(members) => {
+                Values::Struct(0, members.iter().map(|(name, member)| (name.clone(), Values::empty(member))).collect())
+            }
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Primitive(primitive, bytes) => bytes.len() / primitive.stored_bytes(),
+            Values::Text(ends, _) | Values::List(ends, _) | Values::Map(ends, ..) => ends.len(),
+            Values::FixedList(items, n_items) => items.len() / (*n_items).max(1) as usize,
+            Values::Struct(n_values, _) => *n_values,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of numbers, fixed lists of them included; `None` for anything else.
+    pub fn into_number_bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Values::Primitive(_, bytes) => Some(bytes),
+            Values::FixedList(items, _) => items.into_number_bytes(),
+            _ => None,
+        }
+    }
+
+    /// Memory of the buffers in bytes.
+    pub fn n_bytes(&self) -> usize {
+        match self {
+            Values::Primitive(_, bytes) => bytes.len(),
+            Values::Text(ends, bytes) => ends.len() * 4 + bytes.len(),
+            Values::List(ends, items) => ends.len() * 4 + items.n_bytes(),
+            Values::FixedList(items, _) => items.n_bytes(),
+            Values::Map(ends, keys, values) => ends.len() * 4 + keys.n_bytes() + values.n_bytes(),
+            Values::Struct(_, members) => members.iter().map(|(_, member)| member.n_bytes()).sum(),
+        }
+    }
+
+    /// Appends values of the same type.
+    ///
+    /// # Errors
+    /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
+    pub fn append(&mut self, other: Values) -> Result<()> {
+        if self.is_empty() && !matches!(self, Values::FixedList(..) | Values::Struct(..)) {
+            *self = other;
+            return Ok(());
+        }
+        match (self, other) {
+            (Values::Primitive(_, bytes), Values::Primitive(_, more)) => bytes.extend_from_slice(&more),
+            (Values::Text(ends, bytes), Values::Text(more_ends, more)) => {
+                append_ends(ends, &more_ends, bytes.len())?;
+                bytes.extend_from_slice(&more);
+            }
+            (Values::List(ends, items), Values::List(more_ends, more)) => {
+                append_ends(ends, &more_ends, items.len())?;
+                items.append(*more)?;
+            }
+            (Values::FixedList(items, _), Values::FixedList(more, _)) => items.append(*more)?,
+            (Values::Map(ends, keys, values), Values::Map(more_ends, more_keys, more_values)) => {
+                append_ends(ends, &more_ends, keys.len())?;
+                keys.append(*more_keys)?;
+                values.append(*more_values)?;
+            }
+            (Values::Struct(n_values, members), Values::Struct(n_more, more)) => {
+                *n_values += n_more;
+                for ((_, member), (_, more)) in members.iter_mut().zip(more) {
+                    member.append(more)?;
+                }
+            }
+            _ => return Err(Error::corrupt(0, "values of two types in one column")),
+        }
+        Ok(())
+    }
+}
+
+fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Result<()> {
+    let base = i32::try_from(base).map_err(|_| too_many())?;
+    ends.reserve(more.len());
+    for &end in more {
+        ends.push(end.checked_add(base).ok_or_else(too_many)?);
+    }
+    Ok(())
+}
+
+/// The end of a list whose items are `n_items` long by now.
+pub(super) fn list_end(n_items: usize) -> Result<i32> {
+    i32::try_from(n_items).map_err(|_| too_many())
+}
+
+fn too_many() -> Error {
+    Error::unsupported(0, "more than 2147483647 items in one batch: set a smaller batch size")
+}

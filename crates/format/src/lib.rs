@@ -1,0 +1,18 @@
+//! The ROOT file format as types: containers, codecs, streamer information and trees.
+//!
+//! Nothing here reads a file: functions take bytes, or say which ranges of the file they need. Every length and count
+//! found in the bytes is checked against what is left before it is used, so no input makes this crate panic, loop
+//! without end or allocate more than a small multiple of the input.
+
+mod cursor;
+mod error;
+
+pub mod codec;
+pub mod column;
+pub mod container;
+pub mod decode;
+pub mod streamer;
+pub mod tree;
+
+pub use cursor::{BYTE_COUNT_MASK, Cursor, VersionFrame};
+pub use error::{Error, Fault, Result, Within};

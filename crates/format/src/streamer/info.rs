@@ -1,0 +1,241 @@
+//! The record of streamer information.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result, Within};
+use crate::streamer::element::{Element, parse_elements};
+use crate::streamer::typename::TypeName;
+use crate::streamer::{ObjectSlot, ObjectSlots, named_base, object_base};
+
+/// A list in which more entries cannot be read is given up: it is damaged as a whole.
+const MAX_FAILED: usize = 100;
+
+/// What the file says about one version of a class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamerInfo {
+    /// Name of the class.
+    pub name: String,
+    /// Checksum of its members, which identifies it where versions do not.
+    pub checksum: u32,
+    /// Version of the class; 1 for classes that have none.
+    pub version: u16,
+    /// Class version of the `TStreamerInfo` itself, on which the encoding of some members depends.
+    pub info_version: u16,
+    /// Its bases and members, in the order they are stored.
+    pub elements: Vec<Element>,
+}
+
+impl StreamerInfo {
+    /// The member, or base, of that name.
+    pub fn element(&self, name: &str) -> Option<&Element> {
+        self.elements.iter().find(|element| element.name == name)
+    }
+
+    /// Its base classes.
+    pub fn bases(&self) -> impl Iterator<Item = &Element> {
+        self.elements.iter().filter(|element| element.is_base())
+    }
+}
+
+/// Streamer information that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedInfo {
+    /// Name of the class; empty if even that could not be read.
+    pub name: String,
+    /// Why not.
+    pub error: Error,
+}
+
+/// What a file says about its classes.
+#[derive(Debug, Clone, Default)]
+pub struct StreamerInfos {
+    infos: Vec<StreamerInfo>,
+    by_name: HashMap<String, Vec<usize>>,
+    /// Those whose usual spelling differs from the name.
+    by_spelling: HashMap<String, Vec<usize>>,
+    failed: Vec<FailedInfo>,
+}
+
+impl StreamerInfos {
+    /// Reads the object of the record of streamer information, uncompressed. `key_bytes`: length of its key.
+    ///
+    /// What cannot be read of a class is kept as [failed](StreamerInfos::failed) and does not hinder the others.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] or [`Error::Truncated`] if this is no list at all.
+    pub fn parse(object_data: &[u8], key_bytes: usize) -> Result<Self> {
+        let mut infos = StreamerInfos::default();
+        let mut cursor = Cursor::new(object_data);
+        let mut head = || {
+            let frame = cursor.version()?;
+            if frame.version > 2 {
+                object_base(&mut cursor)?;
+            }
+            if frame.version > 1 {
+                cursor.string_bytes()?;
+            }
+            Ok((frame.version, cursor.count(4)?))
+        };
+        let (list_version, n_entries) = head().within(|| "streamer information")?;
+        let mut slots = ObjectSlots::new(key_bytes);
+        for i in 0..n_entries {
+            let within = || format!("streamer information {i}");
+            if let Err(error) = infos.entry(&mut cursor, &mut slots, list_version).within(within) {
+                // Where the next one starts is not known.
+                infos.failed.push(FailedInfo { name: String::new(), error });
+                break;
+            }
+            if infos.failed.len() >= MAX_FAILED {
+                break;
+            }
+        }
+        infos.index();
+        Ok(infos)
+    }
+
+    /// Reads one entry of the list; an error means that the rest of the list is lost.
+    fn entry<'a>(&mut self, cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>, list_version: u16) -> Result<()> {
+        if let ObjectSlot::Object { class, end, .. } = slots.read(cursor)? {
+            if class == b"TStreamerInfo" {
+                match parse_info(cursor, slots) {
+                    Ok(info) => self.infos.push(info),
+                    Err(failed) if end.is_some() => self.failed.push(failed),
+                    Err(failed) => return Err(failed.error),
+                }
+            } else if end.is_none() {
+                // Lists of schema evolution rules are passed over.
+                cursor.skip_object()?;
+            }
+            if let Some(end) = end {
+                cursor.seek(end);
+            }
+        }
+        if list_version > 3 {
+            let n_bytes = match cursor.u8()? {
+                255 if list_version > 4 => cursor.u32()? as usize,
+                n_bytes => usize::from(n_bytes),
+            };
+            cursor.skip(n_bytes)?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self) {
+        for (i, info) in self.infos.iter().enumerate() {
+            self.by_name.entry(info.name.clone()).or_default().push(i);
+            if let Some(spelling) = usual_spelling(&info.name)
+                && spelling != info.name
+            {
+                self.by_spelling.entry(spelling).or_default().push(i);
+            }
+        }
+    }
+
+    /// All that are called `name`, or mean the same in another spelling.
+    fn named(&self, name: &str) -> impl Iterator<Item = &StreamerInfo> {
+        let found = self.by_name.get(name).or_else(|| {
+            let spelling = usual_spelling(name)?;
+            self.by_name.get(&spelling).or_else(|| self.by_spelling.get(&spelling))
+        });
+        found.into_iter().flatten().filter_map(|&i| self.infos.get(i))
+    }
+
+    /// What the file says about a version of a class.
+    pub fn get(&self, name: &str, version: u16) -> Option<&StreamerInfo> {
+        self.named(name).find(|info| info.version == version)
+    }
+
+    /// What the file says about the class with that name and checksum.
+    pub fn by_checksum(&self, name: &str, checksum: u32) -> Option<&StreamerInfo> {
+        self.named(name).find(|info| info.checksum == checksum)
+    }
+
+    /// The highest version of a class.
+    pub fn latest(&self, name: &str) -> Option<&StreamerInfo> {
+        // The first one of equals, which max_by_key would not return.
+        self.named(name).reduce(|best, info| if info.version > best.version { info } else { best })
+    }
+
+    /// What the file says about a base or member's class: by the checksum of a base, or its version, or any.
+    pub fn of_base(&self, element: &Element) -> Option<&StreamerInfo> {
+        let by_checksum =
+            (element.base_checksum != 0).then(|| self.by_checksum(&element.name, element.base_checksum)).flatten();
+        by_checksum
+            .or_else(|| self.get(&element.name, u16::try_from(element.base_version).ok()?))
+            .or_else(|| self.latest(&element.name))
+    }
+
+    /// Whether any version of `class` derives from `base`, directly or not; a class does not derive from itself.
+    pub fn is_derived_from(&self, class: &str, base: &str) -> bool {
+        let mut seen = HashSet::from([class]);
+        let mut waiting = vec![class];
+        while let Some(class) = waiting.pop() {
+            for element in self.named(class).flat_map(StreamerInfo::bases) {
+                if element.name == base {
+                    return true;
+                }
+                if seen.insert(&element.name) {
+                    waiting.push(&element.name);
+                }
+            }
+        }
+        false
+    }
+
+    /// All of them, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &StreamerInfo> {
+        self.infos.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    /// Whether there are none, as files with trees of numbers alone may have.
+    pub fn is_empty(&self) -> bool {
+        self.infos.is_empty()
+    }
+
+    /// Those that could not be read.
+    pub fn failed(&self) -> &[FailedInfo] {
+        &self.failed
+    }
+}
+
+/// The spelling in which names are compared when they are not equal as written.
+fn usual_spelling(name: &str) -> Option<String> {
+    if !name.contains(['<', ' ']) && !name.starts_with("std::") {
+        return None;
+    }
+    TypeName::parse(name).ok().map(|name| name.with_usual_numbers().to_string())
+}
+
+/// Reads a `TStreamerInfo` after its class tag.
+fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<StreamerInfo, FailedInfo> {
+    let mut name = String::new();
+    let mut parse = || {
+        let info_version = cursor.version()?.version;
+        let (_, name_bytes, _) = named_base(cursor)?;
+        name = String::from_utf8_lossy(name_bytes).into_owned();
+        let checksum = cursor.u32()?;
+        let version = cursor.i32()?.unsigned_abs();
+        let version = u16::try_from(version)
+            .map_err(|_| Error::corrupt(cursor.position() - 4, format!("a class cannot have version {version}")))?;
+        let elements = match slots.read(cursor)? {
+            ObjectSlot::Object { .. } => parse_elements(cursor, slots)?,
+            _ => Vec::new(),
+        };
+        Ok((info_version, checksum, version, elements))
+    };
+    match parse() {
+        Ok((info_version, checksum, version, elements)) => {
+            Ok(StreamerInfo { name, checksum, version, info_version, elements })
+        }
+        Err(error) => {
+            let error: Error = error;
+            Err(FailedInfo { error: error.within(format!("streamer information of {name}")), name })
+        }
+    }
+}

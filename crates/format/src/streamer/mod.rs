@@ -1,0 +1,16 @@
+//! Streamer information: what the file says about its classes, and how their members are stored.
+
+mod element;
+mod info;
+mod objects;
+mod packing;
+mod typename;
+
+pub use element::{Element, ElementClass, StlKind};
+pub use info::{FailedInfo, StreamerInfo, StreamerInfos};
+pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
+pub use packing::{PackedType, Packing, PackingRange};
+pub use typename::{Primitive, TypeName};
+
+#[cfg(test)]
+mod tests;

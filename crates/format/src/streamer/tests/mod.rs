@@ -1,0 +1,3 @@
+mod infos;
+mod packing;
+mod typename;
