@@ -1,0 +1,157 @@
+//! From buffers to Arrow arrays.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
+use arrowroot_format::column::DataType;
+use arrowroot_format::decode::{Values, kernels::pack_bools};
+use arrowroot_format::streamer::Primitive;
+
+/// Name of the items of lists, as in the Arrow specification.
+const ITEM: &str = "item";
+
+/// The Arrow type of a column.
+pub fn arrow_type(data_type: &DataType, text_as_binary: bool) -> ArrowType {
+    let inner = |item: &DataType| arrow_type(item, text_as_binary);
+    match data_type {
+        DataType::Primitive(primitive) => primitive_type(*primitive),
+        DataType::Text if text_as_binary => ArrowType::Binary,
+        DataType::Text => ArrowType::Utf8,
+        DataType::List(item) => ArrowType::List(item_field(inner(item))),
+        DataType::FixedList(item, n_items) => {
+            ArrowType::FixedSizeList(item_field(inner(item)), i32::try_from(*n_items).unwrap_or(i32::MAX))
+        }
+        DataType::Map(key, value) => ArrowType::Map(map_field(inner(key), inner(value)), false),
+        DataType::Struct(members) => ArrowType::Struct(
+            members.iter().map(|(name, member)| Field::new(name, inner(member), false)).collect::<Fields>(),
+        ),
+    }
+}
+
+fn item_field(item: ArrowType) -> Arc<Field> {
+    Arc::new(Field::new(ITEM, item, false))
+}
+
+fn map_field(key: ArrowType, value: ArrowType) -> Arc<Field> {
+    let pair = Fields::from(vec![Field::new("key", key, false), Field::new("value", value, false)]);
+    Arc::new(Field::new("entries", ArrowType::Struct(pair), false))
+}
+
+pub(crate) fn primitive_type(primitive: Primitive) -> ArrowType {
+    match primitive {
+        Primitive::Bool => ArrowType::Boolean,
+        Primitive::Int8 => ArrowType::Int8,
+        Primitive::UInt8 => ArrowType::UInt8,
+        Primitive::Int16 => ArrowType::Int16,
+        Primitive::UInt16 => ArrowType::UInt16,
+        Primitive::Int32 => ArrowType::Int32,
+        Primitive::UInt32 => ArrowType::UInt32,
+        Primitive::Int64 => ArrowType::Int64,
+        Primitive::UInt64 => ArrowType::UInt64,
+        Primitive::Float32 | Primitive::Float16 => ArrowType::Float32,
+        Primitive::Float64 | Primitive::Double32 => ArrowType::Float64,
+    }
+}
+
+/// Numbers, or bools as bits, inside fixed lists of `dims`.
+pub(crate) fn numbers(
+    primitive: Primitive,
+    dims: &[u32],
+    n_values: usize,
+    buffer: Buffer,
+) -> Result<ArrayData, ArrowError> {
+    let mut n_items = dims.iter().fold(n_values, |product, &dim| product.saturating_mul(dim as usize));
+    let mut data =
+        ArrayData::builder(primitive_type(primitive)).len(n_items).add_buffer(buffer).align_buffers(true).build()?;
+    for &dim in dims.iter().rev() {
+        n_items = if dim == 0 { n_values } else { n_items / dim as usize };
+        let size = i32::try_from(dim).map_err(|_| too_large())?;
+        let list = ArrowType::FixedSizeList(item_field(data.data_type().clone()), size);
+        data = ArrayData::builder(list).len(n_items).add_child_data(data).build()?;
+    }
+    Ok(data)
+}
+
+fn too_large() -> ArrowError {
+    ArrowError::InvalidArgumentError("an array of more than 2147483647 items".to_owned())
+}
+
+/// Lists with these ends (after a leading 0) among the items.
+pub(crate) fn lists(n_lists: usize, offsets: Buffer, items: ArrayData) -> Result<ArrayData, ArrowError> {
+    ArrayData::builder(ArrowType::List(item_field(items.data_type().clone())))
+        .len(n_lists)
+        .add_buffer(offsets)
+        .add_child_data(items)
+        .build()
+}
+
+fn offsets(ends: &[i32]) -> Buffer {
+    let mut offsets = Vec::with_capacity(ends.len() + 1);
+    offsets.push(0_i32);
+    offsets.extend_from_slice(ends);
+    Buffer::from_vec(offsets)
+}
+
+/// An array of collected values.
+pub(crate) fn values(values: Values, text_as_binary: bool) -> Result<ArrayRef, ArrowError> {
+    Ok(make_array(data_of(values, text_as_binary)?))
+}
+
+fn data_of(collected: Values, text_as_binary: bool) -> Result<ArrayData, ArrowError> {
+    match collected {
+        Values::Primitive(Primitive::Bool, bytes) => {
+            let mut bits = vec![0; bytes.len().div_ceil(8)];
+            pack_bools(&bytes, &mut bits);
+            numbers(Primitive::Bool, &[], bytes.len(), Buffer::from_vec(bits))
+        }
+        Values::Primitive(primitive, bytes) => {
+            let n_values = bytes.len() / primitive.stored_bytes();
+            numbers(primitive, &[], n_values, Buffer::from_vec(bytes))
+        }
+        Values::Text(ends, bytes) => {
+            let data_type = if text_as_binary { ArrowType::Binary } else { ArrowType::Utf8 };
+            ArrayData::builder(data_type)
+                .len(ends.len())
+                .add_buffer(offsets(&ends))
+                .add_buffer(Buffer::from_vec(bytes))
+                .build()
+        }
+        Values::List(ends, items) => lists(ends.len(), offsets(&ends), data_of(*items, text_as_binary)?),
+        Values::FixedList(items, n_items) => {
+            let n_lists = items.len() / (n_items.max(1) as usize);
+            let items = data_of(*items, text_as_binary)?;
+            let size = i32::try_from(n_items).map_err(|_| too_large())?;
+            ArrayData::builder(ArrowType::FixedSizeList(item_field(items.data_type().clone()), size))
+                .len(n_lists)
+                .add_child_data(items)
+                .build()
+        }
+        Values::Map(ends, keys, maps) => {
+            let (keys, maps) = (data_of(*keys, text_as_binary)?, data_of(*maps, text_as_binary)?);
+            let field = map_field(keys.data_type().clone(), maps.data_type().clone());
+            let pairs = ArrayData::builder(field.data_type().clone())
+                .len(keys.len())
+                .add_child_data(keys)
+                .add_child_data(maps)
+                .build()?;
+            ArrayData::builder(ArrowType::Map(field, false))
+                .len(ends.len())
+                .add_buffer(offsets(&ends))
+                .add_child_data(pairs)
+                .build()
+        }
+        Values::Struct(n_values, members) => {
+            let mut fields = Vec::with_capacity(members.len());
+            let mut columns = Vec::with_capacity(members.len());
+            for (name, member) in members {
+                let data = data_of(member, text_as_binary)?;
+                fields.push(Field::new(name, data.data_type().clone(), false));
+                columns.push(data);
+            }
+            ArrayData::builder(ArrowType::Struct(Fields::from(fields))).len(n_values).child_data(columns).build()
+        }
+    }
+}

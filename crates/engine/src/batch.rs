@@ -1,0 +1,379 @@
+//! A batch while it is filled: the memory of its columns, and who writes which part.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::take::take;
+use arrowroot_format::column::{Header, Layout};
+use arrowroot_format::decode::{Values, kernels::pack_bools};
+use arrowroot_format::streamer::Primitive;
+
+use crate::assemble;
+use crate::error::{Error, Result};
+use crate::memory::{Arena, Column, Slot};
+use crate::plan::{BatchEntries, PlannedColumn};
+
+/// How much more than estimated is set aside for lists: growing means a copy.
+const SLACK: f64 = 1.05;
+
+/// What a column of a batch is collected in.
+enum Sink {
+    /// Numbers at places known from the entry alone.
+    Fixed { values: Column, entry_bytes: usize },
+    /// Bools at such places, as bits.
+    Bits { values: Column, entry_bits: usize, n_bits: usize, edges: Arc<Edges> },
+    /// Lists of numbers: ends at places known from the entry, items after those of the baskets before.
+    Lists { offsets: Column, values: Column, item_bytes: usize, n_items: usize, is_bool: bool },
+    /// Values of each basket apart, in the order of the baskets.
+    Collected { parts: Arc<Parts>, n_parts: usize },
+}
+
+/// Bits at the edges of a basket whose bytes another basket shares: bit offset and the bools, set when all are done.
+pub(crate) type Edges = Mutex<Vec<(usize, Vec<u8>)>>;
+/// Values of baskets, each with its place.
+pub(crate) type Parts = Mutex<Vec<(usize, Values)>>;
+
+/// Where the values of one basket go.
+pub(crate) enum Target {
+    /// Numbers.
+    Fixed(Slot),
+    /// Bools as bits: those of whole bytes, and the edges.
+    Bits { start_bit: usize, whole: Slot, edges: Arc<Edges> },
+    /// Lists: ends, and items of which the first has number `base`.
+    Lists { ends: Slot, values: Slot, base: u32 },
+    /// Anything else.
+    Collected { part: usize, parts: Arc<Parts> },
+}
+
+/// A batch that is being filled.
+pub(crate) struct Builder {
+    pub(crate) number: usize,
+    entries: BatchEntries,
+    schema: SchemaRef,
+    sinks: Vec<Sink>,
+    arena: Arena,
+    text_as_binary: bool,
+    /// Baskets that are not done.
+    pub(crate) open: Arc<AtomicUsize>,
+    /// Bytes set aside so far.
+    pub(crate) held_bytes: usize,
+}
+
+impl Builder {
+    pub(crate) fn new(
+        number: usize,
+        columns: &[PlannedColumn],
+        entries: &BatchEntries,
+        schema: &SchemaRef,
+        text_as_binary: bool,
+    ) -> Result<Builder> {
+        let mut arena = Arena::default();
+        let n_entries = match entries {
+            BatchEntries::Range(range) => range.end - range.start,
+            BatchEntries::List { sorted, .. } => sorted.len() as u64,
+        };
+        let n_entries = usize::try_from(n_entries).map_err(|_| too_large())?;
+        let sinks =
+            columns.iter().map(|column| sink(&mut arena, column, entries, n_entries)).collect::<Result<Vec<_>>>()?;
+        Ok(Builder {
+            number,
+            entries: entries.clone(),
+            schema: schema.clone(),
+            sinks,
+            arena,
+            text_as_binary,
+            open: Arc::new(AtomicUsize::new(0)),
+            held_bytes: 0,
+        })
+    }
+
+    /// The entries of the batch.
+    pub(crate) fn entries(&self) -> &BatchEntries {
+        &self.entries
+    }
+
+    /// Whether the items of the column's lists can be placed before they are decoded.
+    pub(crate) fn places_items(&self, column: usize) -> bool {
+        matches!(self.sinks[column], Sink::Lists { .. })
+    }
+
+    /// Sets aside the place for a basket's `n_entries` entries that hold `n_items` items of lists.
+    ///
+    /// `None` if there is no room left and slots are still in use: finish these and ask again.
+    pub(crate) fn place(&mut self, column: usize, n_entries: usize, n_items: usize) -> Result<Option<Target>> {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let target = self.try_place(column, n_entries, n_items);
+        if !matches!(target, Ok(Some(_))) {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        target
+    }
+
+    fn try_place(&mut self, column: usize, n_entries: usize, n_items: usize) -> Result<Option<Target>> {
+        let arena = &mut self.arena;
+        match &mut self.sinks[column] {
+            Sink::Fixed { values, entry_bytes } => {
+                let n_bytes = n_entries.checked_mul(*entry_bytes).ok_or_else(too_large)?;
+                values.lease(n_bytes).map(|slot| Some(Target::Fixed(slot))).ok_or_else(too_many_entries)
+            }
+            Sink::Bits { values, entry_bits, n_bits, edges } => {
+                let start_bit = *n_bits;
+                let end_bit = n_entries.checked_mul(*entry_bits).and_then(|more| start_bit.checked_add(more));
+                *n_bits = end_bit.ok_or_else(too_large)?;
+                let whole = lease_whole_bytes(values, start_bit, *n_bits)?;
+                Ok(Some(Target::Bits { start_bit, whole, edges: Arc::clone(edges) }))
+            }
+            Sink::Lists { offsets, values, item_bytes, n_items: before, .. } => {
+                let n_bytes = n_items.checked_mul(*item_bytes).ok_or_else(too_large)?;
+                if n_bytes > values.left() && !grow(arena, values, n_bytes)? {
+                    return Ok(None);
+                }
+                let base = u32::try_from(*before).map_err(|_| too_many_items())?;
+                if *before + n_items > i32::MAX as usize {
+                    return Err(too_many_items());
+                }
+                let ends = offsets.lease(n_entries * 4).ok_or_else(too_many_entries)?;
+                let slot = values.lease(n_bytes).ok_or_else(too_large)?;
+                *before += n_items;
+                Ok(Some(Target::Lists { ends, values: slot, base }))
+            }
+            Sink::Collected { parts, n_parts } => {
+                *n_parts += 1;
+                Ok(Some(Target::Collected { part: *n_parts - 1, parts: Arc::clone(parts) }))
+            }
+        }
+    }
+
+    /// Makes the batch, when all baskets are done. Returns it and the bytes in its buffers.
+    ///
+    /// `url` is for errors.
+    pub(crate) fn finish(self, columns: &[PlannedColumn], url: &str) -> Result<(RecordBatch, u64)> {
+        let order = match &self.entries {
+            BatchEntries::List { order: Some(order), .. } => Some(UInt64Array::from(order.clone())),
+            _ => None,
+        };
+        let n_rows = usize::try_from(self.entries.n_delivered()).map_err(|_| too_large())?;
+        let n_entries = match &self.entries {
+            BatchEntries::Range(_) => n_rows,
+            BatchEntries::List { sorted, .. } => sorted.len(),
+        };
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+        let mut n_bytes = 0;
+        for (sink, column) in self.sinks.into_iter().zip(columns) {
+            let array = finish_column(sink, column, n_entries, self.text_as_binary, url)?;
+            let array = match &order {
+                Some(order) => take(&array, order, None).map_err(|error| of_arrow(url, &column.path, error))?,
+                None => array,
+            };
+            n_bytes += array.get_buffer_memory_size() as u64;
+            arrays.push(array);
+        }
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
+        RecordBatch::try_new_with_options(self.schema, arrays, &options)
+            .map(|batch| (batch, n_bytes))
+            .map_err(|error| of_arrow(url, "batch", error))
+    }
+}
+
+fn too_large() -> Error {
+    Error::InvalidRequest { what: "a batch larger than the address space: set a smaller batch size".to_owned() }
+}
+
+fn too_many_items() -> Error {
+    Error::InvalidRequest {
+        what: "more than 2147483647 items of a list column in one batch: set a batch size".to_owned(),
+    }
+}
+
+fn too_many_entries() -> Error {
+    Error::InvalidRequest { what: "baskets hold more entries than the branch says".to_owned() }
+}
+
+fn of_arrow(url: &str, object: &str, error: ArrowError) -> Error {
+    Error::InvalidText { url: url.to_owned(), object: object.to_owned(), source: error }
+}
+
+fn sink(arena: &mut Arena, column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> Result<Sink> {
+    let sized = |item_bytes: usize| n_entries.checked_mul(item_bytes).ok_or_else(too_large);
+    let product = |dims: &[u32]| dims.iter().fold(1_usize, |product, &dim| product.saturating_mul(dim as usize));
+    Ok(match (column.layout(), entries) {
+        (Some(Layout::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
+            let entry_bits = product(dims);
+            let n_bytes = sized(entry_bits)?.div_ceil(8);
+            Sink::Bits { values: arena.column(n_bytes)?, entry_bits, n_bits: 0, edges: Arc::default() }
+        }
+        (Some(Layout::Fixed { number, dims }), _) => {
+            let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
+            Sink::Fixed { values: arena.column(sized(entry_bytes)?)?, entry_bytes }
+        }
+        (Some(Layout::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
+            let item_bytes = product(dims).saturating_mul(number.stored_bytes()).max(1);
+            let mut offsets = arena.column(sized(4)?.checked_add(4).ok_or_else(too_large)?)?;
+            drop(offsets.lease(4)); // the leading 0
+            let estimate = estimated_bytes(column, range, *header);
+            let values = arena.column(estimate.next_multiple_of(64))?;
+            Sink::Lists { offsets, values, item_bytes, n_items: 0, is_bool: number.primitive == Primitive::Bool }
+        }
+        _ => Sink::Collected { parts: Arc::default(), n_parts: 0 },
+    })
+}
+
+/// Bytes that the items of a range may take: the baskets in it, times the usual compression of the branch.
+fn estimated_bytes(column: &PlannedColumn, range: &std::ops::Range<u64>, header: Header) -> usize {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    let bytes = column
+        .baskets
+        .iter()
+        .filter(|basket| basket.first_entry < range.end && range.start < basket.entry_end)
+        .map(|basket| {
+            let n_entries = (basket.entry_end - basket.first_entry) as f64;
+            let shared = basket.entry_end.min(range.end) - basket.first_entry.max(range.start);
+            // Headers and, behind them, entry offsets are in the basket, but not in the column.
+            let overhead = n_entries * (header.n_bytes() as f64 + 4.0);
+            let payload = f64::from(basket.stored_bytes) * column.ratio;
+            (payload - overhead).max(payload / 16.0) * (shared as f64 / n_entries.max(1.0))
+        })
+        .sum::<f64>() as usize;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    let with_slack = (bytes as f64 * SLACK) as usize;
+    with_slack + 4096
+}
+
+/// Moves a column to a larger place; `false` if somebody still writes to it.
+fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
+    let used = column.used();
+    let Some(written) = column.written() else { return Ok(false) };
+    let mut larger = arena.column((used + n_more).saturating_mul(3) / 2 + 4096)?;
+    if let Some(mut slot) = larger.lease(used) {
+        slot.copy_from_slice(written);
+    }
+    *column = larger;
+    Ok(true)
+}
+
+/// The bytes that hold only bits of `[start_bit, end_bit)`. A byte that two baskets share belongs to neither: its bits
+/// are edges, set in the end.
+fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
+    let first_whole = start_bit.div_ceil(8);
+    let n_whole = (end_bit / 8).saturating_sub(first_whole);
+    if first_whole > values.used() {
+        drop(values.lease(first_whole - values.used()));
+    }
+    values.lease(n_whole).ok_or_else(too_many_entries)
+}
+
+fn finish_column(
+    sink: Sink,
+    column: &PlannedColumn,
+    n_entries: usize,
+    text_as_binary: bool,
+    url: &str,
+) -> Result<ArrayRef> {
+    let busy = || Error::InvalidRequest { what: "a column was asked for before it was complete".to_owned() };
+    let in_arrow = |error| of_arrow(url, &column.path, error);
+    let layout = column.layout();
+    let (primitive, dims): (Primitive, &[u32]) = match layout {
+        Some(Layout::Fixed { number, dims } | Layout::Jagged { number, dims, .. }) => (number.in_memory(), dims),
+        _ => (Primitive::UInt8, &[]),
+    };
+    match sink {
+        Sink::Fixed { values, entry_bytes } => {
+            if values.used() != n_entries * entry_bytes {
+                return Err(too_many_entries());
+            }
+            let data = assemble::numbers(primitive, dims, n_entries, values.into_buffer().ok_or_else(busy)?);
+            data.map(make_array).map_err(in_arrow)
+        }
+        Sink::Bits { mut values, edges, .. } => {
+            let left = values.left();
+            drop(values.lease(left));
+            let bytes = values.written().ok_or_else(busy)?;
+            set_edges(bytes, &edges);
+            let data = assemble::numbers(primitive, dims, n_entries, values.into_buffer().ok_or_else(busy)?);
+            data.map(make_array).map_err(in_arrow)
+        }
+        Sink::Lists { offsets, values, n_items, is_bool, .. } => {
+            if offsets.used() != n_entries * 4 + 4 {
+                return Err(too_many_entries());
+            }
+            let mut buffer = values.into_buffer().ok_or_else(busy)?;
+            if is_bool {
+                let mut bits = vec![0; buffer.len().div_ceil(8)];
+                pack_bools(&buffer, &mut bits);
+                buffer = bits.into();
+            }
+            let items = assemble::numbers(primitive, dims, n_items, buffer).map_err(in_arrow)?;
+            let data = assemble::lists(n_entries, offsets.into_buffer().ok_or_else(busy)?, items);
+            data.map(make_array).map_err(in_arrow)
+        }
+        Sink::Collected { parts, .. } => {
+            let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
+            parts.sort_by_key(|(part, _)| *part);
+            let data_type = column.column.data_type().ok_or_else(busy)?;
+            let mut all = Values::empty(&data_type);
+            for (_, values) in parts {
+                all.append(values).map_err(|source| Error::Format {
+                    url: url.to_owned(),
+                    object: column.path.clone(),
+                    source,
+                })?;
+            }
+            if all.len() != n_entries {
+                return Err(too_many_entries());
+            }
+            assemble::values(all, text_as_binary).map_err(in_arrow)
+        }
+    }
+}
+
+/// Sets the bits that no basket could write alone.
+fn set_edges(bytes: &mut [u8], edges: &Edges) {
+    for (start_bit, bools) in edges.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (place, &value) in bools.iter().enumerate() {
+            let bit = start_bit + place;
+            if value != 0
+                && let Some(byte) = bytes.get_mut(bit / 8)
+            {
+                *byte |= 1 << (bit % 8);
+            }
+        }
+    }
+}
+
+impl Target {
+    /// Bytes set aside; what is collected apart is not known before.
+    pub(crate) fn n_bytes(&self) -> usize {
+        match self {
+            Target::Fixed(slot) | Target::Bits { whole: slot, .. } => slot.len(),
+            Target::Lists { ends, values, .. } => ends.len() + values.len(),
+            Target::Collected { .. } => 0,
+        }
+    }
+
+    /// Writes bools as bits from the target's first bit on.
+    pub(crate) fn write_bits(start_bit: usize, whole: &mut Slot, edges: &Edges, bools: &[u8]) {
+        let lead = (start_bit.next_multiple_of(8) - start_bit).min(bools.len());
+        let (before, rest) = bools.split_at(lead);
+        let (inside, after) = rest.split_at((whole.len() * 8).min(rest.len()));
+        pack_bools(inside, whole);
+        let mut edges = edges.lock().unwrap_or_else(PoisonError::into_inner);
+        if !before.is_empty() {
+            edges.push((start_bit, before.to_vec()));
+        }
+        if !after.is_empty() {
+            edges.push((start_bit + lead + inside.len(), after.to_vec()));
+        }
+    }
+}

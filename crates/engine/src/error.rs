@@ -1,0 +1,121 @@
+//! What can go wrong, by what the caller can do about it.
+
+use arrowroot_format as format;
+use arrowroot_storage as storage;
+
+/// Result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the engine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes could not be fetched.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    /// Bytes are not as the format says, or of a kind that is not read.
+    #[error("{url}: {object}: {source}")]
+    Format {
+        /// The file.
+        url: String,
+        /// The key, tree or branch.
+        object: String,
+        /// What is wrong with it.
+        source: format::Error,
+    },
+    /// There is no such key, tree or column.
+    #[error("{url}: no {kind} {name:?}{}", near_names(near))]
+    NotFound {
+        /// The file.
+        url: String,
+        /// What was looked for.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Names that are there and look alike.
+        near: Vec<String>,
+    },
+    /// The request makes no sense.
+    #[error("{what}")]
+    InvalidRequest {
+        /// Why.
+        what: String,
+    },
+    /// Text that is not UTF-8 in a column of text.
+    #[error("{url}: {object}: {source}; read the column with strings=\"binary\" to get the bytes as they are")]
+    InvalidText {
+        /// The file.
+        url: String,
+        /// The column.
+        object: String,
+        /// Where the text is not UTF-8.
+        source: arrow_schema::ArrowError,
+    },
+    /// The system gives no more memory.
+    #[error("no memory for {n_bytes} bytes: {source}; set a smaller batch size or memory budget")]
+    OutOfMemory {
+        /// What was asked for.
+        n_bytes: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A mistake of arrowroot's own.
+    #[error("internal error: {what}; please report it with the file if you can")]
+    Internal {
+        /// What went wrong.
+        what: String,
+    },
+    /// The scan was stopped.
+    #[error("the scan was cancelled")]
+    Cancelled,
+}
+
+fn near_names(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
+}
+
+/// The names most like `name`, at most three.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let mut scored: Vec<(usize, &str)> = candidates
+        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
+        .filter(|&(score, candidate)| score <= 1 + wanted.len().min(candidate.len()) / 3)
+        .collect();
+    scored.sort();
+    scored.dedup();
+    scored.truncate(3);
+    scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+/// Levenshtein distance in bytes; a name that holds the other one whole is near.
+fn distance(left: &str, right: &str) -> usize {
+    if left.len().abs_diff(right.len()) > 8 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, from) in left.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, to) in right.bytes().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (diagonal + usize::from(from != to)).min(above + 1).min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let names = ["Muon_pt", "Muon_eta", "nMuon", "Electron_pt"];
+        assert_eq!(nearest("muon_pt", names.into_iter()), ["Muon_pt"]);
+        assert!(nearest("zzz", names.into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,344 @@
+//! An open file: its directories, keys and class descriptions.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use arrowroot_format as format;
+use arrowroot_storage::{Accounted, ReadTotals, Source, open_url};
+use format::codec::Decompressor;
+use format::container::{
+    Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, is_directory_class, looks_like_directory,
+    may_be_directory, parse_key_list, recovered_directory,
+};
+use format::streamer::StreamerInfos;
+
+use crate::error::{Error, Result, nearest};
+use crate::tree::Tree;
+
+/// Read at once when a file is opened: header, root directory and, in small files, everything.
+const HEAD_BYTES: u64 = 4096;
+/// Directories inside directories; offsets that run in circles end here.
+const MAX_DIRECTORY_DEPTH: usize = 100;
+
+/// An open ROOT file. Cheap to clone.
+#[derive(Clone)]
+pub struct File {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    source: Arc<Accounted>,
+    header: FileHeader,
+    keys: OnceLock<Vec<Entry>>,
+    root_directory: Option<Directory>,
+    infos: OnceLock<StreamerInfos>,
+}
+
+/// A key and where it is.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Path of its directory: empty, or with a slash after each name.
+    pub directory: String,
+    /// The key.
+    pub key: Key,
+    /// Whether it is a directory itself.
+    pub is_directory: bool,
+}
+
+impl Entry {
+    /// Path from the root of the file.
+    pub fn path(&self) -> String {
+        format!("{}{}", self.directory, self.key.name)
+    }
+}
+
+impl File {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
+    pub fn open(url: &str) -> Result<File> {
+        Self::from_source(open_url(url)?)
+    }
+
+    /// Opens a file that a source holds.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
+        let source = Arc::new(Accounted::new(source, false));
+        let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
+        source.read_at(0, &mut head)?;
+        let in_file = |error| format_error(source.as_ref(), "file header", error);
+        let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
+        let root_directory = Self::root_record(source.as_ref(), &head, &header).ok().filter(Directory::has_keys);
+        let inner = Inner { source, header, keys: OnceLock::new(), root_directory, infos: OnceLock::new() };
+        Ok(File { inner: Arc::new(inner) })
+    }
+
+    fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<Directory> {
+        let n_bytes = RootRecord::max_bytes(header) as u64;
+        let begin = usize::try_from(header.begin).unwrap_or(usize::MAX);
+        let record = match head.get(begin..) {
+            Some(rest) if rest.len() as u64 >= n_bytes => rest.to_vec(),
+            _ => {
+                let left = source.size_bytes().saturating_sub(header.begin);
+                read_range(source, header.begin, n_bytes.min(left))?
+            }
+        };
+        RootRecord::parse(header, &record)
+            .map(|root| root.directory)
+            .map_err(|error| format_error(source, "root directory", error))
+    }
+
+    /// What was opened.
+    pub fn url(&self) -> &str {
+        self.inner.source.url()
+    }
+
+    /// Size in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.inner.source.size_bytes()
+    }
+
+    /// The header.
+    pub fn header(&self) -> &FileHeader {
+        &self.inner.header
+    }
+
+    /// Whether no key list was written, so that keys were found by walking the records.
+    pub fn was_recovered(&self) -> bool {
+        self.inner.root_directory.is_none()
+    }
+
+    /// Reads of metadata so far.
+    pub fn read_totals(&self) -> ReadTotals {
+        self.inner.source.totals()
+    }
+
+    pub(crate) fn source(&self) -> &Arc<Accounted> {
+        &self.inner.source
+    }
+
+    /// All keys of all directories, in the order of the file; directories before what is in them.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if a key list cannot be read.
+    pub fn keys(&self) -> Result<&[Entry]> {
+        if let Some(keys) = self.inner.keys.get() {
+            return Ok(keys);
+        }
+        let mut keys = Vec::new();
+        match &self.inner.root_directory {
+            Some(root) => self.list_directory(root, "", 0, &mut HashSet::new(), &mut keys)?,
+            None => keys = self.recover()?,
+        }
+        Ok(self.inner.keys.get_or_init(|| keys))
+    }
+
+    fn list_directory(
+        &self,
+        directory: &Directory,
+        path: &str,
+        depth: usize,
+        seen: &mut HashSet<u64>,
+        keys: &mut Vec<Entry>,
+    ) -> Result<()> {
+        let name = if path.is_empty() { "root directory" } else { path };
+        if depth > MAX_DIRECTORY_DEPTH || !seen.insert(directory.seek_keys) {
+            let error = format::Error::corrupt(0, "a directory inside itself").at(directory.seek_keys);
+            return Err(format_error(self.source().as_ref(), name, error));
+        }
+        if !directory.has_keys() {
+            return Ok(());
+        }
+        let record = read_range(self.source().as_ref(), directory.seek_keys, u64::from(directory.n_bytes_keys))?;
+        let list = parse_key_list(&record)
+            .map_err(|error| format_error(self.source().as_ref(), name, error.at(directory.seek_keys)))?;
+        for key in list {
+            let inside = self.directory_of(&key)?;
+            let is_directory = inside.is_some();
+            let inner_path = format!("{path}{}/", key.name);
+            keys.push(Entry { directory: path.to_owned(), key, is_directory });
+            if let Some(inside) = inside {
+                self.list_directory(&inside, &inner_path, depth + 1, seen, keys)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory that a key names, if it names one. Frameworks have classes of their own for them.
+    fn directory_of(&self, key: &Key) -> Result<Option<Directory>> {
+        let is_known = is_directory_class(&key.class_name);
+        if !is_known && !(may_be_directory(key) && looks_like_class_of_directory(&key.class_name)) {
+            return Ok(None);
+        }
+        let payload = self.read_object(key)?;
+        if !is_known && !looks_like_directory(key, &payload) {
+            return Ok(None);
+        }
+        Directory::parse(&mut format::Cursor::new(&payload))
+            .map(Some)
+            .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))
+    }
+
+    fn recover(&self) -> Result<Vec<Entry>> {
+        let mut walk = RecordWalk::new(&self.inner.header, self.size_bytes());
+        let mut found = Vec::new();
+        while let Some(range) = walk.request() {
+            let bytes = read_range(self.source().as_ref(), range.start, range.end - range.start)?;
+            walk.feed(&bytes, |record| found.push(record));
+        }
+        let recovered = recovered_directory(&self.inner.header, found);
+        if let Some(key) = &recovered.streamer_info
+            && let Ok(infos) = self.parse_infos(key)
+        {
+            let _ = self.inner.infos.set(infos);
+        }
+        Ok(recovered
+            .keys
+            .into_iter()
+            .map(|found| Entry { directory: found.directory_path, key: found.key, is_directory: found.is_directory })
+            .collect())
+    }
+
+    /// The key of a path such as `"dir/name"` or `"name;2"`; the highest cycle if none is given.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the nearest paths.
+    pub fn find(&self, path: &str) -> Result<&Entry> {
+        let keys = self.keys()?;
+        let trimmed = path.trim_start_matches('/');
+        let (name, cycle) = match trimmed.rsplit_once(';') {
+            Some((name, cycle)) if cycle.parse::<u16>().is_ok() => (name, cycle.parse::<u16>().ok()),
+            _ => (trimmed, None),
+        };
+        keys.iter()
+            .filter(|entry| is_at(entry, name) && cycle.is_none_or(|cycle| entry.key.cycle == cycle))
+            .max_by_key(|entry| entry.key.cycle)
+            .ok_or_else(|| {
+                let paths: Vec<String> = keys.iter().map(Entry::path).collect();
+                Error::NotFound {
+                    url: self.url().to_owned(),
+                    kind: "object",
+                    name: path.to_owned(),
+                    near: nearest(name, paths.iter().map(String::as_str)),
+                }
+            })
+    }
+
+    /// Opens a tree.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no tree or cannot be read.
+    pub fn tree(&self, path: &str) -> Result<Tree> {
+        Tree::open(self, self.find(path)?)
+    }
+
+    /// Whether the objects of a class are trees.
+    pub fn is_tree_class(&self, class: &str) -> bool {
+        match class {
+            "TTree" | "TNtuple" | "TNtupleD" | "TChain" => true,
+            _ if class.is_empty() || class.starts_with("TH") => false,
+            _ if class.contains("Tree") || class.contains("tuple") => {
+                self.streamer_infos().is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
+            }
+            _ => false,
+        }
+    }
+
+    /// The uncompressed object of a key.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] or [`Error::Format`].
+    pub fn read_object(&self, key: &Key) -> Result<Vec<u8>> {
+        let name = || key.name.clone();
+        let in_key = |error: format::Error| format_error(self.source().as_ref(), &name(), error.at(key.seek_key));
+        let range = key.payload_range().map_err(in_key)?;
+        let stored = read_range(self.source().as_ref(), range.start, range.end - range.start)?;
+        let mut object = Vec::new();
+        unpack(&mut Decompressor::new(), &stored, key.object_bytes as usize, &mut object).map_err(in_key)?;
+        Ok(object)
+    }
+
+    /// What the file says about its classes; parsed when first asked for.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it cannot be read.
+    pub fn streamer_infos(&self) -> Result<&StreamerInfos> {
+        if let Some(infos) = self.inner.infos.get() {
+            return Ok(infos);
+        }
+        let header = &self.inner.header;
+        let infos = if header.has_streamer_info() && !self.was_recovered() {
+            let n_bytes = u64::from(header.n_bytes_info);
+            let record = read_range(self.source().as_ref(), header.seek_info, n_bytes)?;
+            let mut cursor = format::Cursor::new(&record);
+            let key = Key::parse(&mut cursor)
+                .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(header.seek_info)))?;
+            self.parse_infos(&key)?
+        } else {
+            StreamerInfos::default()
+        };
+        Ok(self.inner.infos.get_or_init(|| infos))
+    }
+
+    fn parse_infos(&self, key: &Key) -> Result<StreamerInfos> {
+        let object = self.read_object(key)?;
+        StreamerInfos::parse(&object, usize::from(key.key_bytes))
+            .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(key.seek_key)))
+    }
+}
+
+/// Classes of objects that are as small as a directory are many; only these are worth a read.
+fn looks_like_class_of_directory(class: &str) -> bool {
+    class.is_empty() || class.contains("File") || class.contains("Dir")
+}
+
+fn is_at(entry: &Entry, path: &str) -> bool {
+    path.strip_prefix(entry.directory.as_str()) == Some(entry.key.name.as_str())
+}
+
+/// Names file and object in a format error.
+pub(crate) fn format_error(source: &dyn Source, object: &str, error: format::Error) -> Error {
+    Error::Format { url: source.url().to_owned(), object: object.to_owned(), source: error }
+}
+
+/// Reads a range; its size is checked against the file before memory is taken.
+pub(crate) fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Result<Vec<u8>> {
+    if offset.checked_add(n_bytes).is_none_or(|end| end > source.size_bytes()) {
+        source.read_at(offset, &mut [])?;
+        return Err(arrowroot_storage::Error::PastEnd {
+            url: source.url().to_owned(),
+            offset,
+            n_bytes,
+            size_bytes: source.size_bytes(),
+        }
+        .into());
+    }
+    let mut bytes = vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)];
+    source.read_at(offset, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Decompresses a payload to `object_bytes` bytes at the start of `out`, which grows if it must.
+///
+/// The blocks say what they hold before memory is taken: a wrong size in a key costs nothing.
+pub(crate) fn unpack<'o>(
+    decompressor: &mut Decompressor,
+    stored: &[u8],
+    object_bytes: usize,
+    out: &'o mut Vec<u8>,
+) -> format::Result<&'o [u8]> {
+    if object_bytes > stored.len() {
+        format::codec::check_blocks(stored, object_bytes)?;
+    }
+    if out.len() < object_bytes {
+        let more = object_bytes - out.len();
+        out.try_reserve_exact(more)
+            .map_err(|_| format::Error::unsupported(0, format!("no memory for an object of {object_bytes} bytes")))?;
+        out.resize(object_bytes, 0);
+    }
+    decompressor.decompress(stored, &mut out[..object_bytes])?;
+    Ok(&out[..object_bytes])
+}

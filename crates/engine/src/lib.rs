@@ -1,0 +1,27 @@
+//! Reads ROOT files into Apache Arrow.
+//!
+//! [`File`] and [`Tree`] hold metadata; a [`Scan`] plans which baskets to read, fetches them in windows, decodes them on
+//! several threads straight into Arrow buffers, and delivers record batches in order. Its [`Plan`] is plain data, its
+//! [`Stats`] say what it cost.
+
+mod assemble;
+mod batch;
+mod error;
+mod file;
+mod memory;
+mod place;
+mod plan;
+mod scan;
+mod stats;
+mod task;
+mod tree;
+
+pub use arrowroot_format as format;
+pub use arrowroot_storage as storage;
+pub use assemble::arrow_type;
+pub use error::{Error, Result};
+pub use file::{Entry, File};
+pub use plan::{BatchEntries, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request};
+pub use scan::{Scan, ScanHandle};
+pub use stats::Stats;
+pub use tree::Tree;

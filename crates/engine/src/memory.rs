@@ -1,0 +1,235 @@
+//! Memory for columns: taken in large pieces, written by many threads, handed to Arrow without a copy.
+//!
+//! A [`Column`] of memory leases disjoint [`Slot`]s, front to back; each may be filled by another thread. It becomes an
+//! Arrow buffer once all slots are gone. Pieces of 2 MiB and more are asked for as huge pages: with small ones the
+//! kernel's page faults cost as much as decoding.
+
+#![expect(unsafe_code, reason = "disjoint parts of one allocation are written by several threads")]
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use crate::error::{Error, Result};
+
+/// Columns smaller than this share a region.
+const OWN_REGION_BYTES: usize = 8 << 20;
+/// Size of a shared region.
+const SHARED_REGION_BYTES: usize = 16 << 20;
+/// Regions from this size on are asked for as huge pages.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// Arrow recommends this alignment.
+const ALIGNMENT: usize = 64;
+
+/// Anonymous memory from the system, all zero.
+///
+/// Invariant: `start` and `n_bytes` are those of one mapping, which lives until the drop.
+struct Region {
+    start: NonNull<u8>,
+    n_bytes: usize,
+}
+
+// SAFETY: a region is plain memory; who may write which part is up to the slots.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    fn new(n_bytes: usize) -> Result<Region> {
+        let out_of_memory = |error: rustix::io::Errno| Error::OutOfMemory {
+            n_bytes: n_bytes as u64,
+            source: std::io::Error::from(error),
+        };
+        // SAFETY: a new anonymous mapping at no given address touches no memory of anybody.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                n_bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(out_of_memory)?;
+        if n_bytes >= HUGE_PAGE_BYTES {
+            // SAFETY: the range is the mapping just made. Advice that is not taken changes nothing.
+            let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
+        }
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) => Ok(Region { start, n_bytes }),
+            None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this one's own, and nobody holds the region any more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.n_bytes) };
+    }
+}
+
+/// Gives out memory; small columns are neighbours in one region.
+#[derive(Default)]
+pub(crate) struct Arena {
+    shared: Option<(Arc<Region>, usize)>,
+}
+
+impl Arena {
+    /// Takes `n_bytes`, all zero.
+    pub(crate) fn column(&mut self, n_bytes: usize) -> Result<Column> {
+        if n_bytes >= OWN_REGION_BYTES {
+            let region = Arc::new(Region::new(n_bytes)?);
+            return Ok(Column::new(region, 0, n_bytes));
+        }
+        if let Some((region, used)) = &mut self.shared {
+            let start = used.next_multiple_of(ALIGNMENT);
+            if start + n_bytes <= region.n_bytes {
+                *used = start + n_bytes;
+                return Ok(Column::new(Arc::clone(region), start, n_bytes));
+            }
+        }
+        let region = Arc::new(Region::new(SHARED_REGION_BYTES)?);
+        self.shared = Some((Arc::clone(&region), n_bytes));
+        Ok(Column::new(region, 0, n_bytes))
+    }
+}
+
+/// A contiguous part of a region, which is filled front to back through slots.
+///
+/// Invariant: no other column has a byte of `[start, start + capacity)`, and the slots that were leased cover
+/// `[start, start + used)` without overlap.
+pub(crate) struct Column {
+    region: Arc<Region>,
+    start: usize,
+    capacity: usize,
+    used: usize,
+    /// Each slot holds a clone: the column is complete when this is the only one.
+    leases: Arc<()>,
+}
+
+impl Column {
+    fn new(region: Arc<Region>, start: usize, capacity: usize) -> Self {
+        Column { region, start, capacity, used: 0, leases: Arc::new(()) }
+    }
+
+    /// Bytes that were leased so far.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Bytes that can still be leased.
+    pub(crate) fn left(&self) -> usize {
+        self.capacity - self.used
+    }
+
+    /// Leases the next `n_bytes`; `None` if they do not fit.
+    pub(crate) fn lease(&mut self, n_bytes: usize) -> Option<Slot> {
+        if n_bytes > self.left() {
+            return None;
+        }
+        let slot = Slot {
+            region: Arc::clone(&self.region),
+            start: self.start + self.used,
+            n_bytes,
+            _lease: Arc::clone(&self.leases),
+        };
+        self.used += n_bytes;
+        Some(slot)
+    }
+
+    /// What was written, if no slot is left.
+    pub(crate) fn written(&mut self) -> Option<&mut [u8]> {
+        // The count is read with acquire ordering, so that all writes through slots are seen.
+        Arc::get_mut(&mut self.leases)?;
+        // SAFETY: the invariant gives this column the range, no slot is left, and `self` is borrowed mutably.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.region.start.as_ptr().add(self.start), self.used) })
+    }
+
+    /// An Arrow buffer of what was written, without a copy; `None` if a slot is left.
+    pub(crate) fn into_buffer(mut self) -> Option<Buffer> {
+        let n_bytes = self.written()?.len();
+        if n_bytes == 0 {
+            return Some(Buffer::from_vec(Vec::<u8>::new()));
+        }
+        // SAFETY: start is inside the mapping, so the sum is not null.
+        let start = unsafe { NonNull::new_unchecked(self.region.start.as_ptr().add(self.start)) };
+        // SAFETY: the region is kept alive by the buffer, and nobody writes to this range any more.
+        Some(unsafe { Buffer::from_custom_allocation(start, n_bytes, self.region) })
+    }
+}
+
+/// The right to write one part of a column.
+pub(crate) struct Slot {
+    region: Arc<Region>,
+    start: usize,
+    n_bytes: usize,
+    _lease: Arc<()>,
+}
+
+impl Deref for Slot {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the range is inside the mapping, and no other slot or column has it (invariant of `Column`).
+        unsafe { std::slice::from_raw_parts(self.region.start.as_ptr().add(self.start), self.n_bytes) }
+    }
+}
+
+impl DerefMut for Slot {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.region.start.as_ptr().add(self.start), self.n_bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_neighbouring_columns_do_not_touch() {
+        let mut arena = Arena::default();
+        let mut columns: Vec<Column> = (0..5).map(|_| arena.column(1000).unwrap()).collect();
+        let slots: Vec<Vec<Slot>> =
+            columns.iter_mut().map(|column| (0..10).map(|_| column.lease(100).unwrap()).collect()).collect();
+        std::thread::scope(|scope| {
+            for (number, slots) in slots.into_iter().enumerate() {
+                scope.spawn(move || {
+                    for (place, mut slot) in slots.into_iter().enumerate() {
+                        slot.fill(u8::try_from(number * 10 + place).unwrap());
+                    }
+                });
+            }
+        });
+        for (number, column) in columns.into_iter().enumerate() {
+            let buffer = column.into_buffer().unwrap();
+            let expected: Vec<u8> =
+                (0..10).flat_map(|place| vec![u8::try_from(number * 10 + place).unwrap(); 100]).collect();
+            assert_eq!(buffer.as_slice(), expected);
+            assert_eq!(buffer.as_ptr().align_offset(ALIGNMENT), 0);
+        }
+    }
+
+    #[test]
+    fn a_column_is_not_given_away_while_a_slot_is_left() {
+        let mut column = Arena::default().column(64).unwrap();
+        let slot = column.lease(10).unwrap();
+        assert!(column.written().is_none());
+        assert!(column.lease(60).is_none());
+        drop(slot);
+        assert_eq!(column.written().unwrap(), [0; 10]);
+    }
+
+    #[test]
+    fn a_buffer_outlives_its_arena() {
+        let mut arena = Arena::default();
+        let mut column = arena.column(OWN_REGION_BYTES).unwrap();
+        column.lease(8).unwrap().copy_from_slice(b"arrowoot");
+        let buffer = column.into_buffer().unwrap();
+        drop(arena);
+        assert_eq!(buffer.as_slice(), b"arrowoot");
+    }
+}

@@ -1,0 +1,493 @@
+//! Fetching windows and setting places aside: what one thread at a time does, so that all others can decode.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrowroot_format as format;
+use arrowroot_storage::{Accounted, Source};
+use format::column::{Header, Layout};
+use format::tree::{BasketHead, BranchId};
+
+use crate::batch::Builder;
+use crate::error::{Error, Result};
+use crate::file::{format_error, read_range};
+use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
+use crate::stats::Counters;
+use crate::task::{Basket, Offsets, Payload, Task, Wanted, WindowBytes, Worker, fixed_bytes};
+use crate::tree::Tree;
+
+/// What the placing thread needs and everybody shares.
+pub(crate) struct Context {
+    pub(crate) tree: Tree,
+    pub(crate) plan: Plan,
+    pub(crate) source: Arc<Accounted>,
+    pub(crate) counters: Counters,
+    pub(crate) held: Arc<Held>,
+    pub(crate) text_as_binary: bool,
+}
+
+/// Memory that windows and batches hold, and the windows that are in use.
+#[derive(Default)]
+pub(crate) struct Held {
+    bytes: AtomicI64,
+    peak: AtomicI64,
+    pub(crate) windows: AtomicUsize,
+    buffers: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Held {
+    pub(crate) fn add(&self, n_bytes: usize) {
+        let n_bytes = i64::try_from(n_bytes).unwrap_or(i64::MAX);
+        let now = self.bytes.fetch_add(n_bytes, Ordering::Relaxed).saturating_add(n_bytes);
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release(&self, n_bytes: usize) {
+        self.bytes.fetch_sub(i64::try_from(n_bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        u64::try_from(self.peak.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// A buffer of at least `n_bytes`, used before if there is one: its pages are there already.
+    fn buffer(&self, n_bytes: usize) -> Result<Vec<u8>> {
+        let mut buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        if buffer.len() < n_bytes {
+            let more = n_bytes - buffer.len();
+            buffer.try_reserve_exact(more).map_err(|_| Error::OutOfMemory {
+                n_bytes: n_bytes as u64,
+                source: std::io::Error::from(std::io::ErrorKind::OutOfMemory),
+            })?;
+            buffer.resize(n_bytes, 0);
+        }
+        self.windows.fetch_add(1, Ordering::Relaxed);
+        self.add(buffer.len());
+        Ok(buffer)
+    }
+
+    pub(crate) fn give_back(&self, buffer: Vec<u8>) {
+        self.release(buffer.len());
+        self.windows.fetch_sub(1, Ordering::Relaxed);
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
+/// A basket that the next batch needs too.
+struct Kept {
+    head: BasketHead,
+    payload: Arc<Vec<u8>>,
+    offsets: Offsets,
+}
+
+/// The state of placing, which one thread has at a time.
+pub(crate) struct Placer {
+    batch: usize,
+    window: usize,
+    builder: Option<Builder>,
+    kept: HashMap<(u32, u32), Kept>,
+    /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
+    counts: HashMap<BranchId, (Range<u64>, Arc<Vec<u32>>)>,
+    worker: Worker,
+}
+
+/// What placing a window led to.
+pub(crate) enum Placed {
+    /// More of the batch is to come.
+    Window,
+    /// All baskets of the batch are placed.
+    Batch(Builder),
+    /// There is nothing left.
+    End,
+}
+
+impl Placer {
+    pub(crate) fn new() -> Self {
+        Placer {
+            batch: 0,
+            window: 0,
+            builder: None,
+            kept: HashMap::new(),
+            counts: HashMap::new(),
+            worker: Worker::default(),
+        }
+    }
+
+    /// Whether the next step begins a batch.
+    pub(crate) fn begins_batch(&self) -> bool {
+        self.builder.is_none()
+    }
+
+    /// Fetches the next window and sets aside the places of its baskets. Tasks go to `emit`; `drain` comes back when
+    /// all tasks of the batch that were emitted are done.
+    pub(crate) fn advance(
+        &mut self,
+        context: &Context,
+        emit: &mut dyn FnMut(Vec<Task>),
+        drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
+    ) -> Result<Placed> {
+        let Some(batch) = context.plan.batches.get(self.batch) else { return Ok(Placed::End) };
+        let mut builder = match self.builder.take() {
+            Some(builder) => builder,
+            None => Builder::new(
+                self.batch,
+                &context.plan.columns,
+                &batch.entries,
+                context.plan.schema(),
+                context.text_as_binary,
+            )?,
+        };
+        if let Some(window) = batch.windows.get(self.window) {
+            self.place_window(context, window, &mut builder, emit, drain)?;
+            self.window += 1;
+        }
+        if self.window < batch.windows.len() {
+            self.builder = Some(builder);
+            return Ok(Placed::Window);
+        }
+        self.batch += 1;
+        self.window = 0;
+        self.counts.clear();
+        Ok(Placed::Batch(builder))
+    }
+
+    fn place_window(
+        &mut self,
+        context: &Context,
+        window: &PlannedWindow,
+        builder: &mut Builder,
+        emit: &mut dyn FnMut(Vec<Task>),
+        drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
+    ) -> Result<()> {
+        let (bytes, ranges) = fetch(context, window)?;
+        let mut tasks = Vec::with_capacity(window.baskets.len());
+        for (basket, range) in window.baskets.iter().zip(ranges) {
+            self.place_basket(context, basket, &bytes, range, builder, &mut tasks, emit, drain)?;
+        }
+        emit(tasks);
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one step of place_window")]
+    fn place_basket(
+        &mut self,
+        context: &Context,
+        basket: &PlannedBasket,
+        window: &Arc<WindowBytes>,
+        range: Range<usize>,
+        builder: &mut Builder,
+        tasks: &mut Vec<Task>,
+        emit: &mut dyn FnMut(Vec<Task>),
+        drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
+    ) -> Result<()> {
+        let column_place = basket.column as usize;
+        let column = &context.plan.columns[column_place];
+        let location = *context.plan.location(basket);
+        let in_branch = |error: format::Error| {
+            let error = error.within(format!("basket of entries from {}", location.first_entry)).at(location.offset);
+            format_error(context.source.as_ref(), &column.path, error)
+        };
+        let wanted = wanted_entries(builder.entries(), location.first_entry, location.entry_end);
+        let (head, mut payload, mut offsets) =
+            self.open_basket(context, basket, window, range).map_err(|error| match error {
+                Failure::Format(error) => in_branch(error),
+                Failure::Other(error) => error,
+            })?;
+        let layout = column.layout().ok_or_else(|| in_branch(format::Error::unsupported(0, "a group")))?;
+        let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == head.n_entries as usize);
+        let places_items = builder.places_items(column_place);
+        let must_unpack = basket.needed_again || head.offsets_are_sizes || (places_items && !is_whole);
+        if let (Payload::Stored(window, range), true) = (&payload, must_unpack) {
+            let stored = window.bytes.get(range.clone()).unwrap_or_default();
+            let unpacked = self.worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+            payload = Payload::Ready(Arc::new(unpacked));
+        }
+        if !matches!(layout, Layout::Fixed { .. }) {
+            offsets = self.find_offsets(context, column_place, &head, &payload, offsets, location.first_entry)?;
+        }
+        let n_items = match (layout, &wanted) {
+            (Layout::Jagged { header, number, dims }, Wanted::Range(range)) if places_items => {
+                let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
+                if is_whole {
+                    whole_items(&head, *header, item_bytes).map_err(in_branch)?
+                } else {
+                    let Payload::Ready(bytes) = &payload else { return Err(Error::Cancelled) };
+                    let view = Basket { head: &head, payload: bytes, offsets: &offsets, layout };
+                    view.n_items(*header, item_bytes, range).map_err(in_branch)?
+                }
+            }
+            _ => 0,
+        };
+        let target = loop {
+            match builder.place(column_place, wanted.len(), n_items)? {
+                Some(target) => break target,
+                None => {
+                    emit(std::mem::take(tasks));
+                    drain(&builder.open)?;
+                }
+            }
+        };
+        context.held.add(target.n_bytes());
+        builder.held_bytes += target.n_bytes();
+        if let (true, Payload::Ready(bytes)) = (basket.needed_again, &payload) {
+            let kept = Kept { head, payload: Arc::clone(bytes), offsets: offsets.clone() };
+            self.kept.insert((basket.column, basket.basket), kept);
+        }
+        tasks.push(Task {
+            column: column_place,
+            head,
+            payload,
+            offsets,
+            wanted,
+            target,
+            batch: builder.number,
+            open: Arc::clone(&builder.open),
+            file_offset: location.offset,
+            first_entry: location.first_entry,
+        });
+        Ok(())
+    }
+
+    /// The head of a basket and where its payload is: in the window, in the tree's record, or kept from the batch before.
+    fn open_basket(
+        &mut self,
+        context: &Context,
+        basket: &PlannedBasket,
+        window: &Arc<WindowBytes>,
+        range: Range<usize>,
+    ) -> Result<(BasketHead, Payload, Offsets), Failure> {
+        let column = &context.plan.columns[basket.column as usize];
+        let location = context.plan.location(basket);
+        if basket.carried
+            && let Some(kept) = self.kept.remove(&(basket.column, basket.basket))
+        {
+            return Ok((kept.head, Payload::Ready(kept.payload), kept.offsets));
+        }
+        if let Some(place) = location.embedded {
+            let embedded = &context.tree.branch(column.branch).embedded[place];
+            let data = context.tree.object_data().get(embedded.data.clone()).unwrap_or_default();
+            let offsets = match &embedded.entry_offsets {
+                None => Offsets::InPayload,
+                Some(offsets) => Offsets::Given(
+                    offsets.iter().flat_map(|offset| (offset + embedded.head.key_bytes).to_be_bytes()).collect(),
+                ),
+            };
+            context.counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+            context.counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+            return Ok((embedded.head, Payload::Ready(Arc::new(data.to_vec())), offsets));
+        }
+        let record = window.bytes.get(range.clone()).unwrap_or_default();
+        let head = BasketHead::parse(record).map_err(Failure::Format)?;
+        let n_entries = location.entry_end - location.first_entry;
+        if head.stored_bytes != location.stored_bytes || u64::from(head.n_entries) != n_entries {
+            return Err(Failure::Format(format::Error::corrupt(
+                0,
+                format!(
+                    "the basket says {} bytes and {} entries, its branch {} and {n_entries}",
+                    head.stored_bytes, head.n_entries, location.stored_bytes
+                ),
+            )));
+        }
+        let key_bytes = head.key_bytes as usize;
+        if key_bytes > range.len() {
+            return Err(Failure::Format(format::Error::corrupt(0, "a key longer than its record")));
+        }
+        context.counters.payload_bytes.fetch_add(u64::from(location.stored_bytes), Ordering::Relaxed);
+        let payload = Payload::Stored(Arc::clone(window), range.start + key_bytes..range.end);
+        Ok((head, payload, Offsets::InPayload))
+    }
+
+    /// Offsets that are not in the payload as they are needed.
+    fn find_offsets(
+        &mut self,
+        context: &Context,
+        column_place: usize,
+        head: &BasketHead,
+        payload: &Payload,
+        offsets: Offsets,
+        first_entry: u64,
+    ) -> Result<Offsets> {
+        let column = &context.plan.columns[column_place];
+        let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+        if matches!(offsets, Offsets::Given(_)) {
+            return Ok(offsets);
+        }
+        if let (true, Payload::Ready(bytes)) = (head.offsets_are_sizes && head.has_offsets(), payload) {
+            let stored = head.stored_offsets(bytes).map_err(in_branch)?.unwrap_or_default();
+            let sizes = stored.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
+            return Ok(Offsets::Given(summed(head.key_bytes, sizes)));
+        }
+        if head.has_offsets() {
+            return Ok(offsets);
+        }
+        let n_entries = head.n_entries as usize;
+        let equal_size = head.data_bytes.checked_div(head.n_entries).unwrap_or(0);
+        let is_equal = !head.offsets_generated && head.entry_bytes.checked_mul(head.n_entries) == Some(head.data_bytes);
+        if is_equal || head.data_bytes == 0 {
+            let sizes = std::iter::once(0).chain(std::iter::repeat_n(equal_size, n_entries.saturating_sub(1)));
+            return Ok(Offsets::Given(summed(head.key_bytes, sizes.take(n_entries))));
+        }
+        let (Some(counter), Some(Layout::Jagged { header, number, dims })) = (column.column.counter, column.layout())
+        else {
+            let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
+            return Err(in_branch(error.at(first_entry)));
+        };
+        let counts = self.counts(context, counter, first_entry..first_entry + n_entries as u64)?;
+        let item_bytes = fixed_bytes(dims, number.stored_bytes());
+        let size = |count: &u32| u32::try_from(*count as usize * item_bytes + header.n_bytes()).unwrap_or(u32::MAX);
+        let before_last = counts.get(..n_entries.saturating_sub(1)).unwrap_or_default();
+        Ok(Offsets::Given(summed(head.key_bytes, std::iter::once(0).chain(before_last.iter().map(size)))))
+    }
+
+    /// Values of a counter for some entries; the whole batch is read at once.
+    fn counts(&mut self, context: &Context, counter: BranchId, wanted: Range<u64>) -> Result<Vec<u32>> {
+        let held =
+            self.counts.get(&counter).filter(|(range, _)| range.start <= wanted.start && wanted.end <= range.end);
+        let (range, counts) = match held {
+            Some((range, counts)) => (range.clone(), Arc::clone(counts)),
+            None => {
+                let (range, counts) = read_counts(context, counter, &wanted, &mut self.worker)?;
+                let counts = Arc::new(counts);
+                self.counts.insert(counter, (range.clone(), Arc::clone(&counts)));
+                (range, counts)
+            }
+        };
+        let place = |entry: u64| usize::try_from(entry - range.start).unwrap_or(usize::MAX);
+        Ok(counts.get(place(wanted.start)..place(wanted.end)).unwrap_or_default().to_vec())
+    }
+}
+
+enum Failure {
+    Format(format::Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Other(error)
+    }
+}
+
+/// Stored words of offsets: sums of the sizes before each entry.
+fn summed(key_bytes: u32, sizes: impl Iterator<Item = u32>) -> Vec<u8> {
+    let mut offset = key_bytes;
+    let mut words = Vec::with_capacity(sizes.size_hint().0 * 4);
+    for size in sizes {
+        offset = offset.saturating_add(size);
+        words.extend_from_slice(&offset.to_be_bytes());
+    }
+    words
+}
+
+/// Number of items in a whole basket of lists.
+fn whole_items(head: &BasketHead, header: Header, item_bytes: usize) -> format::Result<usize> {
+    let headers = head.n_entries as usize * header.n_bytes();
+    match (head.data_bytes as usize).checked_sub(headers) {
+        Some(n_bytes) => Ok(n_bytes / item_bytes),
+        // Some writers leave the header out where there are no items.
+        None => Err(format::Error::unsupported(
+            0,
+            format!("{} bytes for {} entries with headers of {}", head.data_bytes, head.n_entries, header.n_bytes()),
+        )),
+    }
+}
+
+/// The entries of a basket that a batch wants.
+fn wanted_entries(entries: &BatchEntries, first_entry: u64, entry_end: u64) -> Wanted {
+    let local = |entry: u64| usize::try_from(entry - first_entry).unwrap_or(usize::MAX);
+    match entries {
+        BatchEntries::Range(range) => {
+            Wanted::Range(local(range.start.max(first_entry))..local(range.end.min(entry_end)))
+        }
+        BatchEntries::List { sorted, .. } => {
+            let start = sorted.partition_point(|&entry| entry < first_entry);
+            let stop = sorted.partition_point(|&entry| entry < entry_end);
+            let narrow = |&entry: &u64| u32::try_from(entry - first_entry).unwrap_or(u32::MAX);
+            Wanted::List(sorted[start..stop].iter().map(narrow).collect())
+        }
+    }
+}
+
+/// Reads the spans of a window into one buffer; says where each basket is in it.
+fn fetch(context: &Context, window: &PlannedWindow) -> Result<(Arc<WindowBytes>, Vec<Range<usize>>)> {
+    let sizes: Vec<usize> = window
+        .spans
+        .iter()
+        .map(|span| usize::try_from(span.range.end - span.range.start).unwrap_or(usize::MAX))
+        .collect();
+    let past_end = window.spans.iter().find(|span| span.range.end > context.source.size_bytes());
+    if let Some(span) = past_end {
+        // The error of the read says more than a failed allocation.
+        read_range(context.source.as_ref(), span.range.start, span.range.end - span.range.start)?;
+    }
+    let n_bytes = sizes.iter().fold(0_usize, |sum, &size| sum.saturating_add(size));
+    let held = Arc::clone(&context.held);
+    let mut bytes = WindowBytes { bytes: held.buffer(n_bytes)?, held };
+    let mut ranges = vec![0..0; window.baskets.len()];
+    let mut start = 0;
+    for (span, size) in window.spans.iter().zip(sizes) {
+        context.source.read_at(span.range.start, &mut bytes.bytes[start..start + size])?;
+        for &member in &span.members {
+            let location = context.plan.location(&window.baskets[member]);
+            let offset = start + usize::try_from(location.offset - span.range.start).unwrap_or(usize::MAX);
+            ranges[member] = offset..offset + location.stored_bytes as usize;
+        }
+        start += size;
+    }
+    Ok((Arc::new(bytes), ranges))
+}
+
+/// Reads the values of a counter: the whole baskets around some entries.
+fn read_counts(
+    context: &Context,
+    counter: BranchId,
+    wanted: &Range<u64>,
+    worker: &mut Worker,
+) -> Result<(Range<u64>, Vec<u32>)> {
+    let column = planned_column(&context.tree, counter)?;
+    let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+    let Some(Layout::Fixed { number, dims }) = column.layout() else {
+        return Err(in_branch(format::Error::unsupported(0, "a counter that is not a number")));
+    };
+    let width = number.stored_bytes();
+    if !dims.is_empty() {
+        return Err(in_branch(format::Error::unsupported(0, "a counter that is an array")));
+    }
+    let mut range = wanted.start..wanted.start;
+    let mut counts = Vec::new();
+    for location in &column.baskets {
+        if location.entry_end <= wanted.start || location.first_entry >= wanted.end {
+            continue;
+        }
+        let payload = match location.embedded {
+            Some(place) => {
+                let data = context.tree.branch(counter).embedded[place].data.clone();
+                context.tree.object_data().get(data).unwrap_or_default().to_vec()
+            }
+            None => {
+                let record = read_range(context.source.as_ref(), location.offset, u64::from(location.stored_bytes))?;
+                let head = BasketHead::parse(&record).map_err(in_branch)?;
+                let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
+                let mut payload = worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+                payload.truncate(head.data_bytes as usize);
+                payload
+            }
+        };
+        if counts.is_empty() {
+            range.start = location.first_entry;
+        }
+        // Counts are never negative: the low 4 bytes are the number.
+        counts.extend(
+            payload
+                .chunks_exact(width)
+                .map(|value| value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))),
+        );
+        range.end = location.entry_end;
+    }
+    if range.start > wanted.start || range.end < wanted.end || counts.len() as u64 != range.end - range.start {
+        return Err(in_branch(format::Error::corrupt(0, format!("no counts for entries {wanted:?}"))));
+    }
+    Ok((range, counts))
+}

@@ -1,0 +1,479 @@
+//! The read plan: which baskets, in which reads, for which batches. Plain data, made before the first read.
+
+use std::ops::Range;
+
+use arrow_schema::{Field, Schema, SchemaRef};
+use arrowroot_format::column::{Column, Layout};
+use arrowroot_format::tree::{BasketLocation, BranchId};
+use arrowroot_storage::{CoalesceLimits, Span, coalesce};
+
+use crate::error::{Error, Result};
+use crate::file::format_error;
+use crate::tree::Tree;
+
+/// Compressed bytes of a window: small enough to stay in the processor's cache between reading and decoding.
+const WINDOW_BYTES: u64 = 8 << 20;
+/// What lies between two baskets is read with them if it is not more than this; CMS found the same size useful.
+const MAX_GAP_BYTES: u64 = 32 << 10;
+/// Share of the budget that windows may take.
+const WINDOW_SHARE: u64 = 8;
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Branches and the names of their columns; in this order in the result.
+    pub columns: Vec<(BranchId, String)>,
+    /// Which entries.
+    pub entries: Entries,
+    /// Size of a batch in memory in bytes, roughly; `None`: all in one.
+    pub batch_bytes: Option<u64>,
+    /// Bound for windows and undelivered batches of a streamed scan, in bytes.
+    pub memory_budget_bytes: u64,
+    /// Threads that decode, the caller's among them; 0: as many as there are cores.
+    pub n_threads: usize,
+    /// Whether to keep each read.
+    pub trace: bool,
+    /// Whether text comes as bytes, of which nobody says that they are UTF-8.
+    pub text_as_binary: bool,
+}
+
+/// Which entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entries {
+    /// Half-open range.
+    Range(Range<u64>),
+    /// In this order; any order, repeats allowed.
+    List(Vec<u64>),
+}
+
+/// A read plan.
+#[derive(Debug)]
+pub struct Plan {
+    /// The columns, in the order of the request.
+    pub columns: Vec<PlannedColumn>,
+    /// The batches, in the order of delivery.
+    pub batches: Vec<PlannedBatch>,
+    /// Number of entries that will be delivered.
+    pub n_entries: u64,
+    pub(crate) schema: SchemaRef,
+}
+
+/// A column of a plan.
+#[derive(Debug)]
+pub struct PlannedColumn {
+    /// The branch.
+    pub branch: BranchId,
+    /// Its path in the tree.
+    pub path: String,
+    /// What it holds.
+    pub column: Column,
+    /// All its baskets.
+    pub baskets: Vec<BasketLocation>,
+    /// Uncompressed bytes for each byte in the file, on average.
+    pub ratio: f64,
+}
+
+impl PlannedColumn {
+    /// How its entries are laid out.
+    pub(crate) fn layout(&self) -> Option<&Layout> {
+        self.column.layout.as_ref()
+    }
+}
+
+/// One batch: its entries, and the windows in which their baskets are read.
+#[derive(Debug)]
+pub struct PlannedBatch {
+    /// Which entries.
+    pub entries: BatchEntries,
+    /// In the order of reading.
+    pub windows: Vec<PlannedWindow>,
+}
+
+/// The entries of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchEntries {
+    /// Half-open range.
+    Range(Range<u64>),
+    /// Some entries: each once and in order, and how to arrange them in the end if they are wanted otherwise.
+    List {
+        /// Entries, sorted.
+        sorted: Vec<u64>,
+        /// For each entry of the result its place in `sorted`; `None` if that is the order.
+        order: Option<Vec<u64>>,
+    },
+}
+
+/// Baskets that are fetched together.
+#[derive(Debug)]
+pub struct PlannedWindow {
+    /// First entry of any of them.
+    pub first_entry: u64,
+    /// The baskets, in the order of their entries.
+    pub baskets: Vec<PlannedBasket>,
+    /// The reads. Members are places in `baskets`.
+    pub spans: Vec<Span>,
+}
+
+/// A basket in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedBasket {
+    /// Place of its column in the plan.
+    pub column: u32,
+    /// Place among the baskets of the column.
+    pub basket: u32,
+    /// It was fetched for the batch before this one.
+    pub carried: bool,
+    /// The next batch needs it too.
+    pub needed_again: bool,
+}
+
+impl BatchEntries {
+    /// Number of entries that are delivered.
+    pub fn n_delivered(&self) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.end - range.start,
+            BatchEntries::List { order: Some(order), .. } => order.len() as u64,
+            BatchEntries::List { sorted, order: None } => sorted.len() as u64,
+        }
+    }
+
+    /// First entry, 0 if there is none.
+    pub fn first(&self) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.start,
+            BatchEntries::List { sorted, .. } => sorted.first().copied().unwrap_or(0),
+        }
+    }
+
+    /// Whether any of them is in the basket.
+    fn touches(&self, basket: &BasketLocation) -> bool {
+        match self {
+            BatchEntries::Range(range) => basket.first_entry < range.end && range.start < basket.entry_end,
+            BatchEntries::List { sorted, .. } => {
+                let next = sorted.partition_point(|&entry| entry < basket.first_entry);
+                sorted.get(next).is_some_and(|&entry| entry < basket.entry_end)
+            }
+        }
+    }
+
+    fn span(&self) -> Range<u64> {
+        match self {
+            BatchEntries::Range(range) => range.clone(),
+            BatchEntries::List { sorted, .. } => self.first()..sorted.last().map_or(0, |&last| last + 1),
+        }
+    }
+}
+
+impl Plan {
+    /// Plans a request.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for entries that are not there; [`Error::Format`] for columns that cannot be read.
+    pub fn new(tree: &Tree, request: &Request) -> Result<Plan> {
+        let mut columns = Vec::with_capacity(request.columns.len());
+        let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
+        for (branch, name) in &request.columns {
+            fields.push(tree.field(*branch, name, request.text_as_binary)?);
+            columns.push(planned_column(tree, *branch)?);
+        }
+        let n_entries = tree.n_entries();
+        let batches = match &request.entries {
+            Entries::Range(range) if range.start > range.end || range.end > n_entries => {
+                return Err(Error::InvalidRequest {
+                    what: format!("entries {} to {} of a tree with {n_entries}", range.start, range.end),
+                });
+            }
+            Entries::Range(range) => cut_range(tree, &columns, range, request.batch_bytes, n_entries),
+            Entries::List(list) => cut_list(&columns, list, request.batch_bytes, n_entries)?,
+        };
+        let window_bytes = WINDOW_BYTES.min(request.memory_budget_bytes / WINDOW_SHARE).max(1);
+        let mut planned = Vec::with_capacity(batches.len());
+        // First basket of each column that the next batch may need.
+        let mut next: Vec<usize> = vec![0; columns.len()];
+        for (place, entries) in batches.iter().enumerate() {
+            let baskets = baskets_of_batch(tree, &columns, entries, batches.get(place + 1), &mut next)?;
+            let windows = cut_windows(&columns, baskets, window_bytes);
+            planned.push(PlannedBatch { entries: entries.clone(), windows });
+        }
+        for batch in 1..planned.len() {
+            let (before, after) = planned.split_at_mut(batch);
+            mark_carried(&before[batch - 1], &mut after[0]);
+        }
+        for batch in &mut planned {
+            for window in &mut batch.windows {
+                window.spans = spans_of(&columns, &window.baskets);
+            }
+        }
+        let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
+        Ok(Plan { columns, batches: planned, n_entries: n_delivered, schema: Schema::new(fields).into() })
+    }
+
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// All windows.
+    pub fn windows(&self) -> impl Iterator<Item = &PlannedWindow> {
+        self.batches.iter().flat_map(|batch| &batch.windows)
+    }
+
+    /// What lies between two baskets is read with them if it is not more than this, in bytes.
+    pub fn max_gap_bytes(&self) -> u64 {
+        MAX_GAP_BYTES
+    }
+
+    /// Number of baskets that are decompressed.
+    pub fn n_baskets(&self) -> u64 {
+        self.windows().map(|window| window.baskets.iter().filter(|basket| !basket.carried).count() as u64).sum()
+    }
+
+    /// Number of reads.
+    pub fn n_reads(&self) -> u64 {
+        self.windows().map(|window| window.spans.len() as u64).sum()
+    }
+
+    /// Bytes that are read.
+    pub fn read_bytes(&self) -> u64 {
+        self.windows().flat_map(|window| &window.spans).map(|span| span.range.end - span.range.start).sum()
+    }
+
+    /// Bytes of baskets among them.
+    pub fn payload_bytes(&self) -> u64 {
+        self.windows().map(|window| window.payload_bytes(&self.columns)).sum()
+    }
+
+    /// Place and size of a basket.
+    pub(crate) fn location(&self, basket: &PlannedBasket) -> &BasketLocation {
+        location(&self.columns, basket)
+    }
+}
+
+fn location<'p>(columns: &'p [PlannedColumn], basket: &PlannedBasket) -> &'p BasketLocation {
+    &columns[basket.column as usize].baskets[basket.basket as usize]
+}
+
+impl PlannedWindow {
+    /// Bytes of baskets in the file.
+    pub fn payload_bytes(&self, columns: &[PlannedColumn]) -> u64 {
+        self.baskets
+            .iter()
+            .filter(|basket| !basket.carried)
+            .map(|basket| u64::from(location(columns, basket).stored_bytes))
+            .sum()
+    }
+}
+
+pub(crate) fn planned_column(tree: &Tree, branch: BranchId) -> Result<PlannedColumn> {
+    let column = tree.readable_column(branch)?.clone();
+    let metadata = tree.branch(branch);
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let ratio = metadata.memory_bytes as f64 / metadata.stored_bytes.max(1) as f64;
+    Ok(PlannedColumn {
+        branch,
+        path: tree.path(branch).to_owned(),
+        column,
+        baskets: tree.baskets(branch)?,
+        ratio: ratio.clamp(1.0, 64.0),
+    })
+}
+
+/// Uncompressed bytes of an entry of all columns together, on average.
+fn entry_bytes(columns: &[PlannedColumn], n_entries: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let bytes = columns
+        .iter()
+        .map(|column| {
+            let stored: u64 = column.baskets.iter().map(|basket| u64::from(basket.stored_bytes)).sum();
+            // Lists need an offset, whatever is in them.
+            stored as f64 * column.ratio / n_entries.max(1) as f64 + 4.0
+        })
+        .sum::<f64>();
+    bytes.max(1.0)
+}
+
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+fn entries_in(batch_bytes: u64, entry_bytes: f64) -> u64 {
+    ((batch_bytes as f64 / entry_bytes) as u64).max(1)
+}
+
+/// Cuts a range into batches, at clusters where these are not too large.
+fn cut_range(
+    tree: &Tree,
+    columns: &[PlannedColumn],
+    range: &Range<u64>,
+    batch_bytes: Option<u64>,
+    n_entries: u64,
+) -> Vec<BatchEntries> {
+    let Some(batch_bytes) = batch_bytes else {
+        return vec![BatchEntries::Range(range.clone())];
+    };
+    if range.is_empty() {
+        return Vec::new();
+    }
+    let target = entries_in(batch_bytes, entry_bytes(columns, n_entries));
+    let clusters = tree.clusters();
+    let mut batches = Vec::new();
+    let mut start = range.start;
+    while start < range.end {
+        let limit = start.saturating_add(target).min(range.end);
+        let mut stop = limit;
+        if limit < range.end {
+            let after = clusters.partition_point(|&boundary| boundary <= limit);
+            let boundary = after.checked_sub(1).map_or(0, |place| clusters[place]);
+            if boundary > start {
+                stop = boundary;
+            }
+        }
+        batches.push(BatchEntries::Range(start..stop));
+        start = stop;
+    }
+    batches
+}
+
+/// Cuts a list into batches.
+fn cut_list(
+    columns: &[PlannedColumn],
+    list: &[u64],
+    batch_bytes: Option<u64>,
+    n_entries: u64,
+) -> Result<Vec<BatchEntries>> {
+    if let Some(&wrong) = list.iter().find(|&&entry| entry >= n_entries) {
+        return Err(Error::InvalidRequest { what: format!("entry {wrong} of a tree with {n_entries}") });
+    }
+    let target = batch_bytes.map_or(u64::MAX, |bytes| entries_in(bytes, entry_bytes(columns, n_entries)));
+    let target = usize::try_from(target).unwrap_or(usize::MAX);
+    if list.is_empty() {
+        return Ok(vec![BatchEntries::List { sorted: Vec::new(), order: None }]);
+    }
+    Ok(list.chunks(target).map(list_batch).collect())
+}
+
+fn list_batch(list: &[u64]) -> BatchEntries {
+    if list.windows(2).all(|pair| pair[0] < pair[1]) {
+        return BatchEntries::List { sorted: list.to_vec(), order: None };
+    }
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let order = list.iter().map(|entry| sorted.partition_point(|other| other < entry) as u64).collect();
+    BatchEntries::List { sorted, order: Some(order) }
+}
+
+/// The baskets that a batch needs, by their first entry and place in the file.
+fn baskets_of_batch(
+    tree: &Tree,
+    columns: &[PlannedColumn],
+    entries: &BatchEntries,
+    following: Option<&BatchEntries>,
+    next: &mut [usize],
+) -> Result<Vec<PlannedBasket>> {
+    let span = entries.span();
+    let mut baskets = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        check_cover(tree, column, &span)?;
+        let is_forward = following.is_none_or(|following| following.span().start >= span.start);
+        let mut index = if matches!(entries, BatchEntries::Range(_)) { next[place] } else { 0 };
+        index = index.max(column.baskets.partition_point(|basket| basket.entry_end <= span.start));
+        while let Some(basket) = column.baskets.get(index).filter(|basket| basket.first_entry < span.end) {
+            if entries.touches(basket) {
+                let needed_again = is_forward
+                    && matches!(entries, BatchEntries::Range(_))
+                    && following.is_some_and(|following| following.touches(basket));
+                if needed_again {
+                    next[place] = index;
+                }
+                baskets.push(PlannedBasket {
+                    column: u32::try_from(place).unwrap_or(u32::MAX),
+                    basket: u32::try_from(index).unwrap_or(u32::MAX),
+                    carried: false,
+                    needed_again,
+                });
+            }
+            index += 1;
+        }
+    }
+    baskets.sort_by_key(|basket| {
+        let location = location(columns, basket);
+        (location.first_entry, location.offset, basket.column)
+    });
+    Ok(baskets)
+}
+
+/// All entries must be in some basket: a branch may be shorter than its tree.
+fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result<()> {
+    let mut covered = span.start;
+    let first = column.baskets.partition_point(|basket| basket.entry_end <= span.start);
+    for basket in &column.baskets[first..] {
+        if covered >= span.end || basket.first_entry > covered {
+            break;
+        }
+        covered = basket.entry_end;
+    }
+    if covered >= span.end {
+        return Ok(());
+    }
+    let branch = tree.branch(column.branch);
+    let what = format!(
+        "entries {} to {} are asked for, but the branch has no basket for entry {covered} (it has {} entries, from {})",
+        span.start, span.end, branch.n_entries, branch.first_entry
+    );
+    Err(format_error(tree.file().source().as_ref(), &column.path, arrowroot_format::Error::corrupt(0, what)))
+}
+
+/// Marks what the batch before has fetched already.
+fn mark_carried(before: &PlannedBatch, batch: &mut PlannedBatch) {
+    let mut kept: Vec<(u32, u32)> = before
+        .windows
+        .iter()
+        .flat_map(|window| &window.baskets)
+        .filter(|basket| basket.needed_again)
+        .map(|basket| (basket.column, basket.basket))
+        .collect();
+    kept.sort_unstable();
+    for basket in batch.windows.iter_mut().flat_map(|window| &mut window.baskets) {
+        basket.carried = kept.binary_search(&(basket.column, basket.basket)).is_ok();
+    }
+}
+
+fn cut_windows(columns: &[PlannedColumn], baskets: Vec<PlannedBasket>, window_bytes: u64) -> Vec<PlannedWindow> {
+    let mut windows: Vec<PlannedWindow> = Vec::new();
+    let mut filled = 0;
+    for basket in baskets {
+        let location = location(columns, &basket);
+        let n_bytes = u64::from(location.stored_bytes);
+        match windows.last_mut() {
+            Some(window) if filled + n_bytes <= window_bytes => {
+                filled += n_bytes;
+                window.baskets.push(basket);
+            }
+            _ => {
+                filled = n_bytes;
+                windows.push(PlannedWindow {
+                    first_entry: location.first_entry,
+                    baskets: vec![basket],
+                    spans: Vec::new(),
+                });
+            }
+        }
+    }
+    windows
+}
+
+fn spans_of(columns: &[PlannedColumn], baskets: &[PlannedBasket]) -> Vec<Span> {
+    let limits = CoalesceLimits { max_gap_bytes: MAX_GAP_BYTES, max_span_bytes: 2 * WINDOW_BYTES };
+    let mut places = Vec::with_capacity(baskets.len());
+    let mut ranges = Vec::with_capacity(baskets.len());
+    for (place, basket) in baskets.iter().enumerate() {
+        let location = location(columns, basket);
+        if !basket.carried && location.embedded.is_none() {
+            places.push(place);
+            ranges.push(location.offset..location.offset + u64::from(location.stored_bytes));
+        }
+    }
+    let mut spans = coalesce(&ranges, limits);
+    for member in spans.iter_mut().flat_map(|span| &mut span.members) {
+        *member = places[*member];
+    }
+    spans
+}

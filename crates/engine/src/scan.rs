@@ -1,0 +1,438 @@
+//! A scan: threads that fetch windows, decode baskets and deliver batches in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowroot_storage::{Accounted, ReadEvent, Source};
+
+use crate::batch::Builder;
+use crate::error::{Error, Result};
+use crate::file::format_error;
+use crate::place::{Context, Held, Placed, Placer};
+use crate::plan::{Plan, Request};
+use crate::stats::{Counters, Stats, add_ns, thread_cpu_time};
+use crate::task::{Task, Worker};
+use crate::tree::Tree;
+
+/// How long to wait before looking whether the caller wants to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// One pass over some columns and entries of a tree.
+pub struct Scan {
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+    worker: Worker,
+    next: usize,
+    n_threads: usize,
+    started: bool,
+}
+
+struct Shared {
+    context: Context,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Windows that may be in use at a time.
+    max_windows: usize,
+    /// Batches that may be begun and not delivered.
+    max_batches: usize,
+}
+
+#[derive(Default)]
+struct State {
+    tasks: VecDeque<Task>,
+    /// `None` while a thread is placing.
+    placer: Option<Placer>,
+    /// Batches all of whose baskets are placed.
+    closing: Vec<Builder>,
+    ready: BTreeMap<usize, Ready>,
+    n_begun: usize,
+    n_delivered: usize,
+    is_all_placed: bool,
+    is_stopped: bool,
+    error: Option<Error>,
+}
+
+struct Ready {
+    batch: RecordBatch,
+    values_bytes: u64,
+    held_bytes: usize,
+}
+
+impl Scan {
+    /// Plans a scan of a tree. Nothing is read before the first batch is asked for.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn new(tree: &Tree, request: &Request) -> Result<Scan> {
+        let plan = Plan::new(tree, request)?;
+        let n_threads = match request.n_threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            n_threads => n_threads,
+        };
+        let source: Arc<dyn Source> = Arc::clone(tree.file().source()) as Arc<dyn Source>;
+        let context = Context {
+            tree: tree.clone(),
+            plan,
+            source: Arc::new(Accounted::new(source, request.trace)),
+            counters: Counters::default(),
+            held: Arc::new(Held::default()),
+            text_as_binary: request.text_as_binary,
+        };
+        // The consumer holds one batch, and batches differ in size.
+        let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
+            let fitting = request.memory_budget_bytes / (batch_bytes.max(1) * 3 / 2).max(1);
+            usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
+        });
+        let state = State { placer: Some(Placer::new()), ..State::default() };
+        let shared = Shared {
+            context,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            max_windows: if n_threads == 1 { 1 } else { 2 },
+            max_batches,
+        };
+        Ok(Scan {
+            shared: Arc::new(shared),
+            helpers: Vec::new(),
+            worker: Worker::default(),
+            next: 0,
+            n_threads,
+            started: false,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.shared.context.plan
+    }
+
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        self.plan().schema()
+    }
+
+    /// The next batch; `None` after the last. The calling thread decodes too.
+    ///
+    /// `interrupted` is asked about every 20 ms whether to stop.
+    ///
+    /// # Errors
+    /// The first error of any thread; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
+    pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
+        if !std::mem::replace(&mut self.started, true) {
+            for number in 1..self.n_threads {
+                let shared = Arc::clone(&self.shared);
+                let helper = std::thread::Builder::new()
+                    .name(format!("arrowroot-{number}"))
+                    .spawn(move || shared.help())
+                    .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
+                self.helpers.push(helper);
+            }
+        }
+        let start = Instant::now();
+        let cpu_start = thread_cpu_time();
+        let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
+        let counters = &self.shared.context.counters;
+        add_ns(&counters.wall_ns, start.elapsed());
+        add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
+        if matches!(result, Ok(Some(_))) {
+            self.next += 1;
+        }
+        result
+    }
+
+    /// What other threads may know of the scan and do to it while it runs.
+    pub fn handle(&self) -> ScanHandle {
+        ScanHandle { shared: Arc::clone(&self.shared), n_threads: self.n_threads }
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        self.shared.stop();
+        for helper in self.helpers.drain(..) {
+            // A helper that panicked has told so through its guard.
+            let _ = helper.join();
+        }
+    }
+}
+
+/// A scan as other threads see it: its counters, and a way to stop it.
+#[derive(Clone)]
+pub struct ScanHandle {
+    shared: Arc<Shared>,
+    n_threads: usize,
+}
+
+impl ScanHandle {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.shared.context.plan
+    }
+
+    /// Stops the scan: no batch follows. Does nothing after the end.
+    pub fn cancel(&self) {
+        self.shared.stop();
+    }
+
+    /// Counters so far.
+    pub fn stats(&self) -> Stats {
+        let context = &self.shared.context;
+        let reads = context.source.totals();
+        Stats {
+            read_calls: reads.n_reads,
+            read_bytes: reads.bytes,
+            read_ns: reads.wall_ns,
+            n_threads: self.n_threads as u64,
+            peak_buffer_bytes: context.held.peak_bytes(),
+            ..context.counters.snapshot()
+        }
+    }
+
+    /// The reads so far, if the request asked for a trace. Times count from the making of the scan.
+    pub fn trace(&self) -> Vec<ReadEvent> {
+        self.shared.context.source.trace()
+    }
+}
+
+/// Tells the others if a helping thread dies: they would wait for it without end.
+struct PanicGuard<'s>(&'s Shared);
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::Internal { what: "a decoding thread panicked".to_owned() });
+        }
+    }
+}
+
+/// What a thread can do next.
+enum Step {
+    Decode(Box<Task>),
+    Place(Box<Placer>),
+    Wait,
+    Stop,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self) {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        state.tasks.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn fail(&self, error: Error) {
+        let mut state = self.lock();
+        state.error.get_or_insert(error);
+        state.is_stopped = true;
+        state.tasks.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The loop of a helping thread.
+    fn help(&self) {
+        let _guard = PanicGuard(self);
+        let mut worker = Worker::default();
+        let cpu_start = thread_cpu_time();
+        loop {
+            let step = {
+                let mut state = self.lock();
+                let step = self.next_step(&mut state);
+                if matches!(step, Step::Wait) {
+                    if state.is_all_placed && state.tasks.is_empty() && state.closing.is_empty() {
+                        break;
+                    }
+                    let start = Instant::now();
+                    let state = self.changed.wait_timeout(state, PATIENCE);
+                    drop(state);
+                    add_ns(&self.context.counters.wait_ns, start.elapsed());
+                    continue;
+                }
+                step
+            };
+            match step {
+                Step::Stop => break,
+                step => self.take_step(step, &mut worker),
+            }
+        }
+        add_ns(&self.context.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
+    }
+
+    /// Works until a batch is there.
+    fn work_for(
+        &self,
+        number: usize,
+        worker: &mut Worker,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<RecordBatch>> {
+        let mut last_asked = Instant::now();
+        loop {
+            if last_asked.elapsed() > PATIENCE {
+                last_asked = Instant::now();
+                if interrupted() {
+                    self.fail(Error::Cancelled);
+                }
+            }
+            let step = {
+                let mut state = self.lock();
+                if let Some(error) = state.error.take() {
+                    return Err(error);
+                }
+                if let Some(ready) = state.ready.remove(&number) {
+                    state.n_delivered += 1;
+                    drop(state);
+                    self.changed.notify_all();
+                    return Ok(Some(self.deliver(ready)));
+                }
+                if number >= self.context.plan.batches.len() {
+                    return Ok(None);
+                }
+                let step = self.next_step(&mut state);
+                if matches!(step, Step::Wait) {
+                    let start = Instant::now();
+                    drop(self.changed.wait_timeout(state, PATIENCE));
+                    add_ns(&self.context.counters.wait_ns, start.elapsed());
+                    continue;
+                }
+                step
+            };
+            match step {
+                Step::Stop => return Err(Error::Cancelled),
+                step => self.take_step(step, worker),
+            }
+        }
+    }
+
+    fn deliver(&self, ready: Ready) -> RecordBatch {
+        let counters = &self.context.counters;
+        counters.n_batches.fetch_add(1, Ordering::Relaxed);
+        counters.n_entries.fetch_add(ready.batch.num_rows() as u64, Ordering::Relaxed);
+        counters.values_bytes.fetch_add(ready.values_bytes, Ordering::Relaxed);
+        self.context.held.release(ready.held_bytes);
+        ready.batch
+    }
+
+    fn next_step(&self, state: &mut State) -> Step {
+        if state.is_stopped {
+            return Step::Stop;
+        }
+        // Windows first: the next one is to be there when this one is done.
+        let has_room = self.context.held.windows.load(Ordering::Relaxed) < self.max_windows;
+        let may_begin = state.n_begun - state.n_delivered < self.max_batches;
+        let is_due = has_room || state.tasks.is_empty();
+        if is_due
+            && !state.is_all_placed
+            && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
+            && (self.max_windows > 1 || state.tasks.is_empty())
+            && let Some(placer) = state.placer.take()
+        {
+            if placer.begins_batch() {
+                state.n_begun += 1;
+            }
+            return Step::Place(Box::new(placer));
+        }
+        match state.tasks.pop_front() {
+            Some(task) => Step::Decode(Box::new(task)),
+            None => Step::Wait,
+        }
+    }
+
+    fn take_step(&self, step: Step, worker: &mut Worker) {
+        match step {
+            Step::Decode(task) => self.decode(*task, worker),
+            Step::Place(placer) => self.place(*placer, worker),
+            Step::Wait | Step::Stop => {}
+        }
+    }
+
+    fn decode(&self, task: Task, worker: &mut Worker) {
+        let column = &self.context.plan.columns[task.column];
+        let batch = task.batch;
+        match worker.run(task, column, &self.context.counters) {
+            Ok(true) => self.close(batch),
+            Ok(false) => {}
+            Err(error) => self.fail(format_error(self.context.source.as_ref(), &column.path, error)),
+        }
+    }
+
+    fn place(&self, mut placer: Placer, worker: &mut Worker) {
+        let mut emit = |tasks: Vec<Task>| {
+            self.lock().tasks.extend(tasks);
+            self.changed.notify_all();
+        };
+        let mut drain = |open: &AtomicUsize| self.drain(open, worker);
+        let placed = placer.advance(&self.context, &mut emit, &mut drain);
+        let mut state = self.lock();
+        state.placer = Some(placer);
+        let mut closed = None;
+        match placed {
+            Ok(Placed::Window) => {}
+            Ok(Placed::Batch(builder)) => {
+                closed = Some(builder.number);
+                state.closing.push(builder);
+            }
+            Ok(Placed::End) => state.is_all_placed = true,
+            Err(error) => {
+                drop(state);
+                return self.fail(error);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        if let Some(batch) = closed {
+            self.close(batch);
+        }
+    }
+
+    /// Decodes until nobody writes to a batch any more.
+    fn drain(&self, open: &AtomicUsize, worker: &mut Worker) -> Result<()> {
+        while open.load(Ordering::Acquire) > 0 {
+            let mut state = self.lock();
+            if state.is_stopped {
+                return Err(Error::Cancelled);
+            }
+            match state.tasks.pop_front() {
+                Some(task) => {
+                    drop(state);
+                    self.decode(task, worker);
+                }
+                None => drop(self.changed.wait_timeout(state, Duration::from_millis(1))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a batch if all of it is placed and done.
+    fn close(&self, number: usize) {
+        let builder = {
+            let mut state = self.lock();
+            let place = state
+                .closing
+                .iter()
+                .position(|builder| builder.number == number && builder.open.load(Ordering::Acquire) == 0);
+            match place {
+                Some(place) => state.closing.swap_remove(place),
+                None => return,
+            }
+        };
+        let held_bytes = builder.held_bytes;
+        match builder.finish(&self.context.plan.columns, self.context.source.url()) {
+            Ok((batch, values_bytes)) => {
+                self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
+                self.changed.notify_all();
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+}

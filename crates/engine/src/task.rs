@@ -1,0 +1,380 @@
+//! One basket: from its bytes to its places in the batch. Any thread may do it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use arrowroot_format as format;
+use format::codec::Decompressor;
+use format::column::{Header, Layout};
+use format::decode::{Values, kernels};
+use format::streamer::Primitive;
+use format::tree::BasketHead;
+
+use crate::batch::Target;
+use crate::file::unpack;
+use crate::place::Held;
+use crate::plan::PlannedColumn;
+use crate::stats::{Counters, add_ns};
+
+/// The bytes of a window, which goes back to its pool when the last basket of it is done.
+pub(crate) struct WindowBytes {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) held: Arc<Held>,
+}
+
+impl Drop for WindowBytes {
+    fn drop(&mut self) {
+        self.held.give_back(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// Where the payload of a basket is.
+pub(crate) enum Payload {
+    /// In a window, as it is in the file.
+    Stored(Arc<WindowBytes>, Range<usize>),
+    /// Uncompressed.
+    Ready(Arc<Vec<u8>>),
+}
+
+/// Which entries of a basket are wanted, counted from its first one.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    /// All between these.
+    Range(Range<usize>),
+    /// These, in order.
+    List(Vec<u32>),
+}
+
+impl Wanted {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Wanted::Range(range) => range.len(),
+            Wanted::List(list) => list.len(),
+        }
+    }
+}
+
+/// Where the entries of a basket begin: words as the file stores them, counted from the start of the record.
+#[derive(Debug, Clone)]
+pub(crate) enum Offsets {
+    /// Behind the entry data, if entries differ in size.
+    InPayload,
+    /// Not in the file: they follow from a counter, or from the size of an entry.
+    Given(Vec<u8>),
+}
+
+/// One basket to decode.
+pub(crate) struct Task {
+    pub(crate) column: usize,
+    pub(crate) head: BasketHead,
+    pub(crate) payload: Payload,
+    pub(crate) offsets: Offsets,
+    pub(crate) wanted: Wanted,
+    pub(crate) target: Target,
+    /// Number of the batch, and its baskets that are not done.
+    pub(crate) batch: usize,
+    pub(crate) open: Arc<AtomicUsize>,
+    /// Where the basket is in the file, for errors.
+    pub(crate) file_offset: u64,
+    pub(crate) first_entry: u64,
+}
+
+/// What a thread keeps from basket to basket.
+#[derive(Default)]
+pub(crate) struct Worker {
+    decompressor: Decompressor,
+    scratch: Vec<u8>,
+}
+
+impl Worker {
+    /// Decodes a basket. Returns whether it was the last open one of its batch.
+    pub(crate) fn run(&mut self, task: Task, column: &PlannedColumn, counters: &Counters) -> format::Result<bool> {
+        let open = Arc::clone(&task.open);
+        self.decode(task, column, counters)?;
+        Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
+    }
+
+    fn decode(&mut self, task: Task, column: &PlannedColumn, counters: &Counters) -> format::Result<()> {
+        let Task { head, payload, offsets, wanted, target, file_offset, first_entry, .. } = task;
+        let in_basket =
+            |error: format::Error| error.within(format!("basket of entries from {first_entry}")).at(file_offset);
+        let start = Instant::now();
+        let payload_bytes = head.payload_bytes as usize;
+        let payload = match &payload {
+            Payload::Ready(bytes) => bytes.as_slice(),
+            Payload::Stored(window, range) => {
+                let stored = window.bytes.get(range.clone()).unwrap_or_default();
+                counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+                counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
+                counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);
+                match stored.get(..payload_bytes) {
+                    Some(plain) => plain,
+                    None => {
+                        unpack(&mut self.decompressor, stored, payload_bytes, &mut self.scratch).map_err(in_basket)?
+                    }
+                }
+            }
+        };
+        let unpacked = Instant::now();
+        add_ns(&counters.decompress_ns, unpacked.duration_since(start));
+        let layout = column.layout().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
+        let basket = Basket { head: &head, payload, offsets: &offsets, layout };
+        basket.decode(&wanted, target).map_err(in_basket)?;
+        add_ns(&counters.decode_ns, unpacked.elapsed());
+        Ok(())
+    }
+
+    /// Decompresses the payload of a record that is in memory.
+    pub(crate) fn unpack_record(
+        &mut self,
+        head: &BasketHead,
+        stored: &[u8],
+        counters: &Counters,
+    ) -> format::Result<Vec<u8>> {
+        let start = Instant::now();
+        let mut payload = Vec::new();
+        unpack(&mut self.decompressor, stored, head.payload_bytes as usize, &mut payload)?;
+        counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+        counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
+        counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);
+        add_ns(&counters.decompress_ns, start.elapsed());
+        Ok(payload)
+    }
+}
+
+/// An uncompressed basket and how to read it.
+pub(crate) struct Basket<'a> {
+    pub(crate) head: &'a BasketHead,
+    pub(crate) payload: &'a [u8],
+    pub(crate) offsets: &'a Offsets,
+    pub(crate) layout: &'a Layout,
+}
+
+impl<'a> Basket<'a> {
+    fn data(&self) -> format::Result<&'a [u8]> {
+        self.payload
+            .get(..self.head.data_bytes as usize)
+            .ok_or_else(|| format::Error::truncated(0, "entry data longer than the payload"))
+    }
+
+    /// Where entries begin: one big-endian word for each.
+    fn offset_words(&self) -> format::Result<&'a [[u8; 4]]> {
+        let words = match self.offsets {
+            Offsets::Given(words) => words.as_slice(),
+            Offsets::InPayload => self.head.stored_offsets(self.payload)?.unwrap_or_default(),
+        };
+        Ok(words.as_chunks::<4>().0)
+    }
+
+    /// Bytes of the data before entry `entry`; of all data for the one after the last.
+    fn entry_start(&self, words: &[[u8; 4]], entry: usize) -> format::Result<usize> {
+        if entry == self.head.n_entries as usize {
+            return Ok(self.head.data_bytes as usize);
+        }
+        let word = words.get(entry).ok_or_else(|| {
+            format::Error::corrupt(0, format!("no offset of entry {entry} of {}", self.head.n_entries))
+        })?;
+        let offset = u32::from_be_bytes(*word);
+        offset
+            .checked_sub(self.head.key_bytes)
+            .filter(|&start| start <= self.head.data_bytes)
+            .map(|start| start as usize)
+            .ok_or_else(|| format::Error::corrupt(0, format!("entry {entry} starts at {offset}, outside of the data")))
+    }
+
+    /// Number of items in the lists of some entries.
+    pub(crate) fn n_items(&self, header: Header, item_bytes: usize, range: &Range<usize>) -> format::Result<usize> {
+        let words = self.offset_words()?;
+        let n_bytes = self.entry_start(words, range.end)?.checked_sub(self.entry_start(words, range.start)?);
+        n_bytes
+            .and_then(|n_bytes| n_bytes.checked_sub(range.len() * header.n_bytes()))
+            .map(|n_bytes| n_bytes / item_bytes)
+            .ok_or_else(|| format::Error::corrupt(0, "entries shorter than their headers"))
+    }
+
+    fn decode(&self, wanted: &Wanted, target: Target) -> format::Result<()> {
+        match (target, self.layout) {
+            (Target::Fixed(mut slot), Layout::Fixed { number, dims }) => {
+                let entry_bytes = fixed_bytes(dims, number.stored_bytes());
+                if number.is_packed() {
+                    let mut unpacked = Vec::with_capacity(slot.len());
+                    self.each_entry(wanted, entry_bytes, |entry| {
+                        let mut cursor = format::Cursor::new(entry);
+                        while cursor.remaining() > 0 {
+                            number.unpack(&mut cursor, &mut unpacked)?;
+                        }
+                        Ok(())
+                    })?;
+                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut slot);
+                }
+                match wanted {
+                    Wanted::Range(range) => {
+                        let stored = self.fixed_entries(range, entry_bytes)?;
+                        kernels::copy_numbers(stored, number.primitive, &mut slot)
+                    }
+                    Wanted::List(_) => {
+                        let mut places = slot.chunks_exact_mut(entry_bytes.max(1));
+                        self.each_entry(wanted, entry_bytes, |entry| match places.next() {
+                            Some(place) => kernels::copy_numbers(entry, number.primitive, place),
+                            None => Err(format::Error::corrupt(0, "more entries than places")),
+                        })
+                    }
+                }
+            }
+            (Target::Bits { start_bit, mut whole, edges }, Layout::Fixed { dims, .. }) => {
+                let entry_bytes = fixed_bytes(dims, 1);
+                match wanted {
+                    Wanted::Range(range) => {
+                        let bools = self.fixed_entries(range, entry_bytes)?;
+                        Target::write_bits(start_bit, &mut whole, &edges, bools);
+                    }
+                    Wanted::List(_) => {
+                        let mut bools = Vec::with_capacity(wanted.len() * entry_bytes);
+                        self.each_entry(wanted, entry_bytes, |entry| {
+                            bools.extend_from_slice(entry);
+                            Ok(())
+                        })?;
+                        Target::write_bits(start_bit, &mut whole, &edges, &bools);
+                    }
+                }
+                Ok(())
+            }
+            (Target::Lists { mut ends, mut values, base }, Layout::Jagged { header, number, dims }) => {
+                let Wanted::Range(range) = wanted else {
+                    return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
+                };
+                self.lists(range, *header, number.primitive, dims, &mut ends, &mut values, base)
+            }
+            (Target::Collected { part, parts }, layout) => {
+                let mut values = Values::empty(&layout.data_type());
+                self.collect(wanted, layout, &mut values)?;
+                parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((part, values));
+                Ok(())
+            }
+            _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),
+        }
+    }
+
+    /// The bytes of entries of equal size.
+    fn fixed_entries(&self, range: &Range<usize>, entry_bytes: usize) -> format::Result<&'a [u8]> {
+        let data = self.data()?;
+        let expected = (self.head.n_entries as usize).checked_mul(entry_bytes);
+        if expected != Some(data.len()) {
+            return Err(format::Error::corrupt(
+                0,
+                format!("{} bytes for {} entries of {entry_bytes}", data.len(), self.head.n_entries),
+            ));
+        }
+        Ok(&data[range.start * entry_bytes..range.end * entry_bytes])
+    }
+
+    fn each_entry(
+        &self,
+        wanted: &Wanted,
+        entry_bytes: usize,
+        mut take: impl FnMut(&[u8]) -> format::Result<()>,
+    ) -> format::Result<()> {
+        let all = self.fixed_entries(&(0..self.head.n_entries as usize), entry_bytes)?;
+        let mut one = |entry: usize| {
+            let start = entry * entry_bytes;
+            take(all.get(start..start + entry_bytes).unwrap_or_default())
+        };
+        match wanted {
+            Wanted::Range(range) => range.clone().try_for_each(&mut one),
+            Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one target")]
+    fn lists(
+        &self,
+        range: &Range<usize>,
+        header: Header,
+        primitive: Primitive,
+        dims: &[u32],
+        ends: &mut [u8],
+        values: &mut [u8],
+        base: u32,
+    ) -> format::Result<()> {
+        let words = self.offset_words()?;
+        let item_bytes = fixed_bytes(dims, primitive.stored_bytes()).max(1);
+        let (start, stop) = (self.entry_start(words, range.start)?, self.entry_start(words, range.end)?);
+        let data = self.data()?.get(start..stop).unwrap_or_default();
+        let words = words.get(range.clone()).unwrap_or_default();
+        if words.len() != range.len() {
+            return Err(format::Error::corrupt(0, format!("{} offsets for {} entries", words.len(), range.len())));
+        }
+        let narrow = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        let record_end = self.head.key_bytes.saturating_add(narrow(stop));
+        let header_bytes = narrow(header.n_bytes());
+        let stored_words = words.as_flattened();
+        let mut is_right = kernels::list_ends(stored_words, record_end, header_bytes, narrow(item_bytes), base, ends);
+        if is_right {
+            match header {
+                Header::Nothing => return kernels::copy_numbers(data, primitive, values),
+                Header::Vector if dims.is_empty() => {
+                    is_right = kernels::copy_vectors(data, ends, base, values, item_bytes);
+                    if is_right {
+                        if primitive == Primitive::Bool {
+                            values.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+                        }
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Whatever is unusual about these entries, the plain way knows, or says what is wrong with them.
+        self.lists_one_by_one(range, ends, values, base)
+    }
+
+    fn lists_one_by_one(
+        &self,
+        range: &Range<usize>,
+        ends: &mut [u8],
+        values: &mut [u8],
+        base: u32,
+    ) -> format::Result<()> {
+        let mut collected = Values::empty(&self.layout.data_type());
+        self.collect(&Wanted::Range(range.clone()), self.layout, &mut collected)?;
+        let Values::List(list_ends, items) = collected else {
+            return Err(format::Error::corrupt(0, "lists expected"));
+        };
+        let bytes = items.into_number_bytes().unwrap_or_default();
+        if bytes.len() != values.len() || list_ends.len() * 4 != ends.len() {
+            return Err(format::Error::corrupt(
+                0,
+                format!("lists of {} bytes, where the entries have room for {}", bytes.len(), values.len()),
+            ));
+        }
+        values.copy_from_slice(&bytes);
+        for (place, end) in ends.as_chunks_mut::<4>().0.iter_mut().zip(list_ends) {
+            *place = base.wrapping_add(end.cast_unsigned()).to_ne_bytes();
+        }
+        Ok(())
+    }
+
+    fn collect(&self, wanted: &Wanted, layout: &Layout, values: &mut Values) -> format::Result<()> {
+        let words = self.offset_words()?;
+        let data = self.data()?;
+        let mut one = |entry: usize| -> format::Result<()> {
+            let (start, stop) = (self.entry_start(words, entry)?, self.entry_start(words, entry + 1)?);
+            let bytes =
+                data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
+            layout
+                .decode_entry(bytes, values)
+                .map_err(|error| error.within(format!("entry {entry} of the basket")).at(start as u64))
+        };
+        match wanted {
+            Wanted::Range(range) => range.clone().try_for_each(&mut one),
+            Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
+        }
+    }
+}
+
+/// Bytes of an entry of numbers.
+pub(crate) fn fixed_bytes(dims: &[u32], number_bytes: usize) -> usize {
+    dims.iter().fold(number_bytes, |product, &dim| product.saturating_mul(dim as usize))
+}

@@ -1,0 +1,248 @@
+//! A tree in a file, and what is known of its branches before anything is read of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::{Field, Schema};
+use arrowroot_format as format;
+use format::column::{Column, resolve};
+use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
+
+use crate::assemble::arrow_type;
+use crate::error::{Error, Result, nearest};
+use crate::file::{Entry, File, format_error};
+
+/// Clusters that a tree may have before listing them is left to its baskets.
+const MAX_CLUSTERS: usize = 4_000_000;
+
+/// A tree. Cheap to clone.
+#[derive(Clone)]
+pub struct Tree {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    entry: Entry,
+    record: TreeRecord,
+    object_data: Vec<u8>,
+    columns: Vec<OnceLock<Result<Column, format::Error>>>,
+    paths: OnceLock<Paths>,
+}
+
+/// Names by which branches are found.
+struct Paths {
+    by_branch: Vec<String>,
+    by_path: HashMap<String, BranchId>,
+    /// The name alone; `None` if several branches have it.
+    by_name: HashMap<String, Option<BranchId>>,
+}
+
+impl Tree {
+    pub(crate) fn open(file: &File, entry: &Entry) -> Result<Tree> {
+        let key = &entry.key;
+        let path = entry.path();
+        if !file.is_tree_class(&key.class_name) {
+            let error = format::Error::unsupported(0, format!("a {} is not a tree", key.class_name));
+            return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
+        }
+        let object_data = file.read_object(key)?;
+        let infos = || file.streamer_infos().cloned().map_err(|error| format::Error::unsupported(0, error.to_string()));
+        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
+            .map_err(|error| format_error(file.source().as_ref(), &path, error))?;
+        let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
+        let inner =
+            Inner { file: file.clone(), entry: entry.clone(), record, object_data, columns, paths: OnceLock::new() };
+        Ok(Tree { inner: Arc::new(inner) })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// The key that it was opened by.
+    pub fn entry(&self) -> &Entry {
+        &self.inner.entry
+    }
+
+    /// What the record of the tree says.
+    pub fn record(&self) -> &TreeRecord {
+        &self.inner.record
+    }
+
+    pub(crate) fn object_data(&self) -> &[u8] {
+        &self.inner.object_data
+    }
+
+    /// Number of entries.
+    pub fn n_entries(&self) -> u64 {
+        self.inner.record.n_entries
+    }
+
+    /// All branches, depth first, with their depth; groups before what is in them.
+    pub fn walk(&self) -> Vec<(BranchId, usize)> {
+        let record = &self.inner.record;
+        let mut order = Vec::with_capacity(record.branches.len());
+        let mut stack: Vec<(BranchId, usize)> = record.top_branches.iter().rev().map(|&id| (id, 0)).collect();
+        while let Some((id, depth)) = stack.pop() {
+            order.push((id, depth));
+            stack.extend(record.branch(id).branches.iter().rev().map(|&inner| (inner, depth + 1)));
+        }
+        order
+    }
+
+    /// A branch.
+    pub fn branch(&self, id: BranchId) -> &Branch {
+        self.inner.record.branch(id)
+    }
+
+    /// Path of a branch: its name after those of the branches around it, with slashes between.
+    pub fn path(&self, id: BranchId) -> &str {
+        &self.paths().by_branch[id.0 as usize]
+    }
+
+    fn paths(&self) -> &Paths {
+        self.inner.paths.get_or_init(|| {
+            let n_branches = self.inner.record.branches.len();
+            let mut by_branch: Vec<String> = vec![String::new(); n_branches];
+            let mut by_path = HashMap::with_capacity(n_branches);
+            let mut by_name: HashMap<String, Option<BranchId>> = HashMap::with_capacity(n_branches);
+            for (id, _) in self.walk() {
+                let branch = self.branch(id);
+                // A trailing dot is ROOT's mark that sub-branches carry the name as a prefix.
+                let path = match branch.parent {
+                    Some(parent) if !by_branch[parent.0 as usize].is_empty() => {
+                        format!("{}/{}", by_branch[parent.0 as usize], branch.name)
+                    }
+                    _ => branch.name.clone(),
+                };
+                by_path.entry(path.clone()).or_insert(id);
+                by_name.entry(branch.name.clone()).and_modify(|found| *found = None).or_insert(Some(id));
+                by_branch[id.0 as usize] = path;
+            }
+            Paths { by_branch, by_path, by_name }
+        })
+    }
+
+    /// Finds a branch by its path, or by its name alone if only one branch has it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several branches have the name.
+    pub fn find(&self, name: &str) -> Result<BranchId> {
+        let paths = self.paths();
+        if let Some(&id) = paths.by_path.get(name) {
+            return Ok(id);
+        }
+        match paths.by_name.get(name) {
+            Some(Some(id)) => Ok(*id),
+            Some(None) => Err(Error::InvalidRequest {
+                what: format!("several branches of {:?} are called {name:?}: give the path", self.inner.record.name),
+            }),
+            None => Err(Error::NotFound {
+                url: self.file().url().to_owned(),
+                kind: "branch",
+                name: name.to_owned(),
+                near: nearest(name, paths.by_branch.iter().map(String::as_str)),
+            }),
+        }
+    }
+
+    /// What a branch holds; compiled when first asked for.
+    ///
+    /// # Errors
+    /// [`format::Error::Unsupported`] if it is not readable yet, with its type.
+    pub fn column(&self, id: BranchId) -> Result<&Column, format::Error> {
+        let infos = || self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()));
+        let compiled = self.inner.columns[id.0 as usize].get_or_init(|| {
+            let branch = self.branch(id);
+            if !branch.file_name.is_empty() {
+                let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
+                return Err(format::Error::unsupported(0, what));
+            }
+            resolve(&self.inner.record, id, &infos)
+        });
+        compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// The same with file and branch in the error; a group is an error too.
+    pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
+        let source = self.file().source().as_ref();
+        match self.column(id) {
+            Ok(column) if column.layout.is_some() => Ok(column),
+            Ok(column) => {
+                let kind = if column.type_name.is_empty() { "a group" } else { column.type_name.as_str() };
+                let what = format!("branch {:?} is {kind} of other branches: read those", self.branch(id).name);
+                Err(format_error(source, self.path(id), format::Error::unsupported(0, what)))
+            }
+            Err(error) => Err(format_error(source, self.path(id), error)),
+        }
+    }
+
+    /// The columns that can be read, in the order of the file.
+    pub fn readable(&self) -> Vec<BranchId> {
+        let is_readable = |id: &BranchId| self.column(*id).is_ok_and(|column| column.layout.is_some());
+        self.walk().into_iter().map(|(id, _)| id).filter(is_readable).collect()
+    }
+
+    /// The Arrow field of a readable branch, by a name of the caller's choice.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it cannot be read.
+    pub fn field(&self, id: BranchId, name: &str, text_as_binary: bool) -> Result<Field> {
+        let column = self.readable_column(id)?;
+        let data_type = column.data_type().map(|data_type| arrow_type(&data_type, text_as_binary));
+        Ok(Field::new(name, data_type.unwrap_or(arrow_schema::DataType::Null), false))
+    }
+
+    /// The Arrow schema of all readable columns.
+    pub fn schema(&self) -> Schema {
+        let fields: Vec<Field> =
+            self.readable().into_iter().filter_map(|id| self.field(id, self.path(id), false).ok()).collect();
+        Schema::new(fields)
+    }
+
+    /// The baskets of a branch.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the metadata contradict themselves.
+    pub fn baskets(&self, id: BranchId) -> Result<Vec<BasketLocation>> {
+        let branch = self.branch(id);
+        branch
+            .baskets(&self.inner.object_data)
+            .map_err(|error| format_error(self.file().source().as_ref(), self.path(id), error))
+    }
+
+    /// First entries of the clusters, and the number of entries.
+    ///
+    /// Where the tree does not record them, they are the entries at which all of the branches begin a basket.
+    pub fn clusters(&self) -> Vec<u64> {
+        let recorded = self.inner.record.clusters(MAX_CLUSTERS);
+        if !recorded.is_empty() {
+            return recorded;
+        }
+        let mut common: Option<Vec<u64>> = None;
+        for (id, _) in self.walk() {
+            let Ok(baskets) = self.baskets(id) else { continue };
+            if baskets.is_empty() {
+                continue;
+            }
+            let starts = baskets.iter().map(|basket| basket.first_entry);
+            common = Some(match common {
+                None => starts.collect(),
+                Some(before) => {
+                    let starts: Vec<u64> = starts.collect();
+                    before.into_iter().filter(|start| starts.binary_search(start).is_ok()).collect()
+                }
+            });
+        }
+        let mut boundaries = common.unwrap_or_default();
+        boundaries.retain(|&start| start < self.n_entries());
+        if boundaries.first() != Some(&0) {
+            boundaries.insert(0, 0);
+        }
+        boundaries.push(self.n_entries());
+        boundaries.dedup();
+        boundaries
+    }
+}
