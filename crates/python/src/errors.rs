@@ -1,0 +1,76 @@
+//! Errors of the engine as Python exceptions, each with a builtin among its bases where one fits.
+
+use arrowroot::Error;
+use arrowroot::format;
+use pyo3::exceptions::{
+    PyException, PyKeyError, PyKeyboardInterrupt, PyMemoryError, PyNotImplementedError, PyOSError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+static BASE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static CORRUPT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static UNSUPPORTED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static STORAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static INVALID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// Adds the exceptions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let make = |name: &str, doc: &str, bases: Bound<'_, PyTuple>| {
+        let members = PyDict::new(py);
+        members.set_item("__doc__", doc)?;
+        members.set_item("__module__", module.name()?)?;
+        let exception = py.get_type::<PyType>().call1((name, bases, members))?.cast_into::<PyType>()?;
+        module.add(name, &exception)?;
+        PyResult::Ok(exception.unbind())
+    };
+    let base =
+        make("ArrowrootError", "Base of all errors of arrowroot.", PyTuple::new(py, [py.get_type::<PyException>()])?)?;
+    let add = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, builtin: Bound<'_, PyType>| {
+        let exception = make(name, doc, PyTuple::new(py, [base.bind(py).clone(), builtin])?)?;
+        let _ = cell.set(py, exception);
+        PyResult::Ok(())
+    };
+    add(&CORRUPT, "CorruptFileError", "The bytes contradict the format.", py.get_type::<PyValueError>())?;
+    add(
+        &UNSUPPORTED,
+        "UnsupportedError",
+        "The bytes may be right, but are not readable yet.",
+        py.get_type::<PyNotImplementedError>(),
+    )?;
+    add(&STORAGE, "StorageError", "Bytes could not be fetched.", py.get_type::<PyOSError>())?;
+    add(&NOT_FOUND, "NotFoundError", "There is no such file object, tree or column.", py.get_type::<PyKeyError>())?;
+    add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
+    let _ = BASE.set(py, base);
+    Ok(())
+}
+
+/// The exception of an error.
+pub(crate) fn to_python(error: Error) -> PyErr {
+    let message = error.to_string();
+    Python::attach(|py| {
+        let exception = match &error {
+            Error::Cancelled => {
+                // A signal that stopped the scan has its own exception.
+                return match py.check_signals() {
+                    Err(signal) => signal,
+                    Ok(()) => PyKeyboardInterrupt::new_err(message),
+                };
+            }
+            Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
+            Error::Storage(_) => &STORAGE,
+            Error::Format { source: format::Error::Unsupported(_), .. } => &UNSUPPORTED,
+            Error::Format { .. } => &CORRUPT,
+            Error::NotFound { .. } => &NOT_FOUND,
+            Error::InvalidRequest { .. } | Error::InvalidText { .. } => &INVALID,
+            _ => &BASE,
+        };
+        match exception.get(py) {
+            Some(exception) => PyErr::from_type(exception.bind(py).clone(), message),
+            None => PyException::new_err(message),
+        }
+    })
+}

@@ -1,0 +1,300 @@
+//! Files, keys, trees and branches.
+
+use arrowroot::format::column::Column;
+use arrowroot::{Entries, Entry, File, Request, Tree};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::errors::to_python;
+use crate::interface::schema_capsule;
+use crate::scan::PyScan;
+
+const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+
+#[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
+pub(crate) struct PyKey {
+    path: String,
+    name: String,
+    title: String,
+    class_name: String,
+    cycle: u16,
+    offset: u64,
+    stored_bytes: u32,
+    object_bytes: u32,
+    is_directory: bool,
+    is_tree: bool,
+}
+
+impl PyKey {
+    fn new(file: &File, entry: &Entry) -> Self {
+        let key = &entry.key;
+        PyKey {
+            path: entry.path(),
+            name: key.name.clone(),
+            title: key.title.clone(),
+            class_name: key.class_name.clone(),
+            cycle: key.cycle,
+            offset: key.seek_key,
+            stored_bytes: key.n_bytes,
+            object_bytes: key.object_bytes,
+            is_directory: entry.is_directory,
+            is_tree: file.is_tree_class(&key.class_name),
+        }
+    }
+}
+
+#[pyclass(name = "Branch", module = "arrowroot._native", frozen, get_all)]
+pub(crate) struct PyBranch {
+    path: String,
+    name: String,
+    title: String,
+    type_name: String,
+    arrow_type: Option<String>,
+    unsupported: Option<String>,
+    is_group: bool,
+    n_entries: i64,
+    n_baskets: usize,
+    stored_bytes: i64,
+    memory_bytes: i64,
+    compression: String,
+    depth: usize,
+}
+
+#[pyclass(name = "File", module = "arrowroot._native", frozen)]
+pub(crate) struct PyFile {
+    file: File,
+}
+
+#[pyfunction]
+pub(crate) fn open_file(py: Python<'_>, url: &str) -> PyResult<PyFile> {
+    py.detach(|| File::open(url)).map(|file| PyFile { file }).map_err(to_python)
+}
+
+#[pymethods]
+impl PyFile {
+    #[getter]
+    fn url(&self) -> &str {
+        self.file.url()
+    }
+
+    #[getter]
+    fn size_bytes(&self) -> u64 {
+        self.file.size_bytes()
+    }
+
+    #[getter]
+    fn root_version(&self) -> String {
+        self.file.header().root_version()
+    }
+
+    #[getter]
+    fn compression(&self) -> String {
+        self.file.header().compression.to_string()
+    }
+
+    #[getter]
+    fn was_recovered(&self) -> bool {
+        self.file.was_recovered()
+    }
+
+    #[pyo3(signature = (*, recursive = true, cycles = true))]
+    fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
+        let file = &self.file;
+        py.detach(|| {
+            let entries = file.keys()?;
+            let mut keys = Vec::with_capacity(entries.len());
+            let mut seen = std::collections::HashSet::new();
+            for entry in entries {
+                if (recursive || entry.directory.is_empty()) && (cycles || is_latest(entries, entry, &mut seen)) {
+                    keys.push(PyKey::new(file, entry));
+                }
+            }
+            Ok(keys)
+        })
+        .map_err(to_python)
+    }
+
+    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<PyTree> {
+        py.detach(|| self.file.tree(path)).map(|tree| PyTree { tree }).map_err(to_python)
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let totals = self.file.read_totals();
+        let stats = PyDict::new(py);
+        stats.set_item("read_calls", totals.n_reads)?;
+        stats.set_item("read_bytes", totals.bytes)?;
+        stats.set_item("read_ns", totals.wall_ns)?;
+        Ok(stats)
+    }
+}
+
+/// Whether no other key of that path has a higher cycle.
+fn is_latest<'e>(
+    entries: &'e [Entry],
+    entry: &'e Entry,
+    seen: &mut std::collections::HashSet<(&'e str, &'e str)>,
+) -> bool {
+    if !seen.insert((&entry.directory, &entry.key.name)) {
+        return false;
+    }
+    let is_same = |other: &&Entry| other.directory == entry.directory && other.key.name == entry.key.name;
+    entries.iter().filter(is_same).all(|other| other.key.cycle <= entry.key.cycle)
+}
+
+#[pyclass(name = "Tree", module = "arrowroot._native", frozen)]
+pub(crate) struct PyTree {
+    tree: Tree,
+}
+
+#[pymethods]
+impl PyTree {
+    #[getter]
+    fn path(&self) -> String {
+        self.tree.entry().path()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.tree.record().name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.tree.record().title
+    }
+
+    #[getter]
+    fn class_name(&self) -> &str {
+        &self.tree.entry().key.class_name
+    }
+
+    #[getter]
+    fn cycle(&self) -> u16 {
+        self.tree.entry().key.cycle
+    }
+
+    #[getter]
+    fn num_entries(&self) -> u64 {
+        self.tree.n_entries()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.tree.record().leaves.len()
+    }
+
+    #[getter]
+    fn stored_bytes(&self) -> i64 {
+        self.tree.record().stored_bytes
+    }
+
+    #[getter]
+    fn memory_bytes(&self) -> i64 {
+        self.tree.record().memory_bytes
+    }
+
+    fn column_names(&self, py: Python<'_>) -> Vec<String> {
+        let tree = &self.tree;
+        py.detach(|| {
+            tree.walk()
+                .into_iter()
+                .filter(|(id, _)| tree.branch(*id).branches.is_empty())
+                .map(|(id, _)| tree.path(id).to_owned())
+                .collect()
+        })
+    }
+
+    fn branches(&self, py: Python<'_>) -> Vec<PyBranch> {
+        py.detach(|| self.tree.walk().into_iter().map(|(id, depth)| describe(&self.tree, id, depth)).collect())
+    }
+
+    fn branch(&self, py: Python<'_>, name: &str) -> PyResult<PyBranch> {
+        py.detach(|| {
+            let id = self.tree.find(name)?;
+            let depth = std::iter::successors(Some(id), |&id| self.tree.branch(id).parent).count() - 1;
+            Ok(describe(&self.tree, id, depth))
+        })
+        .map_err(to_python)
+    }
+
+    fn clusters(&self, py: Python<'_>) -> Vec<u64> {
+        py.detach(|| self.tree.clusters())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = py.detach(|| self.tree.schema());
+        schema_capsule(py, &schema)
+    }
+
+    #[pyo3(signature = (
+        columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
+        n_threads = 0, trace = false, text_as_binary = false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        entries: Option<EntriesArgument<'_>>,
+        batch_bytes: Option<u64>,
+        memory_budget_bytes: u64,
+        n_threads: usize,
+        trace: bool,
+        text_as_binary: bool,
+    ) -> PyResult<PyScan> {
+        let entries = match entries {
+            None => Entries::Range(0..self.tree.n_entries()),
+            Some(EntriesArgument::Range(start, stop)) => Entries::Range(start..stop),
+            Some(EntriesArgument::List(list)) => {
+                let negative = || arrowroot::Error::InvalidRequest { what: "a negative entry number".to_owned() };
+                let list = list.as_array().iter().map(|&entry| u64::try_from(entry)).collect::<Result<Vec<_>, _>>();
+                Entries::List(list.map_err(|_| to_python(negative()))?)
+            }
+        };
+        let tree = &self.tree;
+        let scan = py.detach(|| {
+            let columns = match columns {
+                None => tree.readable().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+                Some(names) => names
+                    .into_iter()
+                    .map(|name| tree.find(&name).map(|id| (id, name)))
+                    .collect::<arrowroot::Result<Vec<_>>>()?,
+            };
+            let request =
+                Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text_as_binary };
+            arrowroot::Scan::new(tree, &request)
+        });
+        scan.map(PyScan::new).map_err(to_python)
+    }
+}
+
+/// The entries of a scan.
+#[derive(FromPyObject)]
+enum EntriesArgument<'py> {
+    #[pyo3(transparent)]
+    List(PyReadonlyArray1<'py, i64>),
+    Range(u64, u64),
+}
+
+fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) -> PyBranch {
+    let branch = tree.branch(id);
+    let column = tree.column(id);
+    let data_type = column.as_ref().ok().and_then(|column| column.data_type());
+    let element_class = || branch.element.as_ref().map(|element| element.class_name.clone()).unwrap_or_default();
+    PyBranch {
+        path: tree.path(id).to_owned(),
+        name: branch.name.clone(),
+        title: branch.title.clone(),
+        type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
+        arrow_type: data_type.map(|data_type| arrowroot::arrow_type(&data_type, false).to_string()),
+        unsupported: column.err().map(|error| error.fault().what.clone()),
+        is_group: !branch.branches.is_empty(),
+        n_entries: branch.n_entries,
+        n_baskets: branch.n_baskets(),
+        stored_bytes: branch.stored_bytes,
+        memory_bytes: branch.memory_bytes,
+        compression: branch.compression.to_string(),
+        depth,
+    }
+}

@@ -1,0 +1,23 @@
+//! The engine as Python sees it: types and errors are turned around here, and nothing else happens.
+
+mod errors;
+mod file;
+mod interface;
+mod scan;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("debug_build", cfg!(debug_assertions))?;
+    errors::register(module)?;
+    module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
+    module.add_class::<file::PyFile>()?;
+    module.add_class::<file::PyKey>()?;
+    module.add_class::<file::PyTree>()?;
+    module.add_class::<file::PyBranch>()?;
+    module.add_class::<scan::PyScan>()?;
+    module.add_class::<scan::PyBatch>()?;
+    Ok(())
+}

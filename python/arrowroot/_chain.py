@@ -1,0 +1,323 @@
+"""Many files as one stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot import _entries, _native
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchKeyError,
+    SchemaMismatchError,
+    UnsupportedError,
+)
+from arrowroot._file import File
+from arrowroot._scan import BATCH_SIZE, MEMORY_BUDGET, Scan
+from arrowroot._sizes import format_count, parse_size
+from arrowroot._source import TreeSource, import_batch
+from arrowroot._tree import Tree
+from arrowroot._url import expand
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._entries import Entries, EntrySet
+    from arrowroot._plan import Plan, Read, ScanStats
+
+#: So many trees stay open between looking at the schema and reading; more would run into the limit of open
+#: files.
+_N_KEPT_OPEN = 128
+
+
+def scan(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    tree: str | None = None,
+    columns: str | Iterable[str] | None = None,
+    *,
+    filter_name: str | Iterable[str] | None = None,
+    entries: Entries = None,
+    batch_size: int | str = BATCH_SIZE,
+    memory_budget: int | str = MEMORY_BUDGET,
+    n_threads: int = 0,
+    trace: bool = False,
+) -> Scan:
+    """Return one scan over the trees of many files, one after the other.
+
+    paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
+        "FILE:TREE".
+    tree: of the files that don't name one; may be left out if the first file has only one.
+    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file.
+
+    The other arguments are those of :meth:`Tree.scan`. The chosen columns must have the same types in all
+    files; if none are chosen, all files must have the same columns. The metadata of every file is read at
+    once.
+
+    Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
+    """
+    chain = _Chain(_members(expand(paths, tree)))
+    if columns is not None and not isinstance(columns, str):
+        columns = list(columns)
+    chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
+    chosen_entries = _entries.normalise(entries, chain.num_entries)
+    options: dict[str, Any] = {
+        "batch_bytes": parse_size(batch_size, "batch_size"),
+        "memory_budget_bytes": parse_size(memory_budget, "memory_budget"),
+        "n_threads": n_threads,
+        "trace": trace,
+    }
+
+    def start() -> InARow | Reordered:
+        parts, order = chain.parts(chosen_entries)
+        row = InARow(parts, chosen, options)
+        return row if order is None else Reordered(row, order, options["batch_bytes"])
+
+    return Scan(start, chain.where)
+
+
+class Member(NamedTuple):
+    """One tree of a chain; ``first_entry`` is the number of its entry 0 in the chain."""
+
+    url: str
+    path: str
+    num_entries: int
+    first_entry: int
+    kept: Tree | None
+
+    def tree(self) -> Tree:
+        """Return the tree, opened again if it was not kept."""
+        return self.kept or Tree(_native.open_file(self.url).tree(self.path), self.url)
+
+
+def _members(files: list[tuple[str, str | None]]) -> Iterator[tuple[str, str, Tree]]:
+    """Open the trees, one after the other."""
+    only: str | None = None
+    for url, name in files:
+        file = File(_native.open_file(url))
+        if name is None and only is None:
+            only = _only_tree(file)
+        path = name or only or ""
+        found = file[path]
+        if not isinstance(found, Tree):
+            raise UnsupportedError(f"{url}: {path!r} is a directory, not a tree")
+        yield url, path, found
+
+
+def _only_tree(file: File) -> str:
+    trees = file.trees
+    if not trees:
+        raise NoSuchKeyError(f"{file.url}: there is no tree in this file", "", [])
+    if len(trees) > 1:
+        names = ", ".join(repr(name) for name in trees[:10])
+        raise InvalidRequestError(f"{file.url}: which of its {len(trees)} trees? Give tree=, one of {names}")
+    return trees[0]
+
+
+class _Chain:
+    def __init__(self, opened: Iterator[tuple[str, str, Tree]]) -> None:
+        self.members: list[Member] = []
+        self.num_entries = 0
+        self._types: list[dict[str, str]] = []
+        for url, path, tree in opened:
+            self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
+            kept = tree if len(self.members) < _N_KEPT_OPEN else None
+            self.members.append(Member(url, path, tree.num_entries, self.num_entries, kept))
+            self.num_entries += tree.num_entries
+
+    @property
+    def where(self) -> str:
+        first = self.members[0]
+        others = f" and {format_count(len(self.members) - 1)} more files" if len(self.members) > 1 else ""
+        return f"{first.url}:{first.path}{others}"
+
+    def choose(
+        self,
+        columns: str | Iterable[str] | None,
+        filter_name: str | Iterable[str] | None,
+        *,
+        all_columns: bool,
+    ) -> list[str]:
+        """Return the paths chosen in the first file, once all files are known to have the same."""
+        first = self.members[0]
+        chosen = first.tree().choose(columns, filter_name)
+        for member, types in zip(self.members[1:], self._types[1:], strict=True):
+            for path in chosen:
+                if types.get(path) != self._types[0][path]:
+                    has = f"has type {types[path]}" if path in types else "is missing or not readable"
+                    raise SchemaMismatchError(
+                        f"{member.url}: column {path!r} {has}, "
+                        f"but in {first.url} it has type {self._types[0][path]}"
+                    )
+            added = next((path for path in types if path not in self._types[0]), None)
+            if all_columns and added is not None:
+                raise SchemaMismatchError(
+                    f"{member.url}: column {added!r} is not in {first.url}; choose columns"
+                    " that all files have"
+                )
+        return chosen
+
+    def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
+        """Return what to read of each file, and the order to bring that into; None if it is in order."""
+        if entries is None:
+            return [(member, None) for member in self.members], None
+        if isinstance(entries, tuple):
+            start, stop = entries
+            parts: list[tuple[Member, EntrySet]] = []
+            for member in self.members:
+                local = (
+                    max(0, start - member.first_entry),
+                    min(member.num_entries, stop - member.first_entry),
+                )
+                if local[0] < local[1]:
+                    parts.append((member, local))
+            return parts or [(self.members[0], (0, 0))], None
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        # An empty file starts where the next one does, and "right" finds the last of these.
+        owner = np.searchsorted(starts, entries, side="right") - 1
+        in_order = bool(np.all(owner[:-1] <= owner[1:]))
+        by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")
+        sorted_owner = owner[by_file]
+        parts = []
+        for i in np.unique(sorted_owner).tolist():
+            low, high = np.searchsorted(sorted_owner, [i, i + 1])
+            member = self.members[i]
+            parts.append((member, entries[by_file[low:high]] - member.first_entry))
+        if in_order:
+            return parts, None
+        order = np.empty(len(entries), dtype=np.int64)
+        order[by_file] = np.arange(len(entries))
+        return parts, order
+
+
+class InARow:
+    """Passes over trees, one after the other; each begins when the one before has ended."""
+
+    def __init__(
+        self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: dict[str, Any]
+    ) -> None:
+        self._parts = parts
+        self._paths = paths
+        self._options = options
+        self._started: dict[int, TreeSource] = {}
+        self._finished: dict[int, tuple[ScanStats, list[Read]]] = {}
+        self._current = 0
+        self._schema: pa.Schema | None = None
+        self._is_cancelled = False
+
+    def _source(self, i: int) -> TreeSource:
+        if i not in self._started:
+            member, entries = self._parts[i]
+            self._started[i] = member.tree().source(self._paths, entries, **self._options)
+        return self._started[i]
+
+    @property
+    def num_entries(self) -> int:
+        return sum(_entries.count(entries, member.num_entries) for member, entries in self._parts)
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._paths)
+
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            self._schema = self._source(0).schema()
+        return self._schema
+
+    def next_batch(self) -> _native.Batch | None:
+        while self._current < len(self._parts) and not self._is_cancelled:
+            source = self._source(self._current)
+            batch = source.next_batch()
+            if batch is not None:
+                return batch
+            # The pass gives back its buffers and, unless the tree was kept, its file.
+            self._finished[self._current] = (source.stats(), self._shifted(self._current, source.trace()))
+            self._started.pop(self._current)
+            self._current += 1
+        return None
+
+    def _shifted(self, i: int, reads: list[Read]) -> list[Read]:
+        first = self._parts[i][0].first_entry
+        return [read._replace(first_entry=read.first_entry + first) for read in reads]
+
+    def plan(self) -> Plan:
+        from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
+
+        from arrowroot._plan import Plan  # noqa: PLC0415
+
+        plans = []
+        for i, (member, entries) in enumerate(self._parts):
+            source = self._started.get(i) or member.tree().source(self._paths, entries, **self._options)
+            plan = source.plan()
+            windows = [w._replace(first_entry=w.first_entry + member.first_entry) for w in plan.windows]
+            plans.append(replace(plan, windows=windows))
+        return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
+
+        running = [source.stats() for source in self._started.values()]
+        return ScanStats.joined([*(stats for stats, _ in self._finished.values()), *running])
+
+    def trace(self) -> list[Read]:
+        reads = [read for _, done in self._finished.values() for read in done]
+        for i, source in self._started.items():
+            reads += self._shifted(i, source.trace())
+        return reads
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        for source in self._started.values():
+            source.cancel()
+
+
+class Reordered:
+    """A pass whose entries go back and forth between files: each file is read once, then all are sorted."""
+
+    def __init__(self, inner: InARow, order: npt.NDArray[np.int64], batch_bytes: int) -> None:
+        self._inner = inner
+        self._order = order
+        self._batch_bytes = batch_bytes
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        self._is_cancelled = False
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        if self._batches is None:
+            read = []
+            while (batch := self._inner.next_batch()) is not None:
+                read.append(import_batch(batch))
+            table = pa.Table.from_batches(read, schema=self.schema()).take(pa.array(self._order))
+            n_rows = max(1, self._batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
+            self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
+        return None if self._is_cancelled else next(self._batches, None)
+
+    @property
+    def num_entries(self) -> int:
+        return self._inner.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return self._inner.column_names
+
+    def schema(self) -> pa.Schema:
+        return self._inner.schema()
+
+    def plan(self) -> Plan:
+        return self._inner.plan()
+
+    def stats(self) -> ScanStats:
+        return self._inner.stats()
+
+    def trace(self) -> list[Read]:
+        return self._inner.trace()
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self._inner.cancel()

@@ -1,0 +1,113 @@
+"""What can go wrong, as exceptions: those of the engine, and the few that only Python knows of."""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from arrowroot._native import (
+    ArrowrootError,
+    CorruptFileError,
+    InvalidRequestError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = [
+    "ArrowrootError",
+    "CorruptFileError",
+    "InvalidRequestError",
+    "NoSuchColumnError",
+    "NoSuchKeyError",
+    "NotFoundError",
+    "SchemaMismatchError",
+    "StorageError",
+    "UnsupportedColumnWarning",
+    "UnsupportedError",
+    "missing_library",
+    "nearest",
+    "warn_left_out",
+]
+
+#: How many names a message quotes before it only counts the others.
+N_QUOTED = 5
+
+
+class UnsupportedColumnWarning(UserWarning):
+    """Branches that arrowroot cannot read yet were left out of an implicit selection."""
+
+
+class SchemaMismatchError(InvalidRequestError):
+    """Files of one scan disagree on a column; the message names the file and the column."""
+
+
+class _NearMissError(NotFoundError):
+    """A name that is not there, with those that look like it."""
+
+    def __init__(self, message: str, name: str, nearest_names: Sequence[str]) -> None:
+        if nearest_names:
+            message += "; did you mean " + " or ".join(repr(other) for other in nearest_names) + "?"
+        super().__init__(message)
+        self.name = name
+        self.nearest = list(nearest_names)
+
+    def __str__(self) -> str:
+        # KeyError would show the message in quotes.
+        return str(self.args[0])
+
+
+class NoSuchKeyError(_NearMissError):
+    """A file or directory has no object of that name. ``nearest`` holds similar names."""
+
+
+class NoSuchColumnError(_NearMissError):
+    """A tree has no branch of that name. ``nearest`` holds similar names."""
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """Return up to three of ``names`` which look like ``name``, the best first."""
+    import difflib  # noqa: PLC0415 - only errors need it
+
+    folded: dict[str, str] = {}
+    for other in names:
+        folded.setdefault(other.casefold(), other)
+    return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
+
+
+def missing_library(library: str, purpose: str, extra: str | None = None) -> ImportError:
+    """Return the error for an optional library which is not installed, with the command that helps."""
+    return ImportError(
+        f"{purpose} needs {library}, which is not installed: pip install arrowroot[{extra or library}]",
+        name=library,
+    )
+
+
+def warn_left_out(left_out: Sequence[tuple[str, str]], where: str) -> None:
+    """Warn once, at the caller's line, that these (path, reason) pairs were not selected."""
+    if not left_out:
+        return
+    quoted = ", ".join(f"{path} ({reason})" for path, reason in left_out[:N_QUOTED])
+    if len(left_out) > N_QUOTED:
+        quoted += f" and {len(left_out) - N_QUOTED} more"
+    plural = "branch" if len(left_out) == 1 else "branches"
+    warnings.warn(
+        f"{where}: left out {len(left_out)} unsupported {plural}: {quoted}",
+        UnsupportedColumnWarning,
+        stacklevel=_depth_of_caller(),
+    )
+
+
+def _depth_of_caller() -> int:
+    """Return the stack level, as our caller would count, of the first frame outside this package."""
+    package = os.path.dirname(__file__) + os.sep  # noqa: PTH120 - pathlib is a tenth of our import time
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to walk the stack
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+        level += 1
+    return level

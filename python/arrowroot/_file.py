@@ -1,0 +1,228 @@
+"""A file, its directories and keys."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot import _native
+from arrowroot._errors import InvalidRequestError, NoSuchKeyError, NotFoundError, UnsupportedError, nearest
+from arrowroot._render import html_table, printable, text_table
+from arrowroot._sizes import format_bytes, format_count
+from arrowroot._tree import Tree
+from arrowroot._url import split_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+_REPR_KEYS = 30
+
+
+class Key(NamedTuple):
+    """One key: an object in the file.
+
+    ``stored_bytes`` are of its record with the header, ``object_bytes`` of the uncompressed object.
+    """
+
+    path: str
+    name: str
+    title: str
+    class_name: str
+    cycle: int
+    stored_bytes: int
+    object_bytes: int
+    is_directory: bool
+    is_tree: bool
+
+
+class Directory:
+    """The objects under one path of a file; a mapping from names to trees and directories."""
+
+    def __init__(self, native: _native.File, path: str) -> None:
+        self._opened: _native.File | None = native
+        self.path = path
+
+    @property
+    def _native(self) -> _native.File:
+        if self._opened is None:
+            raise InvalidRequestError("the file is closed")
+        return self._opened
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return self._native.url
+
+    def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
+        """Return the keys, depth first, in the file's order.
+
+        recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
+        """
+        prefix = f"{self.path}/" if self.path else ""
+        depth = prefix.count("/")
+        return [
+            Key(
+                k.path,
+                k.name,
+                k.title,
+                k.class_name,
+                k.cycle,
+                k.stored_bytes,
+                k.object_bytes,
+                k.is_directory,
+                k.is_tree,
+            )
+            for k in self._native.keys(recursive=recursive or depth > 0, cycles=cycles)
+            if k.path.startswith(prefix) and (recursive or k.path.count("/") == depth)
+        ]
+
+    @property
+    def trees(self) -> list[str]:
+        """Paths of the trees, each once, as this directory finds them."""
+        cut = len(self.path) + 1 if self.path else 0
+        return list(dict.fromkeys(key.path[cut:] for key in self.keys() if key.is_tree))
+
+    def __getitem__(self, name: str) -> Tree | Directory:
+        """Return the tree or directory of that path, "dir/name" or "dir/name;cycle".
+
+        Raises: NoSuchKeyError with the nearest names; UnsupportedError if the object is neither.
+        """
+        if not isinstance(name, str):
+            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
+        path = f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
+        try:
+            return Tree(self._native.tree(path), self.url)
+        except (NotFoundError, UnsupportedError):
+            return self._other(path)
+
+    def _other(self, path: str) -> Directory:
+        """Return the directory at ``path``; raise what says best why it is no tree."""
+        bare, _, cycle = path.partition(";")
+        keys = self._native.keys()
+        here = [key for key in keys if key.path == bare and cycle in ("", str(key.cycle))]
+        if any(key.is_directory for key in here):
+            return Directory(self._native, bare)
+        if here and not here[0].is_tree:
+            raise UnsupportedError(
+                f"{self.url}: {path!r} is a {here[0].class_name}; arrowroot reads trees and lists the rest"
+            )
+        if here:
+            # The key says that it is a tree: the engine knows why it cannot be read.
+            return self._reraise(path)
+        cycles = [key.cycle for key in keys if key.path == bare]
+        if cycles:
+            text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
+            raise NoSuchKeyError(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
+        names = {name: None for key in keys for name in (key.path, key.name)}
+        raise NoSuchKeyError(f"{self.url}: no object {bare!r}", path, nearest(bare, names))
+
+    def _reraise(self, path: str) -> Directory:
+        self._native.tree(path)
+        raise UnsupportedError(f"{self.url}: {path!r} is not readable")
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an object of that path, "dir/name" or "dir/name;cycle"."""
+        if not isinstance(name, str):
+            return False
+        path = f"{self.path}/{name}" if self.path else name
+        return any(path in (key.path, f"{key.path};{key.cycle}") for key in self.keys())
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the objects directly in this directory, each once."""
+        return iter(dict.fromkeys(key.name for key in self.keys(recursive=False)))
+
+    def __len__(self) -> int:
+        """Return the number of names directly in this directory."""
+        return len(list(iter(self)))
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["key", "class", "stored", "title"],
+            *(
+                [
+                    printable(f"{key.path};{key.cycle}"),
+                    printable(key.class_name),
+                    format_bytes(key.stored_bytes),
+                    printable(key.title),
+                ]
+                for key in self.keys()[:_REPR_KEYS]
+            ),
+        ]
+
+    def _summary(self) -> str:
+        return f"Directory {self.path!r} of {self.url}"
+
+    def __repr__(self) -> str:
+        if self._opened is None:
+            return "<closed file>"
+        rows = self._rows()
+        left = len(self.keys()) - (len(rows) - 1)
+        more = f"\n... {format_count(left)} more keys" if left else ""
+        return f"{self._summary()}\n{text_table(rows, right=[False, False, True, False])}{more}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), caption=self._summary()) if self._opened else "closed file"
+
+
+class File(Directory):
+    """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
+
+    def __init__(self, native: _native.File) -> None:
+        super().__init__(native, "")
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file."""
+        return self._native.size_bytes
+
+    @property
+    def root_version(self) -> str:
+        """Version of ROOT that wrote the file."""
+        return self._native.root_version
+
+    @property
+    def compression(self) -> str:
+        """Codec and level that the file was set to."""
+        return self._native.compression
+
+    @property
+    def was_recovered(self) -> bool:
+        """Whether the file had no key list, so that its keys were found by walking the records."""
+        return self._native.was_recovered
+
+    def close(self) -> None:
+        """Let go of the file; trees taken from it keep it open for themselves."""
+        self._opened = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _summary(self) -> str:
+        recovered = ", recovered" if self.was_recovered else ""
+        return (
+            f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
+            f"{self.compression}{recovered}, {format_count(len(self.keys()))} keys"
+        )
+
+
+def open_file(url: str | os.PathLike[str]) -> File:
+    """Open a ROOT file for reading.
+
+    Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one.
+    """
+    if isinstance(url, str):
+        file, tree = split_url(url)
+        if tree is not None:
+            raise InvalidRequestError(f"open() takes a file: write arrowroot.open({file!r})[{tree!r}]")
+    return File(_native.open_file(os.fspath(url)))

@@ -1,0 +1,107 @@
+"""Measures one pass over a tree from outside: times and memory of the process, state of the page cache."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot._metrics import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arrowroot._plan import ScanStats
+    from arrowroot._scan import Scan
+
+_STATUS = Path("/proc/self/status")
+_CLEAR_REFS = Path("/proc/self/clear_refs")
+
+
+def measure(
+    make_scan: Callable[[], Scan],
+    *,
+    n_leaves: int,
+    memory_budget_bytes: int,
+    path: str | None,
+    progress: Callable[[ScanStats], None] | None = None,
+) -> tuple[Measurement, Scan]:
+    """Run one scan to its end and drop what it delivers.
+
+    ``path``: the local file, to look at the page cache; None if there is none. The clock runs from making
+    the scan (planning) to the last batch.
+    """
+    share = page_cache_share(path) if path else None
+    _reset_peak_rss()
+    cpu = time.process_time_ns()
+    wall = time.perf_counter_ns()
+    scan = make_scan()
+    stats = scan.drain(progress)
+    real_ns = time.perf_counter_ns() - wall
+    cpu_ns = time.process_time_ns() - cpu
+    peak = peak_rss_bytes()
+    measurement = Measurement(
+        stats=stats,
+        n_columns=len(scan.column_names),
+        n_leaves=n_leaves,
+        memory_budget_bytes=memory_budget_bytes,
+        readahead_bytes=scan.plan.max_gap_bytes,
+        real_ns=real_ns,
+        cpu_ns=cpu_ns,
+        peak_rss_bytes=peak,
+        page_cache_share=share,
+    )
+    return measurement, scan
+
+
+def _reset_peak_rss() -> None:
+    """Let the kernel's high-water mark start anew, where it can; else it is that of the process so far."""
+    try:
+        _CLEAR_REFS.write_text("5")
+    except OSError:
+        return
+
+
+def peak_rss_bytes() -> int:
+    """Return the high-water mark of the resident memory."""
+    try:
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def page_cache_share(path: str) -> float | None:
+    """Return the share of a local file that is in the page cache, None where that cannot be known."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - text
+        # Of files that are not ours, Linux says of every page that it is resident.
+        if not stat.st_size or not (stat.st_uid == os.geteuid() or os.access(path, os.W_OK)):
+            return None
+        mincore = ctypes.CDLL(None, use_errno=True).mincore
+    except (OSError, AttributeError):
+        return None
+    n_pages = -(-stat.st_size // mmap.PAGESIZE)
+    resident = (ctypes.c_ubyte * n_pages)()
+    with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as view:
+        start = ctypes.c_char.from_buffer(view)
+        failed = mincore(ctypes.byref(start), ctypes.c_size_t(stat.st_size), resident)
+        del start
+    return None if failed else sum(byte & 1 for byte in bytes(resident)) / n_pages
+
+
+def drop_from_page_cache(path: str) -> None:
+    """Ask the operating system to forget a local file's pages; those that others use may stay."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,132 @@
+"""The engine, as Python sees it. Everything here is thin: see ``crates/python``."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+#: True when the engine was built without optimisation: its times mean nothing.
+debug_build: bool
+
+class ArrowrootError(Exception): ...
+class CorruptFileError(ArrowrootError, ValueError): ...
+class UnsupportedError(ArrowrootError, NotImplementedError): ...
+class StorageError(ArrowrootError, OSError): ...
+class NotFoundError(ArrowrootError, KeyError): ...
+class InvalidRequestError(ArrowrootError, ValueError): ...
+
+@final
+class Key:
+    """One key of a directory: an object in the file."""
+
+    path: str  # inside the file, "dir/name"
+    name: str
+    title: str
+    class_name: str
+    cycle: int
+    offset: int  # of the record, in bytes
+    stored_bytes: int  # of the record, header included (fNbytes)
+    object_bytes: int  # uncompressed (fObjlen)
+    is_directory: bool
+    is_tree: bool
+
+@final
+class Branch:
+    """What the metadata says of one branch (a column, or a group of them)."""
+
+    path: str  # from the tree, "/" between nested branches
+    name: str
+    title: str
+    type_name: str  # C++
+    arrow_type: str | None  # None: not readable, or a group
+    unsupported: str | None  # why it is not readable
+    is_group: bool
+    n_entries: int
+    n_baskets: int
+    stored_bytes: int  # compressed baskets with their keys
+    memory_bytes: int  # uncompressed baskets with their keys
+    compression: str  # "zstd 5", "none", "lz4 4": the setting of new baskets
+    depth: int  # 0 for a branch of the tree itself
+
+@final
+class File:
+    url: str
+    size_bytes: int
+    root_version: str
+    compression: str
+    was_recovered: bool  # no key list was written: keys were found by walking the records
+    def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
+    def tree(self, path: str) -> Tree: ...
+    def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
+
+@final
+class Tree:
+    path: str
+    name: str
+    title: str
+    class_name: str
+    cycle: int
+    num_entries: int
+    n_leaves: int
+    stored_bytes: int  # fZipBytes
+    memory_bytes: int  # fTotBytes
+    def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
+    def branches(self) -> list[Branch]: ...  # all, depth first, groups too
+    def branch(self, name: str) -> Branch: ...
+    def clusters(self) -> list[int]: ...  # boundaries: first entries, then the number of entries
+    def __arrow_c_schema__(self) -> object: ...  # of all readable columns
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,  # None: all readable ones
+        *,
+        entries: tuple[int, int]
+        | npt.NDArray[np.int64]
+        | None = None,  # a half-open range, or a list in any order
+        batch_bytes: int | None = None,  # None: one batch if offsets allow it
+        memory_budget_bytes: int = ...,
+        n_threads: int = 0,  # 0: as many as cores
+        trace: bool = False,
+        text_as_binary: bool = False,  # text as bytes: of some files it is not UTF-8
+    ) -> Scan: ...
+
+@final
+class Batch:
+    num_rows: int
+    first_entry: int
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Scan:
+    """One pass over the chosen columns. ``next_batch`` and the stream draw from the same pass."""
+
+    num_entries: int
+    column_names: list[str]
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def next_batch(self) -> Batch | None: ...
+    def plan(self) -> dict[str, Any]:
+        """The read plan as plain data, known before the first read.
+
+        {"columns": [name...], "n_entries": int, "n_baskets": int, "n_reads": int, "payload_bytes": int,
+         "read_bytes": int, "max_gap_bytes": int, "windows": [{"first_entry": int, "n_entries": int, "n_baskets": int,
+         "ranges": [(offset, n_bytes), ...]}, ...]}: ``ranges`` are the physical reads, in order.
+        """
+    def stats(self) -> dict[str, int]:
+        """Counters so far, exact; times are sums over threads in ns of what they name.
+
+        read_calls, read_bytes (physical), payload_bytes (asked for by the format), read_ns, unzip_bytes (uncompressed
+        basket bytes, keys excluded), stored_bytes (compressed basket bytes, keys included), decompress_ns, decode_ns,
+        wait_ns (threads waiting for a window or a free buffer), n_baskets, n_entries (delivered), n_batches,
+        values_bytes (Arrow buffers delivered), n_threads, wall_ns (in next_batch or the stream), cpu_ns (of the scan's
+        threads), peak_buffer_bytes (most memory held by windows and undelivered batches).
+        """
+    def trace(self) -> list[tuple[int, int, int, int, int]]:
+        """Physical reads if asked for: (offset, n_bytes, first entry of the window, start ns, end ns).
+
+        Times count from the making of the scan; the entry is one of the tree, also in scans of an entry list.
+        """
+    def cancel(self) -> None: ...
+
+def open_file(url: str) -> File: ...

@@ -1,0 +1,220 @@
+"""What a scan will read, as plain data, and what it did read, as counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._sizes import counted, format_bytes, format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+#: Counters that are a high-water mark or a setting: the largest of several scans one after the other.
+_LARGEST = ("n_threads", "peak_buffer_bytes")
+#: Counters that are of the delivered rows, which trees read side by side share.
+_SHARED = ("n_entries",)
+_N_SHOWN = 5
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+class Read(NamedTuple):
+    """One physical read, as traced. Times in ns since the scan began."""
+
+    offset: int
+    n_bytes: int
+    first_entry: int
+    start_ns: int
+    end_ns: int
+
+
+class Window(NamedTuple):
+    """Baskets that are fetched together, to fit the memory budget.
+
+    ``ranges``: the physical reads in order, (offset, bytes) in ``file``.
+    """
+
+    file: str
+    first_entry: int
+    n_entries: int
+    n_baskets: int
+    ranges: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """The reads of a scan, known before the first of them."""
+
+    columns: list[str]
+    n_entries: int
+    n_baskets: int
+    n_reads: int
+    payload_bytes: int
+    read_bytes: int
+    windows: list[Window]
+    #: Largest gap between two ranges that are still read as one; None if the engine does not say.
+    max_gap_bytes: int | None = None
+
+    @classmethod
+    def of_native(cls, plan: Mapping[str, Any], file: str) -> Plan:
+        """Return the engine's plan for one tree of ``file``."""
+        windows = [
+            Window(file, w["first_entry"], w["n_entries"], w["n_baskets"], [(o, n) for o, n in w["ranges"]])
+            for w in plan["windows"]
+        ]
+        counters = {name: plan[name] for name in _PLAN_COUNTERS}
+        return cls(
+            list(plan["columns"]), windows=windows, max_gap_bytes=plan.get("max_gap_bytes"), **counters
+        )
+
+    @classmethod
+    def joined(cls, plans: Sequence[Plan], *, columns: list[str], n_entries: int) -> Plan:
+        """Return the plan of a scan that consists of several, for ``columns`` by the names it delivers."""
+        totals = {name: sum(getattr(plan, name) for plan in plans) for name in _PLAN_COUNTERS}
+        totals["n_entries"] = n_entries
+        windows = [window for plan in plans for window in plan.windows]
+        gaps = {plan.max_gap_bytes for plan in plans}
+        return cls(columns, windows=windows, max_gap_bytes=gaps.pop() if len(gaps) == 1 else None, **totals)
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Bytes fetched that the format does not ask for: gaps between coalesced ranges."""
+        return self.read_bytes - self.payload_bytes
+
+    @property
+    def largest_read_bytes(self) -> int:
+        """Size of the largest physical read."""
+        return max((n_bytes for window in self.windows for _, n_bytes in window.ranges), default=0)
+
+    @property
+    def largest_window_bytes(self) -> int:
+        """Size of the largest window: what has to be in memory at once, compressed."""
+        return max((sum(n for _, n in window.ranges) for window in self.windows), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as dicts, lists, text and integers."""
+        document = {field.name: getattr(self, field.name) for field in fields(self)}
+        return document | {"windows": [window._asdict() for window in self.windows]}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the plan as JSON."""
+        import json  # noqa: PLC0415 - not needed to import arrowroot
+
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.columns[:_N_SHOWN]) + (", ..." if len(self.columns) > _N_SHOWN else "")
+        extra = 100 * (_ratio(self.overhead_bytes, self.payload_bytes) or 0)
+        lines = [
+            f"Plan: {counted(len(self.columns), 'column')} ({names})",
+            f"  {counted(self.n_entries, 'entry', 'entries')}, {counted(self.n_baskets, 'basket')}",
+            f"  {counted(self.n_reads, 'read')} of {format_bytes(self.read_bytes)}, Readextra {extra:.2f} %",
+            f"  largest read {format_bytes(self.largest_read_bytes)}",
+            f"  {counted(len(self.windows), 'window')}, largest {format_bytes(self.largest_window_bytes)}",
+        ]
+        lines += [f"    {_described(window)}" for window in self.windows[:_N_SHOWN]]
+        if len(self.windows) > _N_SHOWN:
+            lines.append(f"    ... {counted(len(self.windows) - _N_SHOWN, 'more window')}")
+        return "\n".join(lines)
+
+
+def _described(window: Window) -> str:
+    stored = format_bytes(sum(n_bytes for _, n_bytes in window.ranges))
+    return (
+        f"{counted(window.n_entries, 'entry', 'entries')} from {format_count(window.first_entry)}: "
+        f"{counted(window.n_baskets, 'basket')}, {counted(len(window.ranges), 'read')}, {stored}"
+    )
+
+
+_PLAN_COUNTERS = ("n_entries", "n_baskets", "n_reads", "payload_bytes", "read_bytes")
+
+
+@dataclass(frozen=True)
+class ScanStats:
+    """Exact counters of one pass, so far. Times are sums over threads, in ns of what they name.
+
+    payload: bytes the format asked for; read: bytes the storage was asked for; stored: compressed baskets
+    with their keys; unzip: uncompressed baskets without keys; values: Arrow buffers delivered.
+    """
+
+    read_calls: int = 0
+    read_bytes: int = 0
+    payload_bytes: int = 0
+    read_ns: int = 0
+    unzip_bytes: int = 0
+    stored_bytes: int = 0
+    decompress_ns: int = 0
+    decode_ns: int = 0
+    wait_ns: int = 0
+    n_baskets: int = 0
+    n_entries: int = 0
+    n_batches: int = 0
+    values_bytes: int = 0
+    n_threads: int = 0
+    wall_ns: int = 0
+    cpu_ns: int = 0
+    peak_buffer_bytes: int = 0
+
+    @classmethod
+    def of_native(cls, stats: Mapping[str, int]) -> ScanStats:
+        """Return the engine's counters."""
+        return cls(**{field.name: stats[field.name] for field in fields(cls)})
+
+    @classmethod
+    def joined(cls, parts: Iterable[ScanStats], *, side_by_side: bool = False) -> ScanStats:
+        """Return the counters of scans one after the other, or side by side over the same entries."""
+        every = list(parts)
+        largest = ("n_threads", *_SHARED) if side_by_side else _LARGEST
+        return cls(
+            **{
+                field.name: (
+                    max((getattr(part, field.name) for part in every), default=0)
+                    if field.name in largest
+                    else sum(getattr(part, field.name) for part in every)
+                )
+                for field in fields(cls)
+            }
+        )
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Bytes fetched that the format did not ask for."""
+        return self.read_bytes - self.payload_bytes
+
+    @property
+    def over_read(self) -> float | None:
+        """Bytes read for each byte asked for; None before the first read."""
+        return _ratio(self.read_bytes, self.payload_bytes)
+
+    @property
+    def mean_read_bytes(self) -> float | None:
+        """Mean size of a physical read."""
+        return _ratio(self.read_bytes, self.read_calls)
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Uncompressed over compressed bytes of the baskets read."""
+        return _ratio(self.unzip_bytes, self.stored_bytes)
+
+    @property
+    def cpu_efficiency(self) -> float | None:
+        """CPU time over wall time; above 1 when several threads work."""
+        return _ratio(self.cpu_ns, self.wall_ns)
+
+    @property
+    def thread_utilisation(self) -> float | None:
+        """CPU time over wall time of all threads; 1 when none of them ever waits."""
+        return _ratio(self.cpu_ns, self.wall_ns * self.n_threads)
+
+    @property
+    def entries_per_second(self) -> float | None:
+        """Entries delivered per second of wall time."""
+        return _ratio(self.n_entries * 1e9, self.wall_ns)
+
+    @property
+    def values_bytes_per_second(self) -> float | None:
+        """Arrow bytes delivered per second of wall time."""
+        return _ratio(self.values_bytes * 1e9, self.wall_ns)

@@ -1,0 +1,139 @@
+"""A stream of record batches, and what it cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._convert import Conversions
+from arrowroot._sizes import format_count
+from arrowroot._source import TreeSource, import_batch
+from arrowroot._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    from arrowroot._plan import Plan, Read, ScanStats
+    from arrowroot._source import Source
+
+#: Default size of a batch's values, and bound on the memory of a pass, in bytes.
+BATCH_SIZE = "64 MB"
+MEMORY_BUDGET = "256 MB"
+
+
+class Scan(Conversions):
+    """Chosen columns and entries, to be read in batches with bounded memory.
+
+    Iterate over it for ``pyarrow.RecordBatch`` es, or give it to anything that takes the Arrow C stream
+    interface (``polars.DataFrame(scan)``, ``pyarrow.RecordBatchReader.from_stream(scan)``). Nothing is read
+    before that. Every iteration, stream or conversion is a pass of its own, which reads anew; ``stats`` is
+    of the latest.
+    """
+
+    def __init__(self, start: Callable[[], Source], where: str) -> None:
+        self._start = start
+        self._where = where
+        self._source = start()
+        self._is_fresh = True
+
+    @property
+    def num_entries(self) -> int:
+        """Entries that a pass delivers."""
+        return self._source.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self._source.column_names
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and Arrow types of the columns."""
+        return self._source.schema()
+
+    @property
+    def plan(self) -> Plan:
+        """What will be read, window by window: known before the first read."""
+        return self._source.plan()
+
+    @property
+    def stats(self) -> ScanStats:
+        """Exact counters of the latest pass, so far."""
+        return self._source.stats()
+
+    def trace(self) -> list[Read]:
+        """Return the physical reads of the latest pass, if the scan was made with ``trace=True``."""
+        return self._source.trace()
+
+    def cancel(self) -> None:
+        """Stop the latest pass; may be called from another thread."""
+        self._source.cancel()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Start a pass over the record batches."""
+        return _batches(self._begin())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Start a pass as an Arrow C stream."""
+        source = self._begin()
+        if isinstance(source, TreeSource):
+            return source.native.__arrow_c_stream__(requested_schema)
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        reader = pa.RecordBatchReader.from_batches(source.schema(), _batches(source))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema through the Arrow C data interface."""
+        return self.schema.__arrow_c_schema__()
+
+    def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> Table:
+        """Read everything into memory. ``progress`` is called with the counters after each batch."""
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        source = self._begin()
+        batches = []
+        for batch in _batches(source):
+            batches.append(batch)
+            if progress:
+                progress(source.stats())
+        return Table(pa.Table.from_batches(batches, schema=source.schema()))
+
+    def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
+        """Read everything and keep nothing: what there is to measure. Does not need pyarrow."""
+        source = self._begin()
+        try:
+            while source.next_batch() is not None:
+                if progress:
+                    progress(source.stats())
+        except BaseException:
+            source.cancel()
+            raise
+        return source.stats()
+
+    def to_pyarrow(self) -> pa.Table:
+        """Read everything into a ``pyarrow.Table``."""
+        return self.read_all().to_pyarrow()
+
+    def _begin(self) -> Source:
+        """Return a source that nobody has drawn from."""
+        if not self._is_fresh:
+            self._source = self._start()
+        self._is_fresh = False
+        return self._source
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scan of {self._where}: {format_count(self.num_entries)} entries, "
+            f"{format_count(len(self.column_names))} columns>"
+        )
+
+
+def _batches(source: Source) -> Iterator[pa.RecordBatch]:
+    try:
+        while (batch := source.next_batch()) is not None:
+            yield import_batch(batch)
+    finally:
+        # A loop that was left early must not keep threads reading; after the last batch this does nothing.
+        source.cancel()

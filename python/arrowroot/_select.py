@@ -1,0 +1,139 @@
+"""Which columns to read: exact paths, unique names, globs and regular expressions, made a list of paths."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, UnsupportedError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_GLOB = re.compile(r"[*?\[]")
+_REGEX = re.compile(r"/(.*)/([aimsx]*)", re.DOTALL)
+
+
+class Candidate(Protocol):
+    """A branch to choose from."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def type_name(self) -> str: ...
+    @property
+    def is_group(self) -> bool: ...
+    @property
+    def unsupported(self) -> str | None: ...
+
+
+class Selection(NamedTuple):
+    """The paths chosen, and (path, reason) of those that were meant but cannot be read."""
+
+    paths: list[str]
+    left_out: list[tuple[str, str]]
+
+
+def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
+    """Return the test of a branch's (path, name) for a glob, several globs (any of them) or ``/regex/``.
+
+    A glob matches the branch's whole path or its name alone, and its ``*`` goes across "/". A regular
+    expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``.
+    """
+    texts = [filter_name] if isinstance(filter_name, str) else list(filter_name)
+    patterns = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise InvalidRequestError(f"filter_name: expected text, got {text!r}")
+        regex = _REGEX.fullmatch(text)
+        try:
+            patterns.append(
+                re.compile(
+                    f"(?{regex[2]}){regex[1]}"
+                    if regex and regex[2]
+                    else regex[1]
+                    if regex
+                    else translate(text)
+                )
+            )
+        except re.error as error:
+            raise InvalidRequestError(f"filter_name: {text!r}: {error}") from None
+    return lambda path, name: any(pattern.match(path) or pattern.match(name) for pattern in patterns)
+
+
+def select(
+    branches: Sequence[Candidate],
+    columns: str | Iterable[str] | None,
+    filter_name: str | Iterable[str] | None,
+    where: str,
+) -> Selection:
+    """Choose columns from a tree's branches (depth first, groups before their members).
+
+    ``columns``: each an exact path, a name that only one branch has, or a glob; a group stands for its
+    members. They keep the order asked for, without repeats. ``filter_name`` (see :func:`name_filter`) then
+    keeps those that match. With neither, all columns are chosen. ``where`` names the tree in errors.
+
+    Raises: NoSuchColumnError with the nearest names; UnsupportedError for a column named exactly that cannot
+    be read (others of that kind are reported in ``left_out``); InvalidRequestError for a name of several
+    branches.
+    """
+    chosen: Iterable[Candidate]
+    if columns is None:
+        chosen = branches
+    else:
+        index = _Index(branches, where)
+        wanted = [columns] if isinstance(columns, str) else columns
+        chosen = (branch for text in wanted for branch in index.resolve(text))
+    if filter_name is not None:
+        accepts = name_filter(filter_name)
+        chosen = (branch for branch in chosen if accepts(branch.path, branch.name))
+    unique = {branch.path: branch for branch in chosen if not branch.is_group}
+    return Selection(
+        [path for path, branch in unique.items() if branch.unsupported is None],
+        [(path, branch.unsupported) for path, branch in unique.items() if branch.unsupported is not None],
+    )
+
+
+class _Index:
+    def __init__(self, branches: Sequence[Candidate], where: str) -> None:
+        self.branches = branches
+        self.where = where
+        self.by_path = {branch.path: branch for branch in branches}
+        self.by_name: dict[str, list[Candidate]] = {}
+        for branch in branches:
+            self.by_name.setdefault(branch.name, []).append(branch)
+
+    def resolve(self, text: str) -> list[Candidate]:
+        if not isinstance(text, str):
+            raise InvalidRequestError(f"columns: expected names, got {text!r}")
+        branch = self.by_path.get(text)
+        if branch is None:
+            same_name = self.by_name.get(text, [])
+            if len(same_name) > 1:
+                paths = ", ".join(repr(other.path) for other in same_name[:5])
+                raise InvalidRequestError(f"{self.where}: {text!r} names {len(same_name)} branches: {paths}")
+            branch = same_name[0] if same_name else None
+        if branch is None:
+            return self._matching(text)
+        if branch.is_group:
+            return [other for other in self.branches if other.path.startswith(branch.path + "/")]
+        if branch.unsupported is not None:
+            raise UnsupportedError(
+                f"{self.where}: branch {branch.path!r} of type {branch.type_name} "
+                f"is not readable: {branch.unsupported}"
+            )
+        return [branch]
+
+    def _matching(self, text: str) -> list[Candidate]:
+        matching = []
+        if _GLOB.search(text):
+            accepts = name_filter(text)
+            matching = [branch for branch in self.branches if accepts(branch.path, branch.name)]
+        if not matching:
+            names = [*self.by_path, *self.by_name]
+            what = "no branch matches" if _GLOB.search(text) else "no branch"
+            raise NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))
+        return matching

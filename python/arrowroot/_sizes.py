@@ -1,0 +1,74 @@
+"""Sizes and counts, to and from text. MB is 10^6 bytes, MiB is 2^20, everywhere."""
+
+import math
+import operator
+import re
+
+from arrowroot._errors import InvalidRequestError
+
+_FACTORS: dict[str, int] = {
+    "b": 1,
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
+_STEP = 1000
+
+
+def parse_size(size: int | str, what: str = "size") -> int:
+    """Return ``size`` in bytes: an int, or text as "64 MB" (10^6), "64 MiB" (2^20), "1.5 GB", "4096".
+
+    Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
+    """
+    if isinstance(size, str):
+        match = _SIZE.fullmatch(size)
+        factor = _FACTORS.get(match[2].lower() or "b", 0) if match is not None else 0
+        if match is None or factor == 0:
+            raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
+        n_bytes = round(float(match[1]) * factor)
+    else:
+        try:
+            n_bytes = operator.index(size)
+        except TypeError:
+            raise InvalidRequestError(f"{what}: expected bytes or text as '64 MB', got {size!r}") from None
+    if n_bytes < 1:
+        raise InvalidRequestError(f"{what}: {size!r} is below one byte")
+    return n_bytes
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Return a size to read, three digits and a decimal unit: "12.3 MB"."""
+    value = float(n_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(value) < _STEP * (1 - 5e-4):
+            return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
+        value /= _STEP
+    return f"{three_digits(value)} TB"
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three significant digits and no exponent: 1.23, 12.3, 123, 12345."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    # Rounded first: 0.9999 shows as 1.00, not as 1.000.
+    rounded = float(f"{value:.2e}")
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+
+
+def format_count(count: int) -> str:
+    """Return an exact count to read: "1,234,567"."""
+    return f"{count:,}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: "1 cluster", "2,000 clusters"."""
+    return f"{format_count(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration to read, in the unit that fits: "850 µs", "12.3 ms", "4.56 s"."""
+    if seconds and abs(seconds) < 1e-3:
+        return f"{three_digits(seconds * 1e6)} µs"
+    if abs(seconds) < 1:
+        return f"{three_digits(seconds * 1e3)} ms"
+    return f"{three_digits(seconds)} s"

@@ -1,0 +1,164 @@
+"""One pass over data, in parts that are put together: one tree, friends side by side, files in a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from arrowroot import _native
+    from arrowroot._plan import Plan, Read, ScanStats
+
+
+class ArrowBatch(Protocol):
+    """A batch of the engine or of pyarrow."""
+
+    @property
+    def num_rows(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+
+class Source(Protocol):
+    """One pass: batches, once, in order. Nothing is read before the first ``next_batch``."""
+
+    @property
+    def num_entries(self) -> int:
+        """Entries that the pass delivers."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, as delivered."""
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of every batch."""
+
+    def next_batch(self) -> ArrowBatch | None:
+        """Return the next batch, None after the last."""
+
+    def plan(self) -> Plan:
+        """Return what the pass reads."""
+
+    def stats(self) -> ScanStats:
+        """Return the counters so far."""
+
+    def trace(self) -> list[Read]:
+        """Return the physical reads so far, if asked for."""
+
+    def cancel(self) -> None:
+        """Stop reading; no batch comes after this."""
+
+
+def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
+    """Return a batch as pyarrow's, without a copy."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return batch if isinstance(batch, pa.RecordBatch) else pa.record_batch(batch)
+
+
+class TreeSource:
+    """A pass of the engine over one tree."""
+
+    def __init__(self, scan: _native.Scan, file: str) -> None:
+        self.native = scan
+        self._file = file
+
+    @property
+    def num_entries(self) -> int:
+        return self.native.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return self.native.column_names
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        return pa.schema(self.native)
+
+    def next_batch(self) -> _native.Batch | None:
+        return self.native.next_batch()
+
+    def plan(self) -> Plan:
+        from arrowroot._plan import Plan  # noqa: PLC0415 - not needed to import arrowroot
+
+        return Plan.of_native(self.native.plan(), self._file)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
+
+        return ScanStats.of_native(self.native.stats())
+
+    def trace(self) -> list[Read]:
+        from arrowroot._plan import Read  # noqa: PLC0415 - not needed to import arrowroot
+
+        return [Read(*read) for read in self.native.trace()]
+
+    def cancel(self) -> None:
+        self.native.cancel()
+
+
+class SideBySide:
+    """Trees of the same entries as one: each batch has the columns of all, under the names given.
+
+    Batches end wherever a batch of one of the trees ends; none is copied.
+    """
+
+    def __init__(self, parts: Sequence[Source], order: Sequence[tuple[str, int, str]]) -> None:
+        """``order``: for each column delivered its name, which part it is of, and its name there."""
+        self._parts = parts
+        self._order = order
+        self._rest: list[pa.RecordBatch | None] = [None] * len(parts)
+
+    @property
+    def num_entries(self) -> int:
+        return self._parts[0].num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for name, _, _ in self._order]
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        schemas = [part.schema() for part in self._parts]
+        return pa.schema([schemas[part].field(inner).with_name(name) for name, part, inner in self._order])
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        current = []
+        for i, part in enumerate(self._parts):
+            rest = self._rest[i]
+            while rest is None or rest.num_rows == 0:
+                batch = part.next_batch()
+                if batch is None:
+                    return None
+                rest = import_batch(batch)
+            current.append(rest)
+        n_rows = min(batch.num_rows for batch in current)
+        self._rest = [batch.slice(n_rows) for batch in current]
+        heads = [batch.slice(0, n_rows) for batch in current]
+        return pa.RecordBatch.from_arrays(
+            [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()
+        )
+
+    def plan(self) -> Plan:
+        from arrowroot._plan import Plan  # noqa: PLC0415 - not needed to import arrowroot
+
+        plans = [part.plan() for part in self._parts]
+        return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
+
+        return ScanStats.joined((part.stats() for part in self._parts), side_by_side=True)
+
+    def trace(self) -> list[Read]:
+        return [read for part in self._parts for read in part.trace()]
+
+    def cancel(self) -> None:
+        for part in self._parts:
+            part.cancel()

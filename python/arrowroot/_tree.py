@@ -1,0 +1,380 @@
+"""A tree: its columns, and how to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot import _entries, _friends, _select
+from arrowroot._errors import InvalidRequestError, warn_left_out
+from arrowroot._render import clip, html_table, printable, text_table
+from arrowroot._scan import BATCH_SIZE, MEMORY_BUDGET, Scan
+from arrowroot._sizes import counted, format_bytes, format_count, parse_size
+from arrowroot._source import SideBySide, TreeSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import awkward as ak
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from arrowroot import _native
+    from arrowroot._entries import Entries, EntrySet
+    from arrowroot._source import Source
+    from arrowroot._table import Table
+
+_REPR_COLUMNS = 20
+_TYPE_WIDTH = 40
+
+
+class Column(NamedTuple):
+    """What the metadata says of one column. Bytes are of its baskets with their keys."""
+
+    name: str
+    title: str
+    #: In C++.
+    type_name: str
+    #: In Arrow; None if it cannot be read, and then ``unsupported`` says why.
+    arrow_type: str | None
+    unsupported: str | None
+    n_entries: int
+    n_baskets: int
+    stored_bytes: int
+    memory_bytes: int
+    #: Codec and level.
+    compression: str
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Uncompressed over compressed bytes; None if there are none."""
+        return self.memory_bytes / self.stored_bytes if self.stored_bytes else None
+
+
+class Tree:
+    """A TTree (or TNtuple) of a file. Keeps the file open for as long as it lives."""
+
+    def __init__(self, native: _native.Tree, url: str) -> None:
+        self._native = native
+        self._url = url
+        self._branches: list[_native.Branch] | None = None
+        self._friends: list[tuple[str, Tree]] = []
+
+    @property
+    def name(self) -> str:
+        """Name of the tree, without the directory."""
+        return self._native.name
+
+    @property
+    def path(self) -> str:
+        """Path of the tree in its file."""
+        return self._native.path
+
+    @property
+    def title(self) -> str:
+        """Title of the tree."""
+        return self._native.title
+
+    @property
+    def class_name(self) -> str:
+        """C++ class: TTree, TNtuple, TNtupleD."""
+        return self._native.class_name
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return self._native.num_entries
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of all baskets, compressed, with their keys (fZipBytes)."""
+        return self._native.stored_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all baskets, uncompressed, with their keys (fTotBytes)."""
+        return self._native.memory_bytes
+
+    @property
+    def clusters(self) -> list[int]:
+        """Boundaries of the clusters: the first entry of each, then the number of entries."""
+        return self._native.clusters()
+
+    @property
+    def branches(self) -> list[_native.Branch]:
+        """All branches, depth first, with the groups that hold others."""
+        if self._branches is None:
+            self._branches = self._native.branches()
+        return self._branches
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns, readable or not, without those of friends."""
+        return [
+            Column(
+                b.path,
+                b.title,
+                b.type_name,
+                b.arrow_type,
+                b.unsupported,
+                b.n_entries,
+                b.n_baskets,
+                b.stored_bytes,
+                b.memory_bytes,
+                b.compression,
+            )
+            for b in self.branches
+            if not b.is_group
+        ]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns, readable or not, without those of friends."""
+        return self._native.column_names()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and Arrow types of all columns that can be read, those of friends behind."""
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        if not self._friends:
+            return pa.schema(self._native)
+        schemas = [pa.schema(part._native) for _, part in self._parts]  # noqa: SLF001 - other trees
+        chosen = [b for b in self._candidates(None) if not b.is_group and b.unsupported is None]
+        return pa.schema([schemas[b.part].field(b.inner).with_name(b.path) for b in chosen])
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return self.num_entries
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether the tree has a branch of that path."""
+        return any(branch.path == name for branch in self.branches)
+
+    def add_friend(self, tree: Tree, alias: str | None = None) -> None:
+        """Read the columns of another tree, entry by entry, beside those of this one.
+
+        They are chosen as "alias.x", or as "x" if no other tree has a column of that name. ``alias`` is the
+        friend's name if not given.
+
+        Raises: InvalidRequestError if the friend has another number of entries or friends itself, or if the
+        alias is taken.
+        """
+        alias = alias or tree.name
+        if tree.num_entries != self.num_entries:
+            raise InvalidRequestError(
+                f"friend {alias!r} ({tree.where}) has {format_count(tree.num_entries)} entries, "
+                f"but {self.where} has {format_count(self.num_entries)}"
+            )
+        if tree._friends:
+            raise InvalidRequestError(f"friend {alias!r} ({tree.where}) has friends itself")
+        if any(other == alias for other, _ in self._friends):
+            raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
+        self._friends.append((alias, tree))
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return self._url
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves: each column has one."""
+        return len(self.column_names)
+
+    @property
+    def where(self) -> str:
+        """The tree as "FILE:TREE"."""
+        return f"{self._url}:{self.path}"
+
+    def scan(
+        self,
+        columns: str | Iterable[str] | None = None,
+        *,
+        filter_name: str | Iterable[str] | None = None,
+        entries: Entries = None,
+        batch_size: int | str = BATCH_SIZE,
+        memory_budget: int | str = MEMORY_BUDGET,
+        n_threads: int = 0,
+        trace: bool = False,
+    ) -> Scan:
+        """Return a scan of chosen columns and entries, which reads when it is iterated over.
+
+        columns: exact paths, names that only one branch has, or globs; in the order given. None: all that
+        can be
+            read, and a warning that names the others.
+        filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
+        entries: a slice, a range, entry numbers in any order and with repeats, or a boolean mask.
+        batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
+        memory_budget: bound on the memory for fetched baskets and batches not yet delivered.
+        n_threads: 0 for as many as there are cores.
+        trace: record every physical read, for :meth:`Scan.trace`.
+
+        Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError.
+        """
+        return self._scan(
+            columns,
+            filter_name,
+            entries,
+            parse_size(batch_size, "batch_size"),
+            memory_budget,
+            n_threads,
+            trace=trace,
+        )
+
+    def to_arrow(
+        self,
+        columns: str | Iterable[str] | None = None,
+        *,
+        filter_name: str | Iterable[str] | None = None,
+        entries: Entries = None,
+        memory_budget: int | str = MEMORY_BUDGET,
+        n_threads: int = 0,
+    ) -> Table:
+        """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`."""
+        return self._scan(
+            columns, filter_name, entries, None, memory_budget, n_threads, trace=False
+        ).read_all()
+
+    def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
+        """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        return self.to_arrow(columns, **options).to_pandas()
+
+    def to_polars(self, columns: str | Iterable[str] | None = None, **options: Any) -> pl.DataFrame:
+        """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        return self.to_arrow(columns, **options).to_polars()
+
+    def to_awkward(self, columns: str | Iterable[str] | None = None, **options: Any) -> ak.Array:
+        """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
+        return self.to_arrow(columns, **options).to_awkward()
+
+    def to_numpy(
+        self,
+        columns: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
+        return self.to_arrow(columns, **options).to_numpy()
+
+    @property
+    def _parts(self) -> list[tuple[str | None, Tree]]:
+        return [(None, self), *self._friends]
+
+    def _candidates(self, columns: str | Iterable[str] | None) -> list[_friends.FriendBranch]:
+        return _friends.together([(alias, part.branches) for alias, part in self._parts], columns)
+
+    def _scan(  # noqa: PLR0917 - the options of scan(), passed on
+        self,
+        columns: str | Iterable[str] | None,
+        filter_name: str | Iterable[str] | None,
+        entries: Entries,
+        batch_bytes: int | None,
+        memory_budget: int | str,
+        n_threads: int,
+        *,
+        trace: bool,
+    ) -> Scan:
+        chosen_entries = _entries.normalise(entries, self.num_entries)
+        budget_bytes = parse_size(memory_budget, "memory_budget")
+        if columns is not None and not isinstance(columns, str):
+            columns = list(columns)
+        if not self._friends:
+            paths = self.choose(columns, filter_name)
+            return Scan(
+                lambda: self.source(paths, chosen_entries, batch_bytes, budget_bytes, n_threads, trace=trace),
+                self.where,
+            )
+        candidates = self._candidates(columns)
+        selection = _select.select(candidates, columns, filter_name, self.where)
+        warn_left_out(selection.left_out, self.where)
+        by_path = {branch.path: branch for branch in candidates}
+        chosen = [by_path[path] for path in selection.paths]
+        used = sorted({branch.part for branch in chosen}) or [0]
+        order = [(branch.path, used.index(branch.part), branch.inner) for branch in chosen]
+        trees = self._parts
+
+        def start() -> Source:
+            return SideBySide(
+                [
+                    trees[part][1].source(
+                        list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
+                        chosen_entries,
+                        None if batch_bytes is None else max(1, batch_bytes // len(used)),
+                        max(1, budget_bytes // len(used)),
+                        n_threads,
+                        trace=trace,
+                    )
+                    for part in used
+                ],
+                order,
+            )
+
+        return Scan(start, self.where)
+
+    def choose(
+        self, columns: str | Iterable[str] | None, filter_name: str | Iterable[str] | None
+    ) -> list[str]:
+        """Return the paths of the columns chosen among this tree's own; warn of those left out."""
+        selection = _select.select(self.branches, columns, filter_name, self.where)
+        warn_left_out(selection.left_out, self.where)
+        return selection.paths
+
+    def source(
+        self,
+        paths: list[str],
+        entries: EntrySet,
+        batch_bytes: int | None,
+        memory_budget_bytes: int,
+        n_threads: int,
+        *,
+        trace: bool,
+    ) -> TreeSource:
+        """Start a pass of the engine over exact paths of this tree's own columns."""
+        native = self._native.scan(
+            paths,
+            entries=entries,
+            batch_bytes=batch_bytes,
+            memory_budget_bytes=memory_budget_bytes,
+            n_threads=n_threads,
+            trace=trace,
+        )
+        return TreeSource(native, self._url)
+
+    def _summary(self) -> str:
+        n_clusters = max(0, len(self.clusters) - 1)
+        text = (
+            f"{self.class_name} {self.path!r}: {format_count(self.num_entries)} entries, "
+            f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
+            f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
+        )
+        if self._friends:
+            text += ", friends " + ", ".join(alias for alias, _ in self._friends)
+        return text
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["column", "C++ type", "Arrow type", "stored"],
+            *(
+                [
+                    printable(column.name),
+                    clip(printable(column.type_name), _TYPE_WIDTH),
+                    clip(column.arrow_type or f"unsupported: {column.unsupported}", _TYPE_WIDTH),
+                    format_bytes(column.stored_bytes),
+                ]
+                for column in self.columns[:_REPR_COLUMNS]
+            ),
+        ]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        text = f"{self._summary()}\n{text_table(rows, right=[False, False, False, True])}"
+        left = len(self.column_names) - (len(rows) - 1)
+        return text + (f"\n... {format_count(left)} more columns" if left else "")
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        left = len(self.column_names) - (len(rows) - 1)
+        return html_table(
+            rows, caption=self._summary() + (f" (the first {len(rows) - 1} shown)" if left else "")
+        )

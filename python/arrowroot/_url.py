@@ -1,0 +1,64 @@
+"""Where files are: "file.root:Tree", globs, and the natural order of names."""
+
+import glob
+import os
+import re
+from collections.abc import Iterable
+
+from arrowroot._errors import InvalidRequestError, StorageError
+
+_GLOB = re.compile(r"[*?\[]")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def split_url(text: str) -> tuple[str, str | None]:
+    """Return the file and, if one is named, the tree of "FILE:TREE".
+
+    The text is split at its last ":", and only if no file has the whole text as its name and what stands
+    before the ":" ends in ".root", is a file, or is a glob that matches one. So "a:b.root" and
+    "root://host:1094//x.root" are files, and "root://host:1094//x.root:Events" is a tree.
+    """
+    file, colon, tree = text.rpartition(":")
+    if not (colon and file and tree) or tree.startswith("//") or os.path.exists(text):  # noqa: PTH110 - text
+        return text, None
+    if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and glob.glob(file, recursive=True)):  # noqa: PTH110, PTH207
+        return file, tree
+    return text, None
+
+
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Return the key that sorts "run2" before "run10"."""
+    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(_DIGITS.split(text))]
+
+
+def expand(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], tree: str | None
+) -> list[tuple[str, str | None]]:
+    """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
+
+    ``tree`` is that of every file which does not name one itself by "FILE:TREE"; None: not known yet.
+
+    Raises: StorageError for a glob that matches nothing; InvalidRequestError if there is no path at all.
+    """
+    every = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files: list[tuple[str, str | None]] = []
+    for path in every:
+        if isinstance(path, str):
+            pattern, own = split_url(path)
+        else:
+            pattern, own = os.fspath(path), None
+        if _is_glob(pattern):
+            found = sorted(glob.glob(pattern, recursive=True), key=natural_key)  # noqa: PTH207 - text in, text out
+            if not found:
+                raise StorageError(f"no file matches {pattern!r}")
+            files += [(name, own or tree) for name in found]
+        else:
+            files.append((pattern, own or tree))
+    if not files:
+        raise InvalidRequestError("no file to read: the list of paths is empty")
+    return files
+
+
+def _is_glob(path: str) -> bool:
+    return bool(_GLOB.search(path)) and not _SCHEME.match(path) and not os.path.exists(path)  # noqa: PTH110 - text

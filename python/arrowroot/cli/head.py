@@ -1,0 +1,71 @@
+"""`arrowroot head`."""
+
+from __future__ import annotations
+
+import base64
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._render import cell_text, columns_that_fit, printable, text_table, type_text, width_of
+from arrowroot._sizes import format_count
+from arrowroot.cli import terminal
+from arrowroot.cli.target import column_texts, open_tree
+
+if TYPE_CHECKING:
+    import argparse
+
+_MIN_WIDTH = 3
+_MAX_CELL = 48
+
+
+def run(options: argparse.Namespace) -> None:
+    """Show the first entries of a tree."""
+    tree = open_tree(options.url)
+    paths = tree.choose(column_texts(options.columns), None)
+    width = terminal.width()
+    # What can never fit need not be read: a wide tree has more columns than a terminal.
+    shown = paths if options.json else paths[: max(1, width // _MIN_WIDTH)]
+    table = tree.to_arrow(shown, entries=slice(0, options.n_entries))
+    if options.json:
+        import json  # noqa: PLC0415 - text does not need it
+
+        for entry in table.to_pylist():
+            print(json.dumps({name: _plain(value) for name, value in entry.items()}))
+        return
+    style = terminal.Style(sys.stdout)
+    print(
+        f"{style.strong(printable(tree.where))}  the first {format_count(table.num_rows)} of "
+        f"{format_count(tree.num_entries)} entries"
+    )
+    if not paths:
+        print("(no readable columns)")
+        return
+    types = [type_text(kind) for kind in table.schema.types]
+    rows = [["entry", *(printable(name) for name in table.column_names)], ["", *types]]
+    rows += [
+        [str(i), *(cell_text(value, _MAX_CELL) for value in entry.values())]
+        for i, entry in enumerate(table.to_pylist())
+    ]
+    widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
+    n_fitting = max(2, columns_that_fit(widths, width))
+    lines = text_table([row[:n_fitting] for row in rows], n_header=2).split("\n")
+    lines[0], lines[1] = style.strong(lines[0]), style.faint(lines[1])
+    print("\n".join(lines))
+    left = paths[n_fitting - 1 :]
+    if left:
+        names = ", ".join(printable(name) for name in left[:6]) + (", …" if len(left) > 6 else "")
+        print(style.faint(f"{format_count(len(left))} more columns: {names}"))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: NaN and infinities become null, bytes Base64."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value

@@ -1,0 +1,254 @@
+"""`arrowroot ls`. Needs neither pyarrow nor numpy."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._errors import NoSuchColumnError, NoSuchKeyError, UnsupportedError, nearest
+from arrowroot._render import clip, printable, text_table, width_of
+from arrowroot._select import name_filter
+from arrowroot._sizes import counted, format_bytes, format_count, three_digits
+from arrowroot._tree import Tree
+from arrowroot.cli import terminal
+from arrowroot.cli.target import column_texts, open_target
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from arrowroot import _native
+    from arrowroot._file import File, Key
+
+_JSON_FORM = "arrowroot.ls/1"
+_BRANCH_KEYS = (
+    "path",
+    "name",
+    "title",
+    "type_name",
+    "arrow_type",
+    "unsupported",
+    "is_group",
+    "depth",
+    "n_entries",
+    "n_baskets",
+    "stored_bytes",
+    "memory_bytes",
+    "compression",
+)
+_TYPE_WIDTH = 28
+_NAME_WIDTH = 48
+_TITLE_WIDTH = (10, 60)
+
+
+def run(options: argparse.Namespace) -> None:
+    """List what is in a file."""
+    file, path = open_target(options.url)
+    keys = file.keys()
+    if path is not None:
+        keys = _below(file, keys, path.strip("/"))
+    patterns = column_texts(options.columns)
+    trees = [] if options.keys else _trees(file, keys, patterns, with_cycle=path is not None and ";" in path)
+    if patterns and trees and not any(listed.branches for listed in trees):
+        names = [branch.path for listed in trees if listed.tree for branch in listed.tree.branches]
+        text = ",".join(patterns)
+        raise NoSuchColumnError(f"{file.url}: no branch matches {text!r}", text, nearest(patterns[0], names))
+    if options.json:
+        _print_json(file, keys, trees)
+        return
+    style = terminal.Style(sys.stdout)
+    if path is None:
+        recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
+        print(
+            f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
+            f"ROOT {file.root_version}, {file.compression}{recovered}"
+        )
+        _print_keys(keys, style, long=options.long)
+    for i, listed in enumerate(trees):
+        if i or path is None:
+            print()
+        _print_tree(listed, style, long=options.long)
+
+
+class _Listed(NamedTuple):
+    """A tree and the branches of it to show; ``tree`` is None if it cannot be read, for the ``reason``."""
+
+    key: Key
+    tree: Tree | None
+    reason: str
+    branches: list[_native.Branch]
+
+
+def _below(file: File, keys: list[Key], path: str) -> list[Key]:
+    """Return the key of that path, or those inside that directory."""
+    bare, _, cycle = path.partition(";")
+    found = [
+        key
+        for key in keys
+        if (key.path == bare and cycle in ("", str(key.cycle))) or key.path.startswith(bare + "/")
+    ]
+    if not found:
+        raise NoSuchKeyError(
+            f"{file.url}: no object {path!r}", path, nearest(bare, {key.path for key in keys})
+        )
+    if not any(key.is_tree or key.is_directory for key in found):
+        raise UnsupportedError(f"{file.url}: {path!r} is a {found[0].class_name}; arrowroot reads trees")
+    return found
+
+
+def _trees(
+    file: File, keys: Sequence[Key], patterns: Sequence[str] | None, *, with_cycle: bool
+) -> list[_Listed]:
+    """Open each tree once, in its highest cycle unless one was named.
+
+    One that cannot be read comes with the reason, and does not stop the others.
+    """
+    best: dict[str, Key] = {}
+    for key in keys:
+        if key.is_tree and (key.path not in best or key.cycle > best[key.path].cycle):
+            best[key.path] = key
+    accepts = name_filter(patterns) if patterns else None
+    result = []
+    for key in best.values():
+        tree, reason = _opened(file, f"{key.path};{key.cycle}" if with_cycle else key.path)
+        branches = tree.branches if tree else []
+        if accepts:
+            branches = [branch for branch in branches if accepts(branch.path, branch.name)]
+        result.append(_Listed(key, tree, reason, branches))
+    return result
+
+
+def _opened(file: File, path: str) -> tuple[Tree | None, str]:
+    try:
+        found = file[path]
+    except UnsupportedError as error:
+        return None, str(error)
+    return (found, "") if isinstance(found, Tree) else (None, "a directory")
+
+
+def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> None:
+    if not keys:
+        print("(no keys)")
+        return
+    rows = [
+        [
+            f"{stem}{printable(key.name)};{key.cycle}",
+            printable(key.class_name),
+            format_bytes(key.stored_bytes),
+            printable(key.title),
+        ]
+        for key, stem in zip(keys, stems([key.path.count("/") for key in keys]), strict=True)
+    ]
+    if not long:
+        room = terminal.width() - sum(max(width_of(row[i]) for row in rows) + 2 for i in range(3))
+        rows = [[*row[:3], clip(row[3], max(_TITLE_WIDTH[0], min(room, _TITLE_WIDTH[1])))] for row in rows]
+    lines = text_table(rows, n_header=0, right=[False, False, True, False]).split("\n")
+    for key, line in zip(keys, lines, strict=True):
+        print(style.accent(line) if key.is_tree else line)
+
+
+def stems(depths: Sequence[int]) -> list[str]:
+    """Return the lines to draw before each item of a tree listed depth first: "│  └─ "."""
+    result: list[str] = []
+    # From below: a level goes on above an item until one of a higher level comes.
+    going_on: set[int] = set()
+    for depth in reversed(depths):
+        going_on = {level for level in going_on if level <= depth}
+        rails = "".join("│  " if level in going_on else "   " for level in range(depth))
+        result.append(rails + ("├─ " if depth in going_on else "└─ "))
+        going_on.add(depth)
+    return result[::-1]
+
+
+def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
+    key, tree = listed.key, listed.tree
+    name = style.strong(printable(key.path))
+    if tree is None:
+        print(f"{name}  {key.class_name}: {printable(listed.reason)}")
+        return
+    print(
+        f"{name}  {tree.class_name}, {counted(tree.num_entries, 'entry', 'entries')}, "
+        f"{counted(max(0, len(tree.clusters) - 1), 'cluster')}, {format_bytes(tree.stored_bytes)} stored, "
+        f"{format_bytes(tree.memory_bytes)} in memory, ratio {_ratio(tree.memory_bytes, tree.stored_bytes)}"
+    )
+    columns = [branch for branch in listed.branches if not branch.is_group]
+    stored = sum(branch.stored_bytes for branch in columns)
+    memory = sum(branch.memory_bytes for branch in columns)
+    rows = [["branch", "C++ type", "entries", "stored", "memory", "ratio", "baskets", "codec"]]
+    rows += [_branch_row(branch, long=long) for branch in listed.branches]
+    rows.append(
+        [
+            f"total: {counted(len(columns), 'column')}",
+            "",
+            "",
+            format_bytes(stored),
+            format_bytes(memory),
+            _ratio(memory, stored),
+            format_count(sum(branch.n_baskets for branch in columns)),
+            "",
+        ]
+    )
+    right = [False, False, True, True, True, True, True, False]
+    if long:
+        right += [False, False]
+        ends = [(b.arrow_type or b.unsupported or "", b.title) for b in listed.branches]
+        for row, end in zip(rows, [("Arrow type", "title"), *ends, ("", "")], strict=True):
+            row += [printable(text) for text in end]
+    lines = text_table(rows, right=right, max_width=None if long else terminal.width()).split("\n")
+    lines[0] = style.strong(lines[0])
+    lines[-1] = style.strong(lines[-1])
+    print("\n".join(lines))
+
+
+def _branch_row(branch: _native.Branch, *, long: bool) -> list[str]:
+    name = "  " * branch.depth + printable(branch.name)
+    kind = printable(branch.type_name)
+    if not long:
+        name, kind = clip(name, _NAME_WIDTH), clip(kind, _TYPE_WIDTH)
+    if branch.unsupported is not None and not branch.is_group:
+        kind += " (not readable)"
+    return [
+        name,
+        kind,
+        format_count(branch.n_entries),
+        format_bytes(branch.stored_bytes),
+        format_bytes(branch.memory_bytes),
+        _ratio(branch.memory_bytes, branch.stored_bytes),
+        format_count(branch.n_baskets),
+        branch.compression,
+    ]
+
+
+def _ratio(memory_bytes: int, stored_bytes: int) -> str:
+    return three_digits(memory_bytes / stored_bytes) if stored_bytes else "-"
+
+
+def _print_json(file: File, keys: Sequence[Key], trees: Sequence[_Listed]) -> None:
+    import json  # noqa: PLC0415 - text does not need it
+
+    document: dict[str, Any] = {
+        "form": _JSON_FORM,
+        "url": file.url,
+        "size_bytes": file.size_bytes,
+        "root_version": file.root_version,
+        "compression": file.compression,
+        "was_recovered": file.was_recovered,
+        "keys": [key._asdict() for key in keys],
+        "trees": [],
+    }
+    for listed in trees:
+        key, tree = listed.key, listed.tree
+        entry: dict[str, Any] = {"path": key.path, "cycle": key.cycle, "class_name": key.class_name}
+        if tree is None:
+            entry["unsupported"] = listed.reason
+        else:
+            entry |= {
+                "title": tree.title,
+                "num_entries": tree.num_entries,
+                "stored_bytes": tree.stored_bytes,
+                "memory_bytes": tree.memory_bytes,
+                "clusters": tree.clusters,
+                "branches": [{name: getattr(b, name) for name in _BRANCH_KEYS} for b in listed.branches],
+            }
+        document["trees"].append(entry)
+    print(json.dumps(document, indent=2))
