@@ -1,0 +1,144 @@
+# The two commands are `make demo` and `make test`. Everything lives in .venv, target, dist and demo, all git-ignored.
+# Rust is always built with the one release profile, so that the extension, the tests and the wheel share their crates.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip
+PROFILE := --release
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+PERF_ARGS ?=
+FUZZ_SECONDS ?= 60
+
+export PYTHON
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# rustup may be installed without being on the PATH. A toolchain named here wins over rust-toolchain.toml, whose components
+# rustup would otherwise try to download, also where there is no network.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export RUSTUP_TOOLCHAIN ?= stable
+# As maturin sets them: any other value would have cargo build PyO3 anew for each of clippy and maturin.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PYO3_BUILD_EXTENSION_MODULE := 1
+
+# In CI the versions are those of Cargo.lock, and what a developer may lack is an error (CONTRIBUTING.md).
+LOCKED := $(if $(CI),$(if $(wildcard Cargo.lock),--locked))
+SHARED ?= ../shared
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
+PYTHON_CODE := $(wildcard python tests tools bench)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: build $(VENV)/.root ## make a sample of event data, read it, report the cost and draw the picture
+	@$(BIN)/python tools/make_sample.py demo/sample.root
+	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
+	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
+
+.PHONY: test
+test: check-ci lint test-rust test-python ## lint, cargo test, pytest: everything that must hold
+
+.PHONY: lint
+lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
+
+.PHONY: test-rust
+test-rust: build ## cargo test of the crates
+	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
+
+.PHONY: test-python
+test-python: build $(VENV)/.root ## pytest
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: lint-rust
+lint-rust: build
+	cargo fmt --all --check
+	$(if $(wildcard fuzz/Cargo.toml),cargo fmt --manifest-path fuzz/Cargo.toml --check)
+	@if cargo clippy --version >/dev/null 2>&1; then \
+	  echo "cargo clippy"; cargo clippy $(PROFILE) $(LOCKED) --quiet --workspace --all-targets -- -D warnings; \
+	else echo "NOTE: clippy is not installed: the Rust lints were NOT run (rustup component add clippy)"; fi
+
+# import-linter sees no compiled modules: in the copy that it reads, the extension's stub stands for the extension.
+.PHONY: lint-python
+lint-python: $(VENV)/.dependencies
+	$(BIN)/ruff check --quiet $(PYTHON_CODE)
+	$(BIN)/ruff format --quiet --check $(PYTHON_CODE)
+	$(BIN)/mypy
+	@rm -rf target/imports && mkdir -p target/imports && cp -r python/arrowroot target/imports
+	@cp python/arrowroot/_native.pyi target/imports/arrowroot/_native.py
+	PYTHONPATH=target/imports $(BIN)/lint-imports --no-cache --no-logo
+
+.PHONY: format
+format: $(VENV)/.dependencies ## format all Rust and Python code
+	cargo fmt --all
+	$(if $(wildcard fuzz/Cargo.toml),cargo fmt --manifest-path fuzz/Cargo.toml)
+	$(BIN)/ruff check --quiet --fix $(PYTHON_CODE) || true
+	$(BIN)/ruff format --quiet $(PYTHON_CODE)
+
+.PHONY: build
+build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
+
+.PHONY: bench
+bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
+	$(BIN)/python bench/run.py $(BENCH_ARGS)
+
+.PHONY: wheel
+wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment
+	rm -rf dist
+	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
+	$(BIN)/python tools/check_wheel.py dist/*.whl
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60); FUZZ_TARGETS='a b' chooses
+	@tools/prerequisites.sh --cxx
+	FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh $(FUZZ_TARGETS)
+
+.PHONY: clean
+clean: ## remove all that make made, the demo's sample included
+	rm -rf $(VENV) target fuzz/target dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f python/arrowroot/*.so
+	find python tests tools $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: prerequisites
+prerequisites:
+	@tools/prerequisites.sh
+
+# A checkout beside $(SHARED) has the conformance files. One that lacks only them is broken, and CI says so.
+.PHONY: check-ci
+check-ci:
+	@if [ -n "$(CI)" ] && [ -d $(SHARED) ] && [ ! -d $(SHARED)/conformance/truth ]; then \
+	  echo "$(SHARED) is here without its conformance files: CI needs them" >&2; exit 1; fi
+
+# Stamps: what a second `make` finds done it does not do again, and needs no network for.
+
+$(VENV)/.created: | prerequisites
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.dependencies: $(VENV)/.created pyproject.toml | prerequisites
+	$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.dependencies $(RUST_SOURCES) | prerequisites
+	$(BIN)/maturin develop $(PROFILE) $(LOCKED) --quiet
+	@touch $@
+
+# ROOT's wheels exist for some platforms only, and its interpreter wants the headers of a C++ library. Where it does not
+# work it is taken off again, so that there is one question to ask, whether it imports: then the tests that compare with
+# it are skipped, except in CI.
+$(VENV)/.root: $(VENV)/.dependencies
+	@tools/prerequisites.sh --cxx-if-possible
+	@if $(PIP) install --group root && $(BIN)/python tools/check_root.py 2>$(VENV)/root.log; then touch $@; \
+	else $(PIP) uninstall --yes ROOT || true; \
+	  if [ -n "$(CI)" ]; then echo "ROOT does not work here, and CI needs it ($(VENV)/root.log)" >&2; exit 1; fi; \
+	  echo "NOTE: no ROOT here ($(VENV)/root.log): tests against it will be SKIPPED (rm $@ to try again)"; touch $@; fi

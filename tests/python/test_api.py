@@ -1,0 +1,316 @@
+import sys
+import warnings
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .conftest import N_ENTRIES, write_tree
+
+
+@pytest.fixture(scope="module")
+def tree(sample):
+    return ar.open(sample[0])["Events"]
+
+
+@pytest.fixture(scope="module")
+def truth(sample):
+    return sample[1]
+
+
+def test_a_file_is_a_mapping_of_its_objects(sample):
+    with ar.open(sample[0]) as file:
+        assert list(file) == ["dir", "Events"] or set(file) == {"dir", "Events"}
+        assert len(file) == 2
+        assert {"Events", "Events;1", "dir", "dir/text"} <= {name for name in _names(file) if name in file}
+        assert "nothing" not in file
+        assert 3 not in file
+        assert file.trees == ["Events"]
+        keys = file.keys()
+        key = next(key for key in keys if key.path == "Events")
+        assert (key.class_name, key.cycle, key.is_tree) == ("TTree", 1, True)
+        assert key.stored_bytes > 0
+        assert file["Events;1"].num_entries == N_ENTRIES
+        assert "Events" in repr(file)
+        assert "<table>" in file._repr_html_()
+    assert repr(file) == "<closed file>"
+    with pytest.raises(ar.InvalidRequestError, match="closed"):
+        file.keys()
+
+
+def _names(file):
+    listed = file.keys()
+    return [*(key.path for key in listed), *(f"{key.path};{key.cycle}" for key in listed), "nothing"]
+
+
+def test_a_directory_is_a_mapping_too(sample):
+    directory = ar.open(sample[0])["dir"]
+    assert isinstance(directory, ar.Directory)
+    assert list(directory) == ["text"]
+    assert "text" in directory
+    assert directory.trees == []
+    with pytest.raises(ar.UnsupportedError, match="TObjString"):
+        directory["text"]
+
+
+def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
+    file = ar.open(sample[0])
+    with pytest.raises(KeyError, match="did you mean 'Events'") as caught:
+        file["events"]
+    assert isinstance(caught.value, ar.NoSuchKeyError)
+    with pytest.raises(ar.NoSuchKeyError, match="no cycle '7', only 1"):
+        file["Events;7"]
+
+
+def test_what_cannot_be_opened_says_why(tmp_path):
+    with pytest.raises(OSError, match=r"nothing\.root"):
+        ar.open(tmp_path / "nothing.root")
+    (tmp_path / "text.root").write_text(
+        "this is no ROOT file, but it is long enough to be read as a header\n" * 9
+    )
+    with pytest.raises(ar.CorruptFileError, match=r"text\.root"):
+        ar.open(tmp_path / "text.root")
+    with pytest.raises(ar.InvalidRequestError, match=r"\['Events'\]"):
+        ar.open("x.root:Events")
+
+
+def test_a_tree_says_what_it_is(tree):
+    assert (tree.name, tree.path, tree.num_entries, len(tree)) == ("Events", "Events", N_ENTRIES, N_ENTRIES)
+    assert tree.column_names == ["run", "weight", "good", "npt", "pt"]
+    assert tree.schema.field("weight").type == pa.float64()
+    assert tree.clusters[0] == 0
+    assert tree.clusters[-1] == N_ENTRIES
+    column = {column.name: column for column in tree.columns}["pt"]
+    assert column.n_entries == N_ENTRIES
+    assert column.n_baskets == 4
+    assert column.unsupported is None
+    assert column.compression_ratio == column.memory_bytes / column.stored_bytes
+    assert "npt" in repr(tree)
+    assert "<table>" in tree._repr_html_()
+    assert "run" in tree
+    assert "ruin" not in tree
+
+
+def test_a_table_has_the_values_that_were_written(tree, truth):
+    table = tree.to_arrow()
+    assert table.column_names == ["run", "weight", "good", "npt", "pt"]
+    for name in ("run", "weight", "good", "npt"):
+        assert table[name].to_pylist() == truth[name].tolist()
+    assert table["pt"].to_pylist() == truth["pt"].tolist()
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        slice(0, 10),
+        slice(-7, None),
+        slice(None, None, 97),
+        slice(290, 310),
+        range(295, 305),
+        [999, 0, 300, 300, -1],
+        np.array([5, 4, 3]),
+        slice(5, 5),
+        [],
+    ],
+)
+def test_entries_are_those_asked_for(tree, truth, entries):
+    table = tree.to_arrow(["pt", "run"], entries=entries)
+    expected = np.arange(N_ENTRIES)[np.array(entries, dtype=int) if isinstance(entries, list) else entries]
+    assert table["run"].to_pylist() == truth["run"][expected].tolist()
+    assert table["pt"].to_pylist() == truth["pt"][expected].tolist()
+
+
+def test_a_mask_reads_where_it_is_true(tree, truth):
+    table = tree.to_arrow(["weight"], entries=truth["good"])
+    assert table["weight"].to_pylist() == truth["weight"][truth["good"]].tolist()
+
+
+def test_a_scan_delivers_batches_of_the_size_asked_for(tree):
+    scan = tree.scan(["weight", "run"], batch_size=2400)
+    batches = list(scan)
+    assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
+    assert len(batches) > 2
+    assert sum(batch.num_rows for batch in batches) == N_ENTRIES
+    assert all(batch.nbytes <= 2 * 2400 for batch in batches)
+    assert pa.Table.from_batches(batches).equals(tree.to_arrow(["weight", "run"]).to_pyarrow())
+
+
+def test_a_scan_knows_its_plan_before_and_its_cost_after_reading(tree):
+    scan = tree.scan(["weight"])
+    assert scan.stats.read_calls == 0
+    plan = scan.plan
+    assert plan.columns == ["weight"]
+    assert plan.n_baskets == 4
+    scan.read_all()
+    assert scan.stats.read_calls == plan.n_reads == sum(len(window.ranges) for window in plan.windows)
+    assert scan.stats.read_bytes == plan.read_bytes
+    assert scan.stats.payload_bytes == plan.payload_bytes
+    assert scan.stats.n_entries == N_ENTRIES
+    assert scan.stats.n_baskets == 4
+
+
+def test_every_pass_over_a_scan_is_new(tree):
+    scan = tree.scan(["run"])
+    assert scan.read_all().equals(scan.read_all())
+    for _ in scan:
+        break
+    assert sum(batch.num_rows for batch in scan) == N_ENTRIES
+
+
+def test_a_drained_scan_counts_and_reports_progress(tree):
+    seen = []
+    stats = tree.scan(["run"], batch_size=1000).drain(lambda s: seen.append(s.n_entries))
+    assert stats.n_entries == N_ENTRIES
+    assert seen == sorted(seen)
+    assert seen[-1] == N_ENTRIES
+
+
+def test_a_trace_has_every_read(tree):
+    scan = tree.scan(["weight"], trace=True)
+    stats = scan.drain()
+    reads = scan.trace()
+    assert len(reads) == stats.read_calls
+    assert sum(read.n_bytes for read in reads) == stats.read_bytes
+    assert all(read.start_ns <= read.end_ns for read in reads)
+
+
+def test_scans_and_tables_are_arrow_streams(tree, truth):
+    duckdb = pytest.importorskip("duckdb")
+    for data in (tree.scan(["run", "pt"]), tree.to_arrow(["run", "pt"])):
+        assert pa.table(data).num_rows == N_ENTRIES
+        assert pa.RecordBatchReader.from_stream(data).read_all().num_rows == N_ENTRIES
+        assert pa.schema(data).names == ["run", "pt"]
+        assert pl.DataFrame(data)["run"].to_list() == truth["run"].tolist()
+        reader = pa.RecordBatchReader.from_stream(data)
+        total = duckdb.from_arrow(reader).aggregate("sum(run)").fetchall()
+        assert total == [(int(truth["run"].sum()),)]
+        if hasattr(pd.DataFrame, "from_arrow"):
+            assert pd.DataFrame.from_arrow(data)["run"].tolist() == truth["run"].tolist()
+
+
+def test_conversions_have_the_same_values(tree, truth):
+    assert tree.to_pandas(["run"])["run"].tolist() == truth["run"].tolist()
+    assert tree.to_polars(["pt"])["pt"].to_list() == truth["pt"].tolist()
+    array = tree.to_awkward(["pt", "run"], entries=slice(0, 50))
+    assert ak.to_list(array["pt"]) == truth["pt"][:50].tolist()
+    assert tree.scan(["run"]).to_pandas()["run"].tolist() == truth["run"].tolist()
+
+
+def test_numpy_views_flat_columns_without_a_copy(tree, truth):
+    table = tree.to_arrow()
+    arrays = table.to_numpy()
+    np.testing.assert_array_equal(arrays["weight"], truth["weight"])
+    np.testing.assert_array_equal(arrays["good"], truth["good"])
+    assert arrays["good"].dtype == np.bool_
+    if table["weight"].num_chunks == 1:
+        address = table["weight"].chunk(0).buffers()[1].address
+        assert arrays["weight"].__array_interface__["data"][0] == address
+    assert arrays["pt"].dtype == object
+    assert [row.tolist() for row in arrays["pt"]] == truth["pt"].tolist()
+    assert arrays["pt"][0].dtype == np.float32
+
+
+def test_a_slice_of_a_table_is_converted_from_where_it_begins(tree, truth):
+    part = tree.to_arrow(["pt", "run"])[100:110]
+    assert [row.tolist() for row in part.to_numpy()["pt"]] == truth["pt"][100:110].tolist()
+    assert part.to_pydict()["run"] == truth["run"][100:110].tolist()
+    assert part[::3]["run"].to_pylist() == truth["run"][100:110:3].tolist()
+    assert part.to_pylist()[0]["run"] == truth["run"][100]
+
+
+def test_arrays_of_fixed_shape_become_numpy_arrays_of_that_shape():
+    inner = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(24, dtype=np.int16)), 3)
+    outer = pa.FixedSizeListArray.from_arrays(inner, 2)
+    arrays = ar.Table(pa.table({"m": outer, "text": ["a", "b", "c", "d"]})).to_numpy()
+    np.testing.assert_array_equal(arrays["m"], np.arange(24, dtype=np.int16).reshape(4, 2, 3))
+    assert arrays["text"].tolist() == ["a", "b", "c", "d"]
+    nested = pa.table({"v": [[[1], []], [], [[2, 3]]]})
+    assert [[list(i) for i in row] for row in ar.Table(nested[1:]).to_numpy()["v"]] == [[], [[2, 3]]]
+
+
+def test_a_table_can_be_looked_at(tree):
+    table = tree.to_arrow()
+    assert (table.num_rows, table.num_columns, len(table)) == (N_ENTRIES, 5, N_ENTRIES)
+    assert table.nbytes > 0
+    assert table[["run", "pt"]].column_names == ["run", "pt"]
+    assert "1,000 entries x 5 columns" in repr(table)
+    assert "…" in repr(table)
+    assert "list<float>" in repr(table)
+    assert "<table>" in table._repr_html_()
+    assert repr(table[:0])
+    assert repr(ar.Table(pa.table({})))
+    with pytest.raises(ar.NoSuchColumnError, match="'weight'"):
+        table["weigt"]
+    assert table == tree.to_arrow()
+    assert table != tree.to_arrow(["run"])
+    with pytest.raises(TypeError, match="slice"):
+        table[3]
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it(tree, monkeypatch):
+    table = tree.to_arrow(["run"], entries=slice(3))
+    for library in ("pandas", "polars", "awkward"):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ImportError, match=rf"pip install arrowroot\[{library}\]"):
+            getattr(table, f"to_{library}")()
+
+
+def test_unknown_columns_and_wrong_sizes_are_errors(tree):
+    with pytest.raises(ar.NoSuchColumnError, match="did you mean 'weight'"):
+        tree.to_arrow(["wieght"])
+    with pytest.raises(ar.InvalidRequestError, match="memory_budget"):
+        tree.scan(memory_budget="much")
+
+
+def test_friends_are_read_side_by_side(sample, tmp_path):
+    extra = write_tree(tmp_path / "friend.root", seed=8, extra=np.arange(N_ENTRIES) * 0.5)
+    friend = ar.open(tmp_path / "friend.root")["Events"]
+    both = ar.open(sample[0])["Events"]
+    both.add_friend(friend, "f")
+    scan = both.scan(["f.run", "run", "extra", "f.pt"], entries=slice(10, 900), batch_size="4 kB")
+    assert scan.column_names == ["f.run", "run", "extra", "f.pt"]
+    table = scan.read_all()
+    assert table["f.run"].to_pylist() == extra["run"][10:900].tolist()
+    assert table["run"].to_pylist() == sample[1]["run"][10:900].tolist()
+    assert table["extra"].to_pylist() == extra["extra"][10:900].tolist()
+    assert table["f.pt"].to_pylist() == extra["pt"][10:900].tolist()
+    assert scan.plan.n_entries == scan.stats.n_entries == 890
+    assert "f.weight" in both.schema.names
+    assert "extra" in both.schema.names
+    assert pl.DataFrame(both.scan(["run", "extra"])).shape == (N_ENTRIES, 2)
+    with pytest.raises(ar.InvalidRequestError, match="alias"):
+        both.add_friend(friend, "f")
+    write_tree(tmp_path / "short.root", n_entries=10)
+    with pytest.raises(ar.InvalidRequestError, match="10 entries"):
+        both.add_friend(ar.open(tmp_path / "short.root")["Events"])
+
+
+def test_unsupported_branches_are_left_out_with_one_warning_and_named_ones_are_errors(conformance):
+    tree = ar.open(conformance / "skhep" / "uproot-HZZ-objects.root")["events"]
+    unreadable = [column.name for column in tree.columns if column.unsupported is not None]
+    if not unreadable:
+        pytest.skip("every branch of this file is readable")
+    with pytest.warns(ar.UnsupportedColumnWarning, match=f"left out {len(unreadable)} ") as caught:
+        scan = tree.scan()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert not set(unreadable) & set(scan.column_names)
+    with pytest.raises(ar.UnsupportedError, match="not readable"):
+        tree.scan([unreadable[0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree.scan(scan.column_names[:1])
+
+
+def test_a_real_file_in_directories_is_read(conformance):
+    file = ar.open(conformance / "skhep" / "uproot-nesteddirs.root")
+    assert file.trees == ["one/two/tree", "one/tree", "three/tree"]
+    assert file["one"]["two/tree"].num_entries == file["one/two/tree"].num_entries == 100
+    table = file["one/two/tree"].to_arrow(["Int32", "ArrayInt32", "SliceFloat64"])
+    assert table["Int32"].to_pylist() == list(range(100))
+    assert table.to_numpy()["ArrayInt32"].shape == (100, 10)

@@ -1,0 +1,101 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .conftest import write_tree
+
+SIZES = [100, 0, 250, 50]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chain")
+    parts = [write_tree(folder / f"run{8 + i}.root", n, seed=i + 1) for i, n in enumerate(SIZES)]
+    run = np.concatenate([part["run"] for part in parts])
+    pt = [row for part in parts for row in part["pt"].tolist()]
+    return folder, run, pt
+
+
+def test_files_are_one_stream_in_natural_order(files):
+    folder, run, pt = files
+    scan = ar.scan(f"{folder}/*.root", tree="Events", columns=["run", "pt"], batch_size="1 kB")
+    assert scan.num_entries == sum(SIZES)
+    table = scan.read_all()
+    assert table["run"].to_pylist() == run.tolist()
+    assert table["pt"].to_pylist() == pt
+    assert scan.stats.n_entries == sum(SIZES)
+    assert pa.table(scan).num_rows == sum(SIZES)
+    assert next(iter(scan)).schema == scan.schema
+
+
+def test_the_tree_may_be_named_in_the_path_or_be_the_only_one(files):
+    folder, run, _ = files
+    paths = [folder / "run8.root", f"{folder}/run10.root:Events"]
+    assert ar.scan(paths, columns="run").read_all()["run"].to_pylist() == [*run[:100], *run[100:350]]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        slice(90, 120),
+        slice(100, 350),
+        slice(-5, None),
+        slice(350, 350),
+        slice(None, None, 33),
+        [0, 99, 100, 349, 350, 399],
+        [399, 0, 100, 0, 120, 399],
+        [],
+        np.arange(400) % 7 == 0,
+    ],
+)
+def test_entry_numbers_count_on_from_file_to_file(files, entries):
+    folder, run, pt = files
+    expected = np.arange(400)[np.array(entries, dtype=int) if isinstance(entries, list) else entries]
+    scan = ar.scan(f"{folder}/*.root", "Events", ["pt", "run"], entries=entries, batch_size="200 B")
+    table = scan.read_all()
+    assert table["run"].to_pylist() == run[expected].tolist()
+    assert table["pt"].to_pylist() == [pt[i] for i in expected]
+    assert scan.num_entries == len(expected)
+
+
+def test_the_plan_spans_the_files_and_agrees_with_what_is_read(files):
+    folder, _, _ = files
+    scan = ar.scan(f"{folder}/*.root", "Events", ["run"], trace=True)
+    plan = scan.plan
+    assert plan.n_entries == sum(SIZES)
+    assert len({window.file for window in plan.windows if window.n_entries}) == 3
+    assert max(window.first_entry for window in plan.windows) >= 350
+    scan.drain()
+    assert scan.stats.read_calls == plan.n_reads == len(scan.trace())
+    assert scan.stats.read_bytes == plan.read_bytes
+
+
+def test_schemas_that_differ_are_refused_by_file_and_column(files, tmp_path):
+    folder, _, _ = files
+    write_tree(tmp_path / "other.root", 10, weight=np.arange(10, dtype=np.float32))
+    paths = [folder / "run8.root", tmp_path / "other.root"]
+    with pytest.raises(ar.SchemaMismatchError, match=r"other\.root: column 'weight' has type .*run8\.root"):
+        ar.scan(paths, "Events")
+    assert ar.scan(paths, "Events", ["run"]).num_entries == 110
+    write_tree(tmp_path / "more.root", 10, added=np.arange(10))
+    paths[1] = tmp_path / "more.root"
+    with pytest.raises(ar.SchemaMismatchError, match=r"more\.root: column 'added' is not in"):
+        ar.scan(paths, "Events")
+    with pytest.raises(ar.SchemaMismatchError, match="'added' is missing"):
+        ar.scan(paths[::-1], "Events")
+
+
+def test_which_tree_must_be_clear(files, tmp_path):
+    write_tree(tmp_path / "two.root", 5, names=("A", "B"))
+    with pytest.raises(ar.InvalidRequestError, match="'A', 'B'"):
+        ar.scan(tmp_path / "two.root")
+    with pytest.raises(ar.NoSuchKeyError, match="C"):
+        ar.scan(tmp_path / "two.root", "C")
+    with pytest.raises(ar.UnsupportedError, match="directory"):
+        ar.scan(tmp_path / "two.root", "dir")
+    with pytest.raises(ar.StorageError, match="no file matches"):
+        ar.scan(f"{tmp_path}/none*.root")
+    assert ar.scan(tmp_path / "two.root", "B").num_entries == 5
+    assert files

@@ -1,0 +1,188 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from arrowroot import InvalidRequestError
+from arrowroot._measure import drop_from_page_cache, page_cache_share
+from arrowroot.cli import main
+
+from .conftest import N_ENTRIES, write_tree
+
+
+def test_ls_shows_keys_and_branches_of_trees(sample, arrowroot_command):
+    out = arrowroot_command("ls", sample[0]).stdout
+    assert "─ Events;1" in out
+    assert "TObjString" in out
+    assert "Events  TTree, 1,000 entries" in out
+    assert "total: 5 columns" in out
+    assert "\x1b" not in out
+    only = arrowroot_command("ls", f"{sample[0]}:Events", "-c", "w*").stdout
+    assert "weight" in only
+    assert "npt" not in only
+    assert "weight" not in arrowroot_command("ls", sample[0], "--keys").stdout
+    assert "float64" in arrowroot_command("ls", sample[0], "--long").stdout.lower() or "double" in only
+
+
+def test_ls_json_is_the_same_as_data(sample, arrowroot_command):
+    document = json.loads(arrowroot_command("ls", sample[0], "--json").stdout)
+    assert document["form"] == "arrowroot.ls/1"
+    (tree,) = document["trees"]
+    assert tree["num_entries"] == N_ENTRIES
+    assert [branch["path"] for branch in tree["branches"]] == ["run", "weight", "good", "npt", "pt"]
+    assert {key["class_name"] for key in document["keys"]} >= {"TTree", "TObjString"}
+
+
+def test_ls_needs_neither_pyarrow_nor_numpy(sample):
+    code = (
+        "import sys, arrowroot.cli as c; c.main(['ls', sys.argv[1]]);"
+        "print({'pyarrow', 'numpy', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, str(sample[0])]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr.strip() == "set()"
+
+
+def test_head_shows_a_table_that_fits(sample, arrowroot_command):
+    environment = {**os.environ, "COLUMNS": "40"}
+    out = arrowroot_command("head", sample[0], "-n", 3, env=environment).stdout
+    assert all(len(line) <= 40 for line in out.splitlines()[1:-1])
+    assert "more column" in out
+    wide = arrowroot_command("head", sample[0], "-n", 3, "-c", "run,pt").stdout
+    assert "list<float>" in wide
+    assert "the first 3 of 1,000 entries" in wide
+    first = json.loads(arrowroot_command("head", sample[0], "-n", 1, "-c", "run", "--json").stdout)
+    assert first == {"run": int(sample[1]["run"][0])}
+
+
+def test_perf_reports_the_measures_of_ttreeperfstats_in_order(sample, arrowroot_command):
+    done = arrowroot_command("perf", sample[0], "--repeat", 2)
+    names = [line.split("=")[0].strip() for line in done.stdout.splitlines() if " = " in line][:16]
+    assert names == [
+        "TreeCache",
+        "N leaves",
+        "ReadTotal",
+        "ReadUnZip",
+        "ReadCalls",
+        "ReadSize",
+        "Readahead",
+        "Readextra",
+        "Real Time",
+        "CPU Time",
+        "Disk Time",
+        "Disk IO",
+        "ReadUZRT",
+        "ReadUZCP",
+        "ReadRT",
+        "ReadCP",
+    ]
+    assert "decompress" in done.stdout
+    assert "2 reads" in done.stdout
+    assert "page cache before the first read" in done.stdout
+    assert done.stderr == ""
+
+
+def test_perf_json_counts_what_was_asked_for(sample, arrowroot_command):
+    def perf(*options):
+        return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
+
+    document = perf("-c", "w*,run", "--entries", "100:600", "--threads", 1, "--repeat", 3, "--cold")
+    assert document["form"] == "arrowroot.perf/1"
+    assert document["columns"] == ["weight", "run"]
+    assert document["n_entries"] == document["first"]["n_entries"] == 500
+    assert len(document["reads"]) == 3
+    assert document["later"]["real_time_ns"]["min"] <= document["later"]["real_time_ns"]["max"]
+    tenth = perf("--fraction", "0.1", "--seed", "3", "-c", "run")
+    assert tenth["n_entries"] == N_ENTRIES // 10
+    assert tenth["options"]["seed"] == 3
+
+
+def test_perf_draws_and_traces(sample, tmp_path, arrowroot_command):
+    for form, magic in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        picture = tmp_path / f"p.{form}"
+        arrowroot_command("perf", sample[0], "--plot", picture, "--trace", tmp_path / "t.csv")
+        assert picture.read_bytes().startswith(magic)
+    rows = (tmp_path / "t.csv").read_text().splitlines()
+    assert rows[0] == "offset,n_bytes,first_entry,start_ns,end_ns"
+    assert len(rows) > 1
+
+
+def test_perf_explains_every_measure(arrowroot_command):
+    assert "Readextra  (read_extra_percent" in arrowroot_command("perf", "--explain").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["ls", "{folder}/nothing.root"], 1, "nothing.root"),
+        (["ls", "{folder}/text.root"], 1, "text.root"),
+        (["head", "{file}:Event"], 2, "did you mean 'Events'"),
+        (["head", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
+        (["ls", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
+        (["perf", "{folder}/two.root"], 2, "which of its 2 trees"),
+        (["perf", "{file}", "--plot", "x.gif"], 2, ".png"),
+        (["perf", "{file}", "--batch-size", "big"], 2, "batch_size"),
+        (["perf", "{file}", "--entries", "7"], 2, "0:1000"),
+        (["perf", "{file}", "--fraction", "2"], 2, "at most 1"),
+        (["perf"], 2, "which file"),
+        (["dance"], 2, "invalid choice"),
+        (["head", "{file}:dir/text"], 3, "TObjString"),
+    ],
+)
+def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR0917
+    sample, tmp_path, arrowroot_command, arguments, code, text
+):
+    (tmp_path / "text.root").write_text("no ROOT file\n" * 30)
+    write_tree(tmp_path / "two.root", 3, names=("A", "B"))
+    filled = [part.format(folder=tmp_path, file=sample[0]) for part in arguments]
+    done = arrowroot_command(*filled, check=False)
+    assert done.returncode == code, done.stderr
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(("arrowroot: ", "usage: "))
+    if done.stderr.startswith("arrowroot: "):
+        assert done.stderr.count("\n") == 1
+
+
+def test_debug_shows_where(sample, arrowroot_command):
+    assert "Traceback" in arrowroot_command("head", f"{sample[0]}:x", "--debug", check=False).stderr
+
+
+def test_help_has_examples(capsys):
+    for command in ("ls", "head", "perf"):
+        with pytest.raises(SystemExit, match="0"):
+            main([command, "--help"])
+        assert f"arrowroot {command} run7.root" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_with_130(sample, monkeypatch, capsys):
+    def interrupt(_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arrowroot.cli.ls.run", interrupt)
+    assert main(["ls", str(sample[0])]) == 130
+    assert capsys.readouterr().err == "arrowroot: interrupted\n"
+
+
+def test_a_reader_that_stops_reading_is_no_error(sample):
+    command = f"{sys.executable} -m arrowroot.cli ls {sample[0]} --json | head -c 10"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_the_page_cache_share_of_our_file_is_known(sample):
+    sample[0].read_bytes()
+    share = page_cache_share(str(sample[0]))
+    assert share is None or 0 <= share <= 1
+    drop_from_page_cache(str(sample[0]))
+    assert page_cache_share("/nothing") is None
+
+
+def test_a_plot_form_that_is_not_known_is_refused():
+    from arrowroot._plot import check
+
+    with pytest.raises(InvalidRequestError, match="svg"):
+        check("x.bmp")

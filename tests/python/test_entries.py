@@ -1,0 +1,81 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arrowroot import InvalidRequestError
+from arrowroot._entries import count, normalise
+
+N = 10
+
+
+def chosen(entries, n=N):
+    """Return the entry numbers that a set stands for."""
+    result = normalise(entries, n)
+    if result is None:
+        return list(range(n))
+    if isinstance(result, tuple):
+        return list(range(*result))
+    assert result.dtype == np.int64
+    return result.tolist()
+
+
+@given(st.slices(N))
+def test_a_slice_means_what_it_means_for_a_list(entries):
+    assert chosen(entries) == list(range(N))[entries]
+
+
+@given(st.lists(st.integers(-N, N - 1)))
+def test_numbers_come_in_any_order_with_repeats_and_count_from_the_end_when_negative(numbers):
+    expected = [number % N for number in numbers]
+    assert chosen(numbers) == expected
+    assert chosen(np.array(numbers, dtype=np.int32)) == expected
+    assert chosen(pa.array(numbers, type=pa.int64())) == expected
+    assert chosen(pa.chunked_array([pa.array(numbers, type=pa.int16())])) == expected
+
+
+@given(st.lists(st.booleans(), min_size=N, max_size=N))
+def test_a_mask_chooses_where_it_is_true(mask):
+    expected = [i for i, taken in enumerate(mask) if taken]
+    for form in (mask, np.array(mask), pa.array(mask)):
+        assert chosen(form) == expected
+        assert count(normalise(form, N), N) == len(expected)
+
+
+def test_a_whole_range_stays_a_range():
+    assert normalise(None, N) is None
+    assert normalise(slice(None), N) == (0, N)
+    assert normalise(range(2, 5), N) == (2, 5)
+    assert normalise(range(-3, -1), N).tolist() == [7, 8]
+    assert normalise(range(0, N, 3), N).tolist() == [0, 3, 6, 9]
+    assert chosen(range(3, 3)) == []
+
+
+def test_the_callers_array_is_not_changed():
+    numbers = np.array([-1, 0])
+    assert chosen(numbers) == [9, 0]
+    assert numbers.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ([N], "no entry 10"),
+        ([-N - 1], "no entry -11"),
+        (range(5, 12), "no entry 11"),
+        (np.array([2**63], dtype=np.uint64), "no entry 9223372036854775808"),
+        (3, r"write \[3\]"),
+        ("0:5", "expected a slice"),
+        ([0.5], "float64"),
+        ([[1, 2]], "one dimension"),
+        ([True] * 9, "9 values"),
+        (pa.array([1, None]), "null"),
+        (slice(0, 10, 0), "zero"),
+        (slice("a", "b"), "entries"),
+        ([[1], [2, 3]], "entries"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(wrong, why):
+    with pytest.raises(InvalidRequestError, match=why):
+        normalise(wrong, N)

@@ -1,0 +1,39 @@
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import arrowroot
+from arrowroot import _native
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_import_brings_nothing_heavy():
+    out = run(
+        "import sys, arrowroot;"
+        "print({'numpy', 'pyarrow', 'pandas', 'matplotlib', 'argparse', 'dataclasses'} & set(sys.modules))"
+    )
+    assert out.stdout.strip() == "set()"
+
+
+def test_import_is_quick():
+    if _native.debug_build:
+        pytest.skip("a debug build: its times mean nothing")
+    code = "import time; t = time.perf_counter(); import arrowroot; print(time.perf_counter() - t)"
+    # The best of several: what else runs on the machine is not our cost.
+    assert min(float(run(code).stdout) for _ in range(7)) < 0.060
+
+
+def test_a_debug_build_warns(monkeypatch):
+    monkeypatch.setattr(_native, "debug_build", True)
+    with pytest.warns(UserWarning, match="debug build"):
+        importlib.reload(arrowroot)
+
+
+def test_the_version_is_that_of_the_engine():
+    assert arrowroot.__version__ == _native.__version__
+    assert set(arrowroot.__all__) <= set(dir(arrowroot))

@@ -1,0 +1,133 @@
+import math
+from dataclasses import fields
+
+from arrowroot import Plan, ScanStats
+from arrowroot._metrics import METRICS, Measurement, by_key, markdown, shown, summary, values
+
+STATS = ScanStats(
+    read_calls=4,
+    read_bytes=1_100_000,
+    payload_bytes=1_000_000,
+    read_ns=10_000_000,
+    unzip_bytes=3_000_000,
+    stored_bytes=1_000_000,
+    decompress_ns=60_000_000,
+    decode_ns=20_000_000,
+    wait_ns=10_000_000,
+    n_baskets=40,
+    n_entries=500,
+    n_batches=2,
+    values_bytes=2_900_000,
+    n_threads=2,
+    wall_ns=50_000_000,
+    cpu_ns=80_000_000,
+    peak_buffer_bytes=1_200_000,
+)
+MEASUREMENT = Measurement(STATS, 10, 947, 256_000_000, 262_144, 50_000_000, 80_000_000, 90_000_000, 0.25)
+
+
+def test_the_measures_of_ttreeperfstats_have_its_names_order_and_definitions():
+    named = [(m.alias, shown(m, m.value(MEASUREMENT))) for m in METRICS if m.alias]
+    assert named == [
+        ("TreeCache", "256 MB"),
+        ("N leaves", "947"),
+        ("ReadTotal", "1.00 MB"),
+        ("ReadUnZip", "3.00 MB"),
+        ("ReadCalls", "4"),
+        ("ReadSize", "250 KB"),
+        ("Readahead", "262 KB"),
+        ("Readextra", "10.00 %"),
+        ("Real Time", "0.0500 s"),
+        ("CPU Time", "0.0800 s"),
+        ("Disk Time", "0.0100 s"),
+        ("Disk IO", "100 MB/s"),
+        ("ReadUZRT", "60.0 MB/s"),
+        ("ReadUZCP", "37.5 MB/s"),
+        ("ReadRT", "20.0 MB/s"),
+        ("ReadCP", "12.5 MB/s"),
+    ]
+
+
+def test_the_shares_of_time_add_up():
+    measured = values(MEASUREMENT)
+    assert [measured[f"{kind}_percent"] for kind in ("read", "decompress", "decode", "wait")] == [
+        10,
+        60,
+        20,
+        10,
+    ]
+    assert measured["cpu_efficiency_percent"] == 160
+    assert measured["thread_utilisation_percent"] == 80
+
+
+def test_nothing_read_leaves_ratios_undefined_and_divides_by_nothing():
+    nothing = Measurement(ScanStats(), 0, 0, 1, None, 0, 0, 0, None)
+    measured = values(nothing)
+    assert measured["read_size_bytes"] is None
+    assert shown(by_key()["read_size_bytes"], None) == "-"
+    assert all(value is None or math.isfinite(value) for value in measured.values())
+
+
+def test_every_metric_is_described_once_and_its_key_says_its_unit():
+    keys = [metric.key for metric in METRICS]
+    assert len(set(keys)) == len(keys)
+    suffixes = {
+        "MB": "_bytes",
+        "KB": "_bytes",
+        "s": "_ns",
+        "%": "_percent",
+        "MB/s": "_bytes_per_s",
+        "1/s": "_per_s",
+    }
+    for metric in METRICS:
+        assert metric.key.endswith(suffixes.get(metric.unit, "")), metric.key
+        assert metric.description
+        assert f"`{metric.key}`" in markdown()
+
+
+def test_repeats_are_summarised_by_min_median_and_max():
+    later = summary([{**values(MEASUREMENT), "real_time_ns": ns} for ns in (10, 40, 20)])
+    assert later["real_time_ns"] == {"min": 10, "median": 20, "max": 40, "spread": 1.5}
+    assert later["readahead_bytes"]["spread"] == 0
+
+
+def test_counters_of_scans_in_a_row_add_but_for_marks_and_settings():
+    both = ScanStats.joined([STATS, STATS])
+    assert both.read_bytes == 2_200_000
+    assert both.n_entries == 1000
+    assert (both.n_threads, both.peak_buffer_bytes) == (2, 1_200_000)
+    beside = ScanStats.joined([STATS, STATS], side_by_side=True)
+    assert (beside.n_entries, beside.peak_buffer_bytes) == (500, 2_400_000)
+    assert ScanStats.joined([]) == ScanStats()
+
+
+def test_ratios_of_a_pass_are_derived():
+    assert STATS.overhead_bytes == 100_000
+    assert STATS.over_read == 1.1
+    assert STATS.mean_read_bytes == 275_000
+    assert STATS.compression_ratio == 3
+    assert STATS.cpu_efficiency == 1.6
+    assert STATS.thread_utilisation == 0.8
+    assert STATS.entries_per_second == 10_000
+    assert ScanStats().over_read is None
+    units = ("_bytes", "_ns", "_calls")
+    assert all(f.name.startswith("n_") or f.name.endswith(units) for f in fields(ScanStats))
+
+
+def test_a_plan_is_plain_data():
+    native = {
+        "columns": ["pt"],
+        "n_entries": 10,
+        "n_baskets": 3,
+        "n_reads": 2,
+        "payload_bytes": 300,
+        "read_bytes": 330,
+        "windows": [{"first_entry": 0, "n_entries": 10, "n_baskets": 3, "ranges": [(100, 230), (400, 100)]}],
+    }
+    plan = Plan.of_native(native, "f.root")
+    assert plan.overhead_bytes == 30
+    assert plan.largest_read_bytes == 230
+    assert plan.largest_window_bytes == 330
+    assert '"first_entry": 0' in plan.to_json()
+    assert plan.to_dict()["windows"][0]["file"] == "f.root"
+    assert "2 reads of 330 B" in repr(plan)

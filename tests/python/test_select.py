@@ -1,0 +1,106 @@
+from dataclasses import dataclass
+
+import pytest
+
+from arrowroot import InvalidRequestError, NoSuchColumnError, UnsupportedError
+from arrowroot._friends import together
+from arrowroot._select import name_filter, select
+
+
+@dataclass
+class B:
+    path: str
+    is_group: bool = False
+    unsupported: str | None = None
+    type_name: str = "float"
+
+    @property
+    def name(self):
+        return self.path.rpartition("/")[2]
+
+
+TREE = [
+    B("run"),
+    B("Muon_pt"),
+    B("Muon_eta"),
+    B("Jet", is_group=True),
+    B("Jet/Jet.pt"),
+    B("Jet/Jet.p4", unsupported="objects", type_name="TLorentzVector"),
+    B("a", is_group=True),
+    B("a/x"),
+    B("b", is_group=True),
+    B("b/x"),
+    B("odd[2]"),
+]
+
+
+def paths(columns=None, filter_name=None):
+    return select(TREE, columns, filter_name, "f.root:T").paths
+
+
+def test_all_are_chosen_but_what_cannot_be_read_is_reported():
+    chosen = select(TREE, None, None, "f.root:T")
+    assert chosen.paths == ["run", "Muon_pt", "Muon_eta", "Jet/Jet.pt", "a/x", "b/x", "odd[2]"]
+    assert chosen.left_out == [("Jet/Jet.p4", "objects")]
+
+
+def test_columns_keep_the_order_asked_for_without_repeats():
+    assert paths(["run", "Muon_*", "run", "Muon_eta"]) == ["run", "Muon_pt", "Muon_eta"]
+    assert paths("Muon_eta") == ["Muon_eta"]
+
+
+def test_a_name_may_be_a_path_a_short_name_a_group_or_a_glob():
+    assert paths(["Jet/Jet.pt"]) == paths(["Jet.pt"]) == paths(["Jet"]) == paths(["Jet/*"]) == ["Jet/Jet.pt"]
+    assert paths(["*/x"]) == ["a/x", "b/x"]
+    assert paths(["odd[2]"]) == ["odd[2]"]
+
+
+def test_a_short_name_of_several_branches_is_ambiguous():
+    with pytest.raises(InvalidRequestError, match=r"'x' names 2 branches: 'a/x', 'b/x'"):
+        paths(["x"])
+
+
+def test_an_unsupported_branch_named_exactly_is_an_error_with_its_type():
+    with pytest.raises(
+        UnsupportedError, match=r"'Jet/Jet.p4' of type TLorentzVector is not readable: objects"
+    ):
+        paths(["Jet.p4"])
+
+
+def test_an_unknown_name_comes_with_the_nearest():
+    with pytest.raises(NoSuchColumnError, match="did you mean 'Muon_pt'") as caught:
+        paths(["muon_pT"])
+    assert caught.value.name == "muon_pT"
+    assert caught.value.nearest[0] == "Muon_pt"
+    assert isinstance(caught.value, KeyError)
+    assert not str(caught.value).startswith(("'", '"'))
+    with pytest.raises(NoSuchColumnError, match="no branch matches"):
+        paths(["Tau_*"])
+
+
+def test_filters_are_globs_or_regular_expressions():
+    assert paths(filter_name="Muon_*") == ["Muon_pt", "Muon_eta"]
+    assert paths(filter_name=["run", "*eta"]) == ["run", "Muon_eta"]
+    assert paths(filter_name="/muon_(pt|phi)/i") == ["Muon_pt"]
+    assert paths(filter_name="/.*pt$/") == ["Muon_pt", "Jet/Jet.pt"]
+    assert paths(["Muon_*"], "*eta") == ["Muon_eta"]
+    assert paths(filter_name="nothing") == []
+    with pytest.raises(InvalidRequestError, match="filter_name"):
+        name_filter("/(/")
+
+
+def test_what_is_no_name_is_refused():
+    with pytest.raises(InvalidRequestError, match="expected names"):
+        paths([3])
+
+
+def friend_names(columns):
+    branches = together([(None, [B("run"), B("pt")]), ("f", [B("pt"), B("eta")])], columns)
+    return select(branches, columns, None, "T").paths
+
+
+def test_friends_are_named_plainly_where_unambiguous_and_by_alias_where_not_or_asked_for():
+    assert friend_names(None) == ["run", "pt", "f.pt", "eta"]
+    assert friend_names(["eta", "pt"]) == ["eta", "pt"]
+    assert friend_names(["f.eta", "f.pt"]) == ["f.eta", "f.pt"]
+    assert friend_names(["f.*"]) == ["f.pt", "f.eta"]

@@ -1,0 +1,52 @@
+import pytest
+
+from arrowroot import InvalidRequestError
+from arrowroot._sizes import counted, format_bytes, format_seconds, parse_size, three_digits
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [
+        ("64 MB", 64_000_000),
+        ("64MiB", 64 * 2**20),
+        ("1.5 GB", 1_500_000_000),
+        (" 4096 ", 4096),
+        ("10 b", 10),
+        ("2 kib", 2048),
+        ("1TB", 10**12),
+        (12, 12),
+    ],
+)
+def test_a_size_is_an_int_or_text_with_a_unit(text, n_bytes):
+    assert parse_size(text) == n_bytes
+
+
+@pytest.mark.parametrize("wrong", ["", "MB", "64 XB", "-1", "0", "1e6", 0, -5, 1.5, None, "64 M", "1 2"])
+def test_what_is_no_size_is_refused_by_name(wrong):
+    with pytest.raises(InvalidRequestError, match="batch_size"):
+        parse_size(wrong, "batch_size")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (12_345_678, "12.3 MB"),
+        (999_999, "1.00 MB"),
+        (5e15, "5000 TB"),
+    ],
+)
+def test_bytes_are_shown_with_three_digits_in_decimal_units(n_bytes, text):
+    assert format_bytes(n_bytes) == text
+
+
+def test_counts_take_the_plural_that_fits():
+    assert counted(1, "entry", "entries") == "1 entry"
+    assert counted(2000, "basket") == "2,000 baskets"
+
+
+def test_seconds_are_shown_in_the_unit_that_fits():
+    assert [format_seconds(s) for s in (4.2e-6, 0.0123, 4.56)] == ["4.20 µs", "12.3 ms", "4.56 s"]
+    assert three_digits(float("nan")) == "nan"

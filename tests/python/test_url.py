@@ -1,0 +1,67 @@
+import pytest
+
+from arrowroot import InvalidRequestError, StorageError
+from arrowroot._url import expand, natural_key, split_url
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run.root", ("run.root", None)),
+        ("run.root:Events", ("run.root", "Events")),
+        ("run.root:dir/Events;2", ("run.root", "dir/Events;2")),
+        ("a:b.root", ("a:b.root", None)),
+        ("a:b.root:T", ("a:b.root", "T")),
+        ("root://host:1094//x.root", ("root://host:1094//x.root", None)),
+        ("root://host:1094//x.root:T", ("root://host:1094//x.root", "T")),
+        ("https://host/x.root", ("https://host/x.root", None)),
+        ("run.root:", ("run.root:", None)),
+        (":T", (":T", None)),
+        ("data/*.root:T", ("data/*.root", "T")),
+    ],
+)
+def test_the_tree_stands_after_the_last_colon_of_a_file_name(text, expected):
+    assert split_url(text) == expected
+
+
+def test_a_colon_in_the_name_of_an_existing_file_is_no_separator(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "12:30").touch()
+    (tmp_path / "x.root:T").touch()
+    (tmp_path / "plain").touch()
+    assert split_url("12:30") == ("12:30", None)
+    assert split_url("12:30:T") == ("12:30", "T")
+    assert split_url("x.root:T") == ("x.root:T", None)
+    assert split_url("plain:T") == ("plain", "T")
+    assert split_url("pl*:T") == ("pl*", "T")
+
+
+def test_natural_order_counts():
+    assert sorted(["run10", "run2", "a", "2", "run2b"], key=natural_key) == [
+        "2",
+        "a",
+        "run2",
+        "run2b",
+        "run10",
+    ]
+
+
+def test_globs_expand_recursively_in_natural_order(tmp_path):
+    for name in ("run10.root", "run2.root", "deep/er/run1.root", "[x].root", "note.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    flat = [str(tmp_path / name) for name in ("run2.root", "run10.root")]
+    assert expand(f"{tmp_path}/run*.root", "T") == [(path, "T") for path in flat]
+    assert expand([f"{tmp_path}/run*.root:U", tmp_path / "note.txt"], "T") == [
+        *((path, "U") for path in flat),
+        (str(tmp_path / "note.txt"), "T"),
+    ]
+    assert len(expand(f"{tmp_path}/**/*.root", None)) == 4
+    assert expand(f"{tmp_path}/[x].root", None) == [(f"{tmp_path}/[x].root", None)]
+
+
+def test_nothing_to_read_is_an_error(tmp_path):
+    with pytest.raises(StorageError, match="no file matches"):
+        expand(f"{tmp_path}/*.root", None)
+    with pytest.raises(InvalidRequestError, match="empty"):
+        expand([], None)

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs fuzz targets one after the other, FUZZ_SECONDS each, with libFuzzer and the stable toolchain: cargo-fuzz is not needed.
+#
+# The flags are those of cargo-fuzz. Coverage instrumentation is stable in rustc; the address sanitizer is not, and is what
+# RUSTC_BOOTSTRAP=1 is for (FUZZ_SANITIZER=none does without). A finding stops the run, exit status not 0; its input is in
+# fuzz/artifacts/TARGET, and `tools/fuzz.sh TARGET FILE...` replays inputs instead of fuzzing.
+#
+# usage: [FUZZ_SECONDS=60] [FUZZ_SANITIZER=address|none] tools/fuzz.sh [TARGET...|TARGET FILE...]
+set -euo pipefail
+
+inputs=()
+if [ $# -ge 2 ] && [ -f "$2" ]; then
+  for file in "${@:2}"; do inputs+=("$(realpath "$file")"); done
+  set -- "$1"
+fi
+cd "$(dirname "${BASH_SOURCE[0]}")/../fuzz"
+seconds=${FUZZ_SECONDS:-60}
+sanitizer=${FUZZ_SANITIZER:-address}
+triple=$(rustc -vV | sed -n 's/^host: //p')
+flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
+flags+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
+flags+=" -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks"
+flags+=" --cfg fuzzing"
+if [ "$sanitizer" = address ]; then
+  # Distributions' toolchains may come without the sanitizer's runtime.
+  if compgen -G "$(rustc --print target-libdir)/librustc-*_rt.asan.a" >/dev/null; then
+    flags+=" -Zsanitizer=address"
+    export RUSTC_BOOTSTRAP=1
+  else
+    echo "NOTE: this toolchain has no address sanitizer: fuzzing without it" >&2
+  fi
+fi
+
+targets=("$@")
+if [ ${#targets[@]} = 0 ]; then
+  for source in fuzz_targets/*.rs; do targets+=("$(basename "$source" .rs)"); done
+fi
+
+# --target keeps the instrumentation out of build scripts and procedural macros. LTO would drop the coverage tables.
+export CARGO_TARGET_DIR=$PWD/target CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=1
+RUSTFLAGS="${RUSTFLAGS:-} $flags" cargo build --release --quiet --target "$triple" "${targets[@]/#/--bin=}"
+
+for target in "${targets[@]}"; do
+  program=$CARGO_TARGET_DIR/$triple/release/$target
+  if [ ${#inputs[@]} -gt 0 ]; then
+    "$program" "${inputs[@]}"
+    continue
+  fi
+  mkdir -p "corpus/$target" "artifacts/$target"
+  seeds=()
+  [ -d "seeds/$target" ] && seeds=("seeds/$target")
+  echo "fuzzing $target for $seconds s"
+  # A decoder may ask for memory in proportion to its input only: 2 GB and 10 s are far beyond that.
+  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="artifacts/$target/" "corpus/$target" "${seeds[@]}"
+done
+echo "no finding in ${#targets[@]} targets, $seconds s each"
