@@ -1,0 +1,109 @@
+"""arrowroot as an engine of the peers kit: its external protocol, one JSON object in, one out.
+
+The kit starts it: ``bench.py read --quick --external arrowroot='PYTHON /absolute/path/to/peers_engine.py'``.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import arrowroot
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from digest import digest, values_bytes
+
+Job = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class Stopwatch:
+    """Wall time, and CPU time (user + system) of all threads of this process."""
+
+    def __init__(self) -> None:
+        self._cpu_ns, self._wall_ns = time.process_time_ns(), time.perf_counter_ns()
+
+    def wall_ns(self) -> int:
+        """Wall time so far."""
+        return time.perf_counter_ns() - self._wall_ns
+
+    def read(self, prefix: str = "") -> Answer:
+        """Both times so far, as an answer has them."""
+        return {f"{prefix}wall_ns": self.wall_ns(), f"{prefix}cpu_ns": time.process_time_ns() - self._cpu_ns}
+
+
+def branch_name(job: Job, column: str) -> str:
+    """The kit names members of vectors of objects ``jets.pt``; their branch is ``jets/jets.pt``."""
+    return f"{column.partition('.')[0]}/{column}" if job["dataset"] == "aod" else column
+
+
+def read(job: Job) -> Answer:
+    """Tasks read and aod: the columns as Arrow arrays in memory."""
+    if job["url"]:
+        return {"unsupported": "remote files"}
+    names = [branch_name(job, c["name"]) for c in job["columns"]]
+    entries = np.loadtxt(job["entries"], dtype=np.int64, ndmin=1) if job["entries"] else None
+
+    watch = Stopwatch()
+    with arrowroot.open(job["file"]) as file:
+        tree = file[job["tree"]]
+        open_ns = watch.wall_ns()
+        table = tree.to_arrow(names, entries=entries, n_threads=job["threads"])
+        times = watch.read()
+        # From here on nothing is timed.
+        peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        plan = tree.scan(names, entries=entries, n_threads=job["threads"]).plan
+    columns = {c["name"]: table[name] for c, name in zip(job["columns"], names, strict=True)}
+    return times | {
+        "open_ns": open_ns,
+        "n_entries": table.num_rows,
+        "values_bytes": sum(values_bytes(c) for c in columns.values()),
+        "checksum": {name: digest(c) for name, c in columns.items()},
+        "requests": plan.n_reads,
+        "bytes_read": plan.read_bytes,
+        "peak_rss_bytes": peak_rss_bytes,
+    }
+
+
+def open_file(job: Job) -> Answer:
+    """Open and list all columns, twice; the second pass is the cost of a file in a running process."""
+    answer: Answer = {}
+    n_columns = 0
+    for prefix in ("", "second_"):
+        watch = Stopwatch()
+        with arrowroot.open(job["file"]) as file:
+            n_columns = len(file[job["tree"]].branches)
+            answer |= watch.read(prefix)
+    return answer | {"n_columns": n_columns}
+
+
+def write(job: Job) -> Answer:  # noqa: ARG001
+    """Task write: a later version."""
+    return {"unsupported": "writing"}
+
+
+TASKS = {"read": read, "remote": read, "aod": read, "open": open_file, "write": write}
+
+
+def main() -> None:
+    """Answer one job."""
+    job = json.load(sys.stdin)
+    try:
+        with arrowroot.open(job["warm_up"]) as file:
+            file["T"].to_arrow()
+        answer = TASKS[job["task"]](job)
+    except arrowroot.UnsupportedError as error:
+        answer = {"unsupported": str(error)}
+    except arrowroot.ArrowrootError as error:
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

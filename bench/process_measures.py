@@ -1,0 +1,64 @@
+"""Measures of whole processes: import, ``arrowroot ls``, and the memory of a streamed scan."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+N_RUNS = 11
+BUDGET_MB = 256
+
+IMPORT = "import time; t = time.perf_counter_ns(); import arrowroot; print(time.perf_counter_ns() - t)"
+
+#: Prints by how many bytes the peak of resident memory grew over a full streamed scan, and its values' bytes.
+SCAN = """
+import sys, numpy, pyarrow, arrowroot
+from pathlib import Path
+
+def status(key):
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(key))
+    return int(line.split()[1]) * 1024
+
+before, values_bytes = status("VmRSS"), 0
+with arrowroot.open(sys.argv[1]) as file:
+    for batch in file[sys.argv[2]].scan(memory_budget=sys.argv[3]):
+        values_bytes += batch.nbytes
+print(status("VmHWM") - before, values_bytes)
+"""
+
+
+@dataclass(frozen=True)
+class ProcessMeasures:
+    """Medians in ms, and MB (10^6)."""
+
+    import_ms: float
+    ls_ms: float
+    scan_memory_mb: float
+    scan_values_mb: float
+    budget_mb: float
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _process_ms(*command: str) -> float:
+    start = time.perf_counter_ns()
+    _output(*command)
+    return (time.perf_counter_ns() - start) / 1e6
+
+
+def measure(path: Path, tree: str) -> ProcessMeasures:
+    """Measure with this interpreter's arrowroot, on a file in the page cache."""
+    command = Path(sys.executable).with_name("arrowroot")
+    ls = [str(command)] if command.exists() else [sys.executable, "-m", "arrowroot"]
+    imports = [int(_output(sys.executable, "-c", IMPORT)) / 1e6 for _ in range(N_RUNS)]
+    listings = [_process_ms(*ls, "ls", str(path)) for _ in range(N_RUNS)]
+    grown, values = map(int, _output(sys.executable, "-c", SCAN, str(path), tree, f"{BUDGET_MB} MB").split())
+    return ProcessMeasures(
+        statistics.median(imports), statistics.median(listings), grown / 1e6, values / 1e6, BUDGET_MB
+    )

@@ -1,0 +1,211 @@
+"""Measures arrowroot beside the limit and the peers, and prints one table of ratios: ``make bench``.
+
+Uses the peers kit (ARROWROOT_PEERS_KIT, by default ../shared/peers beside the repository), which is set up
+and given its data if they are missing: about 8 GB at scale 1. METHODOLOGY.md says what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+sys.path.insert(0, str(HERE))
+import process_measures  # noqa: E402
+from tables import open_table, process_table, read_table  # noqa: E402
+from targets import GROUPS, LZMA_SCALE, Group  # noqa: E402
+
+RESULTS = REPOSITORY / "target" / "bench"
+README = REPOSITORY / "README.md"
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+RUN_TIMEOUT_S = 600
+
+
+def kit_directory() -> Path:
+    """Where the peers kit is."""
+    kit = Path(os.environ.get("ARROWROOT_PEERS_KIT") or REPOSITORY.parent / "shared" / "peers")
+    if not (kit / "bench.py").exists():
+        sys.exit(f"the peers kit is not in {kit}: set ARROWROOT_PEERS_KIT")
+    return kit
+
+
+def peers_directory() -> Path:
+    """Where the kit keeps its data."""
+    return Path(os.environ.get("PEERS_DIR") or Path.home() / ".cache" / "arrowroot-peers")
+
+
+def set_name(group: Group, scale: float) -> str:
+    """Name of the kit's set of files for a group."""
+    return group.set_name or ("default" if scale == 1 else f"scale-{scale:g}".replace(".", "_"))
+
+
+def parse() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="size of the data; 1 is 1.3 GB of values (default 1)"
+    )
+    parser.add_argument("--codecs", type=names, help="of zstd,zlib,lz4,none,lzma (default: all)")
+    parser.add_argument("--cases", type=names, help="such as flat:s10 or 'nano:*' (default: all)")
+    parser.add_argument("--peers", type=names, help="names or patterns of the kit (default: the usual ones)")
+    parser.add_argument(
+        "--tasks", type=names, default=["read", "open", "process"], help="of read,open,process"
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions, in turns (default 3)")
+    parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
+    parser.add_argument("--reuse", action="store_true", help="measure nothing: tables of the last results")
+    parser.add_argument("--update-readme", action="store_true", help="write the tables into README.md")
+    return parser.parse_args()
+
+
+def groups(options: argparse.Namespace) -> list[Group]:
+    """The groups that have one of the chosen codecs, with only those."""
+    chosen = []
+    for group in GROUPS:
+        codecs = tuple(c for c in group.codecs if not options.codecs or c in options.codecs)
+        if codecs:
+            cases = tuple(options.cases or group.cases)
+            chosen.append(Group(group.set_name, codecs, cases, tuple(options.peers or group.peers)))
+    return chosen
+
+
+def prepare(kit: Path, options: argparse.Namespace) -> None:
+    """Set the kit up and make the data; quick when both are there."""
+    subprocess.run([str(kit / "setup.sh")], check=True)
+    for group in groups(options):
+        scale = LZMA_SCALE if group.set_name else options.scale
+        subprocess.run(
+            [str(kit / "make_data.sh"), "--scale", f"{scale:g}", "--codec", ",".join(group.codecs),
+             "--only", "nano", "--only", "flat", "--set", set_name(group, options.scale)],
+            check=True,
+        )  # fmt: skip
+
+
+def call_kit(kit: Path, task: str, name: str, arguments: list[str]) -> dict[str, Any]:
+    """Run the kit's bench.py. Returns its samples; a complaint of wrong content is kept in them."""
+    path = RESULTS / f"{name}.json"
+    path.unlink(missing_ok=True)
+    engine = f"arrowroot={shlex.quote(sys.executable)} {shlex.quote(str(HERE / 'peers_engine.py'))}"
+    subprocess.run(
+        [sys.executable, str(kit / "bench.py"), task, "--formats", "ttree", "--external", engine,
+         "--timeout", str(RUN_TIMEOUT_S), "--json", str(path), *arguments],
+        check=False,
+    )  # fmt: skip
+    if not path.exists():
+        sys.exit(f"the kit's {task} gave no results")
+    return _load(name)
+
+
+def _load(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def read(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """All groups' cases as one result."""
+    merged: dict[str, Any] = {}
+    for group in groups(options):
+        result = call_kit(kit, "read", f"read-{group.codecs[0]}", [
+            "--cases", ",".join(group.cases), "--codecs", ",".join(group.codecs),
+            "--engines", ",".join(group.peers),
+            "--set", set_name(group, options.scale), "--repeat", str(options.repeat),
+        ])  # fmt: skip
+        if merged:
+            merged["cases"] += result["cases"]
+            merged["complaints"] += result["complaints"]
+        else:
+            merged = result
+    return merged
+
+
+def machine(environment: dict[str, Any]) -> str:
+    """The kind of machine, without anything that tells which one."""
+    packages = ", ".join(f"{name} {version}" for name, version in sorted(environment["packages"].items()))
+    return (
+        f"{environment['cpu']}, {environment['n_cpus']} cores, "
+        f"{environment['memory_bytes'] / 2**30:.0f} GiB, "
+        f"load {environment['load']:.1f} at the start; {packages}"
+    )
+
+
+def measure(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Run the chosen tasks; what came of them is also in RESULTS."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {"date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat()}
+    results |= {"scale": options.scale, "repeat": options.repeat}
+    main_set = set_name(GROUPS[0], options.scale)
+    if "read" in options.tasks:
+        results["read"] = read(kit, options)
+    if "open" in options.tasks:
+        arguments = ["--set", main_set, "--engines", "root,uproot", "--threads", "1", "--codecs", "zstd",
+                     "--cases", "nano:ttree,flat:ttree,file:",
+                     "--repeat", str(max(5, options.repeat))]  # fmt: skip
+        results["open"] = call_kit(kit, "open", "open", arguments)
+    if "process" in options.tasks:
+        path = peers_directory() / "data" / main_set / "flat_zstd.root"
+        results["process"] = vars(process_measures.measure(path, "T"))
+    (RESULTS / "results.json").write_text(json.dumps(results))
+    return results
+
+
+def render(results: dict[str, Any]) -> str:
+    """All tables, and what they were measured on."""
+    parts = []
+    kit_results = results.get("read") or results.get("open")
+    if kit_results:
+        parts.append(
+            f"{results['date']}, {machine(kit_results['environment'])}. Scale {results['scale']:g} "
+            f"(lzma {LZMA_SCALE:g}), medians of {results['repeat']}, warm page cache. "
+            "`bench/METHODOLOGY.md` says what is measured and where it is biased."
+        )
+    if "read" in results:
+        parts.append(read_table(results["read"]["cases"]))
+    if "open" in results:
+        parts.append(open_table(results["open"]["cases"]))
+    if "process" in results:
+        parts.append(process_table(process_measures.ProcessMeasures(**results["process"])))
+    return "\n\n".join(parts)
+
+
+def update_readme(tables: str) -> None:
+    """Replace what stands between the markers."""
+    text = README.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        sys.exit(f"README.md has no {BEGIN} and {END}")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    README.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> int:
+    """Return 1 if arrowroot read something else than the peers."""
+    options = parse()
+    if options.reuse:
+        results = _load("results")
+    else:
+        kit = kit_directory()
+        if not options.prepared:
+            prepare(kit, options)
+        results = measure(kit, options)
+    tables = render(results)
+    print(f"\n{tables}")
+    if options.update_readme:
+        update_readme(tables)
+    ours = "arrowroot,"
+    wrong = [c for task in ("read", "open") for c in results.get(task, {}).get("complaints", []) if ours in c]
+    for complaint in wrong:
+        print(f"!! {complaint}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

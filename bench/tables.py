@@ -1,0 +1,127 @@
+"""From the kit's samples to tables of ratios, in Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from targets import (
+    BY_NAME,
+    IMPORT_MS_TARGET,
+    LS_MS_TARGET,
+    SCAN_MEMORY_ALLOWANCE_MB,
+    TWO_THREADS_TARGET,
+    cpu_target,
+    open_target_ms,
+)
+
+if TYPE_CHECKING:
+    from process_measures import ProcessMeasures
+
+Row = dict[str, Any]
+ENGINE, LIMIT = "arrowroot", "limit"
+
+
+def median(row: Row | None, key: str) -> float | None:
+    """Of a row's samples; None for a row that failed or read something else."""
+    if row is None or row["error"] or row["wrong"]:
+        return None
+    values = [s[key] for s in row["samples"] if s.get(key) is not None]
+    return statistics.median(values) if values else None
+
+
+def find(case: Row, engine: str, threads: int) -> Row | None:
+    """The row of an engine."""
+    return next((r for r in case["rows"] if r["engine"] == engine and r["threads"] == threads), None)
+
+
+def best_peer(case: Row, key: str, threads: int) -> tuple[float, str] | None:
+    """The least median among the peers with at most as many threads, and whose it is."""
+    found = [
+        (value, row["engine"])
+        for row in case["rows"]
+        if row["role"] == "peer" and row["threads"] <= threads and (value := median(row, key))
+    ]
+    return min(found, default=None)
+
+
+def mark(value: float | None, target: float, *, at_least: bool = False) -> str:
+    """Whether a target is met, to show."""
+    if value is None:
+        return ""
+    return "yes" if (value >= target if at_least else value <= target) else "**no**"
+
+
+def ratio(a: float | None, b: float | None) -> float | None:
+    """A over b, where both are known."""
+    return a / b if a is not None and b else None
+
+
+def text(value: float | None, digits: int = 2) -> str:
+    """A number to show."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table, numbers to the right."""
+    right = ["---:" if k else "---" for k in range(len(header))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, right, *rows])
+
+
+def read_table(cases: list[Row]) -> str:
+    """CPU time over the limit, beside the target and the best peer; the gain of a second thread."""
+    rows = []
+    for case in cases:
+        codec, name = case["codec"], case["case"]
+        limit = median(find(case, LIMIT, 1), "cpu_ns")
+        one, two = find(case, ENGINE, 1), find(case, ENGINE, 2)
+        target = cpu_target(codec, name)
+        over = ratio(median(one, "cpu_ns"), limit)
+        peer = best_peer(case, "cpu_ns", 1)
+        speed_up = ratio(median(one, "wall_ns"), median(two, "wall_ns"))
+        limit_one, limit_two = find(case, LIMIT, 1), find(case, LIMIT, 2)
+        limit_speed_up = ratio(median(limit_one, "wall_ns"), median(limit_two, "wall_ns"))
+        failure = one["error"] or one["wrong"] if one else "not run"
+        rows.append([
+            codec, name, BY_NAME[name].columns, text(limit and limit / 1e6, 1),
+            f"{failure}" if failure else text(over), text(target), mark(over, target),
+            f"{text(ratio(peer[0], limit), 1)} {peer[1]}" if peer else "",
+            text(speed_up), text(limit_speed_up),
+        ])  # fmt: skip
+    header = ["codec", "case", "columns", "limit, CPU ms", "CPU / limit", "target", "met", "best peer",
+              "speed-up on 2 threads", "the limit's"]  # fmt: skip
+    return markdown(header, rows) + f"\n\nThe target for 2 threads is a speed-up of {TWO_THREADS_TARGET}."
+
+
+def open_table(cases: list[Row]) -> str:
+    """Wall time of the second pass: a file in a running process."""
+    rows = []
+    for case in cases:
+        ours = find(case, ENGINE, 1)
+        value = median(ours, "second_wall_ns")
+        n_branches = median(ours, "n_columns")
+        if value is None or n_branches is None:
+            why = (ours or {}).get("error") or (ours or {}).get("wrong") or "not run"
+            rows.append([case["title"], "", why, "", "", "", ""])
+            continue
+        target = open_target_ms(int(n_branches))
+        peers = [median(find(case, name, 1), "second_wall_ns") for name in ("root", "uproot")]
+        rows.append([
+            case["title"], f"{n_branches:.0f}", text(value / 1e6), text(target, 0),
+            mark(value / 1e6, target) if target else "", *(text(p and p / 1e6, 1) for p in peers),
+        ])  # fmt: skip
+    return markdown(["open and list", "branches", "ms", "target", "met", "ROOT, ms", "uproot, ms"], rows)
+
+
+def process_table(measures: ProcessMeasures) -> str:
+    """Whole processes beside their targets."""
+    allowed = measures.budget_mb + SCAN_MEMORY_ALLOWANCE_MB
+    rows = [
+        ["import arrowroot", f"{measures.import_ms:.0f} ms", f"{IMPORT_MS_TARGET} ms",
+         mark(measures.import_ms, IMPORT_MS_TARGET)],
+        ["arrowroot ls, whole process", f"{measures.ls_ms:.0f} ms", f"{LS_MS_TARGET} ms",
+         mark(measures.ls_ms, LS_MS_TARGET)],
+        [f"peak memory, scan of {measures.scan_values_mb:.0f} MB, budget {measures.budget_mb:.0f} MB",
+         f"{measures.scan_memory_mb:.0f} MB", f"{allowed:.0f} MB", mark(measures.scan_memory_mb, allowed)],
+    ]  # fmt: skip
+    return markdown(["process", "median", "target", "met"], rows)

@@ -1,0 +1,44 @@
+"""Finds a Python that has ROOT, and lets it write the files of with_root.py."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT_S = 300
+
+
+@functools.cache
+def python_with_root() -> str | None:
+    """ARROWROOT_ROOT_PYTHON, this interpreter, or that of the peers kit; None if none of them has ROOT."""
+    peers = Path(os.environ.get("PEERS_DIR") or Path.home() / ".cache" / "arrowroot-peers")
+    named = os.environ.get("ARROWROOT_ROOT_PYTHON")
+    candidates = [named, sys.executable, str(peers / "venv" / "bin" / "python")]
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('ROOT') is None)"
+    for python in filter(None, candidates):
+        if Path(python).exists() and subprocess.run([python, "-c", probe], check=False).returncode == 0:
+            return python
+    return None
+
+
+def write_files(directory: Path) -> dict[str, Any]:
+    """Let ROOT write all files. Returns what it reads in them: see with_root.py.
+
+    Raises: RuntimeError with what ROOT said, if it fails.
+    """
+    python = python_with_root()
+    assert python is not None, "ask python_with_root first"
+    done = subprocess.run(
+        [python, "-B", "-W", "ignore", str(HERE / "with_root.py"), str(directory)],
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError(f"ROOT failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+    expected: dict[str, Any] = json.loads((directory / "expected.json").read_text())
+    return expected

@@ -1,0 +1,123 @@
+"""Files that ROOT writes: arrowroot reads what ROOT reads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .compare import assert_same_values, values_of
+
+CODECS = [
+    "none", "zlib1", "zlib6", "zlib9", "lzma1", "lzma7", "old3", "lz4_1", "lz4_4", "lz4_9", "zstd1",
+    "zstd5", "zstd9",
+]  # fmt: skip
+FILES = [
+    "numbers", "numbers_one_entry", "numbers_empty", "arrays", "arrays_generated_offsets",
+    "arrays_one_entry", "arrays_empty", "strings", "vectors", "vectors_empty", "packed", "ntuples",
+    *(f"codec_{c}" for c in CODECS), "embedded", "circular", "part0", "merged", "directories",
+    "beyond_2_gb", "beside_objects", "unclosed_plain",
+    "unclosed_SaveSelf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_all_columns_are_as_root_reads_them(root_files, name):
+    wrong = []
+    with ar.open(root_files.path(f"{name}.root")) as file:
+        for tree_path, tree_expected in root_files.expected[f"{name}.root"].items():
+            tree = file[tree_path]
+            assert tree.num_entries == tree_expected["n_entries"]
+            assert tree_expected["columns"]
+            for column, wanted in tree_expected["columns"].items():
+                what = f"{tree_path}/{column} ({wanted['type']})"
+                try:
+                    assert_same_values(values_of(tree.to_arrow([column]), column), wanted["values"], what)
+                except (ar.ArrowrootError, AssertionError) as error:
+                    wrong.append(f"{what}: {type(error).__name__}: {str(error)[:300]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_all_nested_vectors_took_part(root_files):
+    if "vv_int" not in root_files.expected["vectors.root"]["T"]["columns"]:
+        pytest.skip("NO C++ COMPILER: ROOT wrote nested vectors of float and double only")
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd", "lz4", "zlib"])
+def test_baskets_of_several_compression_blocks(root_files, codec):
+    n = 3_000_000
+    with ar.open(root_files.path(f"big_{codec}.root")) as file:
+        table = pa.table(file["T"].to_arrow(["slow", "noise"]))
+    assert np.array_equal(table["slow"].to_numpy(), np.arange(n) // 8)
+    noise, state = table["noise"].to_numpy(), 1
+    for found in noise[:1000].tolist():
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        assert found == state
+    # The generator steps from each value to the next, through the last.
+    with np.errstate(over="ignore"):
+        step = noise[:-1] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    assert np.array_equal(step, noise[1:])
+
+
+def test_ten_thousand_branches(root_files):
+    with ar.open(root_files.path("many_branches.root")) as file:
+        tree = file["T"]
+        assert len(tree.column_names) == 10000
+        table = pa.table(tree.to_arrow(["x9999", "x0", "x5000"]))
+    assert table.column_names == ["x9999", "x0", "x5000"]
+    assert table["x5000"].to_pylist() == [5000.0, 6000.0]
+
+
+def test_objects_are_named_as_unsupported_and_hinder_no_neighbour(root_files):
+    with ar.open(root_files.path("beside_objects.root")) as file:
+        tree = file["T"]
+        assert values_of(tree.to_arrow(["i"]), "i") == list(range(30))
+        with pytest.raises(ar.UnsupportedError, match=r"h.*TH1F|TH1F.*h"):
+            tree.to_arrow(["h"])
+        with pytest.warns(ar.UnsupportedColumnWarning, match="h"):
+            everything = pa.table(tree.to_arrow())
+        assert {"i", "values"} <= set(everything.column_names)
+
+
+def test_recovered_files_say_so(root_files):
+    with ar.open(root_files.path("unclosed_plain.root")) as file:
+        assert file.was_recovered
+        assert file["T"].num_entries == 70
+    with ar.open(root_files.path("part0.root")) as file:
+        assert not file.was_recovered
+
+
+def test_keys_give_cycles_and_classes(root_files):
+    with ar.open(root_files.path("directories.root")) as file:
+        found = {(k.path, k.cycle, k.class_name) for k in file.keys()}  # noqa: SIM118
+    assert {("T", 1, "TTree"), ("T", 2, "TTree"), ("T", 3, "TTree"), ("h", 1, "TH1F")} <= found
+    assert {("a/b c/d.e/T", 1, "TTree"), ("a", 1, "TDirectoryFile")} <= found
+
+
+def test_many_files_are_one_stream(root_files):
+    paths = [root_files.path(f"part{k}.root") for k in range(3)]
+    columns = ["i", "values", "word"]
+    table = pa.table(ar.scan(paths, tree="T", columns=columns).to_arrow())
+    wanted = {c: [] for c in columns}
+    for k in range(3):
+        for c in columns:
+            wanted[c] += root_files.expected[f"part{k}.root"]["T"]["columns"][c]["values"]
+    for c in columns:
+        assert_same_values(values_of(table, c), wanted[c], c)
+
+
+def test_a_glob_is_in_the_order_of_names(root_files):
+    table = pa.table(ar.scan(root_files.path("part*.root"), tree="T", columns=["i"]).to_arrow())
+    assert table["i"].to_pylist() == [*range(40), *range(50, 91), *range(100, 142)]
+
+
+def test_friends_are_read_side_by_side(root_files):
+    with ar.open(root_files.path("directories.root")) as file:
+        tree = file["a/T"]
+        tree.add_friend(file["a/b c/T"], "other")
+        table = pa.table(tree.to_arrow(["i", "other.values"]))
+    wanted = root_files.expected["directories.root"]["a/b c/T"]["columns"]["values"]["values"]
+    assert table["i"].to_pylist() == list(range(100, 117))
+    assert_same_values(values_of(table, "other.values"), wanted, "other.values")

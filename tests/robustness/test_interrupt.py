@@ -1,0 +1,55 @@
+"""Ctrl-C stops a scan at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ALLOWED_S = 1.0
+
+#: Each prints "reading" before a read that it repeats until it is interrupted, then when it was.
+PROGRAM = """
+import sys, time, numpy as np, pyarrow as pa, arrowroot
+with arrowroot.open(sys.argv[1]) as file:
+    tree = file["T"]
+    entries = np.random.default_rng(1).integers(0, tree.num_entries, 10_000_000)
+    print("reading", flush=True)
+    try:
+        while True:
+            {read}
+    except KeyboardInterrupt:
+        print(time.monotonic(), flush=True)
+    # The tree is still good.
+    assert pa.table(tree.to_arrow(["x0"], entries=slice(0, 3)))["x0"].to_pylist() == [0.0, 1.0, 2.0]
+"""
+READS = {
+    "to_arrow": "tree.to_arrow(n_threads=2)",
+    "to_arrow, one thread": "tree.to_arrow(n_threads=1)",
+    "scan": "[None for _ in tree.scan(batch_size='4 MB', n_threads=2)]",
+    "stream": "pa.RecordBatchReader.from_stream(tree.scan(n_threads=2)).read_all()",
+    "entry list": "tree.to_arrow(['x1', 'x2', 'lists'], entries=entries)",
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_an_interrupt_stops_reading(large_file, read):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(read=read), str(large_file)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "reading\n"
+        time.sleep(0.3)
+        sent = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        stopped = float(process.stdout.readline())
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    assert stopped - sent < ALLOWED_S, f"stopped after {stopped - sent:.2f} s"
