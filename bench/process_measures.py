@@ -14,6 +14,9 @@ BUDGET_MB = 256
 
 IMPORT = "import time; t = time.perf_counter_ns(); import arrowroot; print(time.perf_counter_ns() - t)"
 
+#: What the command does, where it is not installed.
+LS = "import sys; from arrowroot.cli import main; sys.exit(main())"
+
 #: Prints by how many bytes the peak of resident memory grew over a full streamed scan, and its values' bytes.
 SCAN = """
 import sys, numpy, pyarrow, arrowroot
@@ -55,7 +58,7 @@ def _process_ms(*command: str) -> float:
 def measure(path: Path, tree: str) -> ProcessMeasures:
     """Measure with this interpreter's arrowroot, on a file in the page cache."""
     command = Path(sys.executable).with_name("arrowroot")
-    ls = [str(command)] if command.exists() else [sys.executable, "-m", "arrowroot"]
+    ls = [str(command)] if command.exists() else [sys.executable, "-c", LS]
     imports = [int(_output(sys.executable, "-c", IMPORT)) / 1e6 for _ in range(N_RUNS)]
     listings = [_process_ms(*ls, "ls", str(path)) for _ in range(N_RUNS)]
     grown, values = map(int, _output(sys.executable, "-c", SCAN, str(path), tree, f"{BUDGET_MB} MB").split())

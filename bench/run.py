@@ -145,16 +145,22 @@ def measure(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
     main_set = set_name(GROUPS[0], options.scale)
     if "read" in options.tasks:
         results["read"] = read(kit, options)
+        _save(results)
     if "open" in options.tasks:
         arguments = ["--set", main_set, "--engines", "root,uproot", "--threads", "1", "--codecs", "zstd",
                      "--cases", "nano:ttree,flat:ttree,file:",
                      "--repeat", str(max(5, options.repeat))]  # fmt: skip
         results["open"] = call_kit(kit, "open", "open", arguments)
+        _save(results)
     if "process" in options.tasks:
         path = peers_directory() / "data" / main_set / "flat_zstd.root"
         results["process"] = vars(process_measures.measure(path, "T"))
-    (RESULTS / "results.json").write_text(json.dumps(results))
+    _save(results)
     return results
+
+
+def _save(results: dict[str, Any]) -> None:
+    (RESULTS / "results.json").write_text(json.dumps(results))
 
 
 def render(results: dict[str, Any]) -> str:

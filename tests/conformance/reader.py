@@ -52,7 +52,7 @@ def read_column(file: str, tree_path: str, branch_name: str) -> Iterator[Any]:
     table = pa.table(_open_files.tree(str(file), tree_path).to_arrow([branch_name], n_threads=1))
     if table.num_columns != 1:
         raise ValueError(f"{table.num_columns} columns came for one name")
-    return plain_values(table.to_pyarrow().column(0))
+    return plain_values(table.column(0))
 
 
 def plain_values(column: pa.ChunkedArray) -> Iterator[Any]:

@@ -291,7 +291,7 @@ def report(results: list[FileResult]) -> str:
 
 def without_names(detail: str) -> str:
     """A message without what differs from column to column, so that equal reasons count together."""
-    detail = re.sub(r" (branch|of type) .*?( is not readable|$)", r" \1 ..\2", detail)
+    detail = re.sub(r"(branch \"[^\"]*\"|;).*", r"\1", detail)  # what follows may be cut off
     detail = re.sub(r"\S*/\S*|\"[^\"]*\"|'[^']*'|`[^`]*`", "..", detail)
     detail = re.sub(r"0x[0-9a-f]+|\d+", "N", detail)
     return detail[:110]

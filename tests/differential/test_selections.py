@@ -57,7 +57,7 @@ def test_entry_ranges_are_slices(tree, whole):
     rng, n = seeded(tree, whole), whole.num_rows
     cuts = [(0, 0), (0, 1), (n - 1, n), (0, n), *(sorted(rng.choices(range(n + 1), k=2)) for _ in range(12))]
     for start, stop in cuts:
-        wanted = as_bytes(whole.slice(start, stop - start).take(np.arange(stop - start)))
+        wanted = as_bytes(whole.take(np.arange(start, stop)))
         for n_threads in (1, 2):
             found = tree.to_arrow(entries=slice(start, stop), n_threads=n_threads)
             assert as_bytes(found) == wanted, (start, stop, n_threads)

@@ -135,6 +135,10 @@ def main() -> None:
     add("numbers_empty", w.numbers, 101, 0, 32000)
     add("arrays", w.arrays, 150, False)
     add("arrays_generated_offsets", w.arrays, 150, True)
+    # ROOT 6.40 reads back other values for counted arrays of several dimensions when it generates offsets:
+    # for these the truth is what was written, which is the same as without them.
+    generated, kept = (expected[f"arrays{x}.root"]["T"]["columns"] for x in ("_generated_offsets", ""))
+    generated.update({name: kept[name] for name in ("rows", "cube")})
     add("arrays_one_entry", w.arrays, 1, False)
     add("arrays_empty", w.arrays, 0, False)
     add("strings", w.strings, 60)

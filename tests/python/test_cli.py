@@ -104,7 +104,7 @@ def test_perf_draws_and_traces(sample, tmp_path, arrowroot_command):
         arrowroot_command("perf", sample[0], "--plot", picture, "--trace", tmp_path / "t.csv")
         assert picture.read_bytes().startswith(magic)
     rows = (tmp_path / "t.csv").read_text().splitlines()
-    assert rows[0] == "offset,n_bytes,first_entry,start_ns,end_ns"
+    assert rows[0] == "offset,n_bytes,first_entry,end_entry,start_ns,end_ns"
     assert len(rows) > 1
 
 

@@ -122,6 +122,7 @@ def test_a_plan_is_plain_data():
         "n_reads": 2,
         "payload_bytes": 300,
         "read_bytes": 330,
+        "max_gap_bytes": 32768,
         "windows": [{"first_entry": 0, "n_entries": 10, "n_baskets": 3, "ranges": [(100, 230), (400, 100)]}],
     }
     plan = Plan.of_native(native, "f.root")

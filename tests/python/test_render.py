@@ -1,4 +1,6 @@
 import io
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,9 +72,9 @@ def test_the_bar_fills_by_eighths():
 
 
 def test_the_line_says_per_cent_bytes_rate_and_remaining_time():
-    text = line("reading", 250, 1000, 5_000_000, 10**9)
+    text = line("reading", 0.25, 5_000_000, 10**9)
     assert " 25 %  5.00 MB  5.00 MB/s  3.00 s left" in text
-    assert "left" not in line("reading", 0, 0, 0, 0)
+    assert "left" not in line("reading", 0, 0, 0)
 
 
 class Terminal(io.StringIO):
@@ -80,10 +82,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_shows_on_a_terminal_only():
-    from arrowroot import ScanStats
+class SlowScan:
+    """As far as Progress looks: half of the baskets are done."""
 
+    plan = SimpleNamespace(n_baskets=10)
+    stats = SimpleNamespace(n_baskets=5, unzip_bytes=3_000_000)
+
+
+def test_progress_shows_on_a_terminal_only():
     for stream, is_shown in ((Terminal(), True), (io.StringIO(), False)):
-        with Progress("reading", 10, stream) as progress:
-            progress(ScanStats(n_entries=5))
-        assert bool(stream.getvalue()) == is_shown
+        with Progress("reading", stream) as progress:
+            progress.watch(SlowScan())
+            time.sleep(0.35)
+        assert (" 50 %  3.00 MB" in stream.getvalue()) == is_shown
+        assert stream.getvalue().endswith("\r\x1b[K") == is_shown

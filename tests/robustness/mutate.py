@@ -1,8 +1,8 @@
 """Reads damaged files and demands errors or values: ``python -m tests.robustness.mutate --n 20000 --seed 1``.
 
 Never allowed: a crash, a panic, an exception that is no ArrowrootError, more than 10 s for one file, or
-memory beyond 64 MB + 1100 x the file's size (what zlib can expand is a little below 1100). A mutation is named
-``FILE#SEED.NUMBER``; ``--replay NAME`` makes it again and keeps the damaged file.
+memory beyond 64 MB + 1100 x the file's size (what zlib can expand is a little below 1100). A mutation is
+named ``FILE#SEED.NUMBER``; ``--replay NAME`` makes it again and keeps the damaged file.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reader:
             process.stdin.write(json.dumps({"path": str(path)}).encode() + b"\n")
             process.stdin.flush()
         if not select.select([process.stdout], [], [], FILE_TIMEOUT_S)[0]:
-            self.close()
+            self._stop()
             return {"outcome": "hang", "detail": f"not done after {FILE_TIMEOUT_S} s"}
         line = process.stdout.readline()
         if line:
@@ -75,7 +75,7 @@ class Reader:
         status = process.wait()
         self._errors.seek(0)
         message = self._errors.read().decode(errors="replace").strip().splitlines()[-3:]
-        self.close()
+        self._stop()
         return {"outcome": "crash", "detail": f"status {status}: {' | '.join(message)[:400]}"}
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -87,6 +87,11 @@ class Reader:
         return self._process
 
     def close(self) -> None:
+        """End the worker process."""
+        self._stop()
+        self._errors.close()
+
+    def _stop(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -80,12 +80,28 @@ fn too_large() -> ArrowError {
 }
 
 /// Lists with these ends (after a leading 0) among the items.
+///
+/// `offsets`: as [`kernels::list_ends`](arrowroot_format::decode::kernels::list_ends) made them and found them right, so
+/// they never run backwards; the last one is compared with the items here. A second look at all of them would cost as
+/// much as making them.
 pub(crate) fn lists(n_lists: usize, offsets: Buffer, items: ArrayData) -> Result<ArrayData, ArrowError> {
-    ArrayData::builder(ArrowType::List(item_field(items.data_type().clone())))
+    let ends = offsets.typed_data::<i32>();
+    let last = ends.get(n_lists).and_then(|&end| usize::try_from(end).ok());
+    if ends.len() != n_lists + 1 || ends[0] != 0 || last != Some(items.len()) {
+        return Err(ArrowError::InvalidArgumentError(format!(
+            "{} list offsets, the last one {last:?}, for {n_lists} lists of {} items",
+            ends.len(),
+            items.len()
+        )));
+    }
+    let builder = ArrayData::builder(ArrowType::List(item_field(items.data_type().clone())))
         .len(n_lists)
         .add_buffer(offsets)
-        .add_child_data(items)
-        .build()
+        .add_child_data(items);
+    #[expect(unsafe_code, reason = "validating offsets again costs as much as making them")]
+    // SAFETY: there is one offset more than lists, the first is 0, none is smaller than the one before, and the last
+    // one is the number of items, which are valid themselves.
+    Ok(unsafe { builder.build_unchecked() })
 }
 
 fn offsets(ends: &[i32]) -> Buffer {

@@ -1,18 +1,21 @@
 //! A batch while it is filled: the memory of its columns, and who writes which part.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
+use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take;
 use arrowroot_format::column::{Header, Layout};
 use arrowroot_format::decode::{Values, kernels::pack_bools};
 use arrowroot_format::streamer::Primitive;
+use arrowroot_format::tree::BranchId;
 
 use crate::assemble;
 use crate::error::{Error, Result};
-use crate::memory::{Arena, Column, Slot};
+use crate::memory::{Arena, Column, Pool, Slot};
 use crate::plan::{BatchEntries, PlannedColumn};
 
 /// How much more than estimated is set aside for lists: growing means a copy.
@@ -25,9 +28,18 @@ enum Sink {
     /// Bools at such places, as bits.
     Bits { values: Column, entry_bits: usize, n_bits: usize, edges: Arc<Edges> },
     /// Lists of numbers: ends at places known from the entry, items after those of the baskets before.
-    Lists { offsets: Column, values: Column, item_bytes: usize, n_items: usize, is_bool: bool },
+    Lists { ends: Ends, values: Column, item_bytes: usize, n_items: usize, is_bool: bool },
     /// Values of each basket apart, in the order of the baskets.
     Collected { parts: Arc<Parts>, n_parts: usize },
+}
+
+/// The ends of the lists of a column.
+enum Ends {
+    /// Its own, and the number of entries so far.
+    Own(Column),
+    /// Those of another column with the same counter. What the baskets hold is compared with them in the end: entries
+    /// and items so far, after each basket.
+    Of { leader: usize, baskets: Vec<(usize, usize)> },
 }
 
 /// Bits at the edges of a basket whose bytes another basket shares: bit offset and the bools, set when all are done.
@@ -41,8 +53,8 @@ pub(crate) enum Target {
     Fixed(Slot),
     /// Bools as bits: those of whole bytes, and the edges.
     Bits { start_bit: usize, whole: Slot, edges: Arc<Edges> },
-    /// Lists: ends, and items of which the first has number `base`.
-    Lists { ends: Slot, values: Slot, base: u32 },
+    /// Lists: ends, if they are not those of another column, and items of which the first has number `base`.
+    Lists { ends: Option<Slot>, values: Slot, base: u32 },
     /// Anything else.
     Collected { part: usize, parts: Arc<Parts> },
 }
@@ -68,15 +80,20 @@ impl Builder {
         entries: &BatchEntries,
         schema: &SchemaRef,
         text_as_binary: bool,
+        pool: &Arc<Pool>,
     ) -> Result<Builder> {
-        let mut arena = Arena::default();
         let n_entries = match entries {
             BatchEntries::Range(range) => range.end - range.start,
             BatchEntries::List { sorted, .. } => sorted.len() as u64,
         };
         let n_entries = usize::try_from(n_entries).map_err(|_| too_large())?;
-        let sinks =
-            columns.iter().map(|column| sink(&mut arena, column, entries, n_entries)).collect::<Result<Vec<_>>>()?;
+        let mut arena = Arena::new(pool, columns.iter().flat_map(|column| sizes(column, entries, n_entries)));
+        let mut leaders = HashMap::new();
+        let mut sinks = Vec::with_capacity(columns.len());
+        for (place, column) in columns.iter().enumerate() {
+            let leader = leader_of(column, place, &mut leaders);
+            sinks.push(sink(&mut arena, column, entries, n_entries, leader)?);
+        }
         Ok(Builder {
             number,
             entries: entries.clone(),
@@ -97,6 +114,11 @@ impl Builder {
     /// Whether the items of the column's lists can be placed before they are decoded.
     pub(crate) fn places_items(&self, column: usize) -> bool {
         matches!(self.sinks[column], Sink::Lists { .. })
+    }
+
+    /// Whether the ends of the column's lists are those of another column.
+    pub(crate) fn shares_ends(&self, column: usize) -> bool {
+        matches!(self.sinks[column], Sink::Lists { ends: Ends::Of { .. }, .. })
     }
 
     /// Sets aside the place for a basket's `n_entries` entries that hold `n_items` items of lists.
@@ -125,7 +147,7 @@ impl Builder {
                 let whole = lease_whole_bytes(values, start_bit, *n_bits)?;
                 Ok(Some(Target::Bits { start_bit, whole, edges: Arc::clone(edges) }))
             }
-            Sink::Lists { offsets, values, item_bytes, n_items: before, .. } => {
+            Sink::Lists { ends, values, item_bytes, n_items: before, .. } => {
                 let n_bytes = n_items.checked_mul(*item_bytes).ok_or_else(too_large)?;
                 if n_bytes > values.left() && !grow(arena, values, n_bytes)? {
                     return Ok(None);
@@ -134,9 +156,16 @@ impl Builder {
                 if *before + n_items > i32::MAX as usize {
                     return Err(too_many_items());
                 }
-                let ends = offsets.lease(n_entries * 4).ok_or_else(too_many_entries)?;
                 let slot = values.lease(n_bytes).ok_or_else(too_large)?;
                 *before += n_items;
+                let ends = match ends {
+                    Ends::Own(ends) => Some(ends.lease(n_entries * 4).ok_or_else(too_many_entries)?),
+                    Ends::Of { baskets, .. } => {
+                        let entries_before = baskets.last().map_or(0, |&(n_before, _)| n_before);
+                        baskets.push((entries_before + n_entries, *before));
+                        None
+                    }
+                };
                 Ok(Some(Target::Lists { ends, values: slot, base }))
             }
             Sink::Collected { parts, n_parts } => {
@@ -161,13 +190,18 @@ impl Builder {
         };
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
         let mut n_bytes = 0;
-        for (sink, column) in self.sinks.into_iter().zip(columns) {
-            let array = finish_column(sink, column, n_entries, self.text_as_binary, url)?;
+        // A leader comes before those that share its ends.
+        let mut all_ends: HashMap<usize, Buffer> = HashMap::new();
+        for (place, (sink, column)) in self.sinks.into_iter().zip(columns).enumerate() {
+            // A buffer that two columns share counts once.
+            let shared = if matches!(sink, Sink::Lists { ends: Ends::Of { .. }, .. }) { n_entries * 4 + 4 } else { 0 };
+            let finishing = Finishing { column, place, n_entries, text_as_binary: self.text_as_binary, url };
+            let array = finishing.finish(sink, &mut all_ends)?;
             let array = match &order {
                 Some(order) => take(&array, order, None).map_err(|error| of_arrow(url, &column.path, error))?,
                 None => array,
             };
-            n_bytes += array.get_buffer_memory_size() as u64;
+            n_bytes += array.get_buffer_memory_size().saturating_sub(shared) as u64;
             arrays.push(array);
         }
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
@@ -195,9 +229,44 @@ fn of_arrow(url: &str, object: &str, error: ArrowError) -> Error {
     Error::InvalidText { url: url.to_owned(), object: object.to_owned(), source: error }
 }
 
-fn sink(arena: &mut Arena, column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> Result<Sink> {
+/// Which column has the ends of the lists of this one, if not itself: both have the same counter.
+fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<BranchId, usize>) -> Option<usize> {
+    let counter = match column.layout() {
+        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => column.column.counter?,
+        _ => return None,
+    };
+    let leader = *leaders.entry(counter).or_insert(place);
+    (leader != place).then_some(leader)
+}
+
+fn product(dims: &[u32]) -> usize {
+    dims.iter().fold(1_usize, |product, &dim| product.saturating_mul(dim as usize))
+}
+
+/// Bytes of the buffers of a column, roughly.
+fn sizes(column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> [usize; 2] {
+    match (column.layout(), entries) {
+        (Some(Layout::Fixed { number, dims }), _) => {
+            let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
+            let is_bool = number.primitive == Primitive::Bool;
+            let n_bytes = n_entries.saturating_mul(entry_bytes);
+            [if is_bool { n_bytes / 8 + 1 } else { n_bytes }, 0]
+        }
+        (Some(Layout::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
+            [n_entries.saturating_mul(4), estimated_bytes(column, range, *header)]
+        }
+        _ => [0, 0],
+    }
+}
+
+fn sink(
+    arena: &mut Arena,
+    column: &PlannedColumn,
+    entries: &BatchEntries,
+    n_entries: usize,
+    leader: Option<usize>,
+) -> Result<Sink> {
     let sized = |item_bytes: usize| n_entries.checked_mul(item_bytes).ok_or_else(too_large);
-    let product = |dims: &[u32]| dims.iter().fold(1_usize, |product, &dim| product.saturating_mul(dim as usize));
     Ok(match (column.layout(), entries) {
         (Some(Layout::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
             let entry_bits = product(dims);
@@ -210,11 +279,16 @@ fn sink(arena: &mut Arena, column: &PlannedColumn, entries: &BatchEntries, n_ent
         }
         (Some(Layout::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
             let item_bytes = product(dims).saturating_mul(number.stored_bytes()).max(1);
-            let mut offsets = arena.column(sized(4)?.checked_add(4).ok_or_else(too_large)?)?;
-            drop(offsets.lease(4)); // the leading 0
-            let estimate = estimated_bytes(column, range, *header);
-            let values = arena.column(estimate.next_multiple_of(64))?;
-            Sink::Lists { offsets, values, item_bytes, n_items: 0, is_bool: number.primitive == Primitive::Bool }
+            let ends = match leader {
+                Some(leader) => Ends::Of { leader, baskets: Vec::new() },
+                None => {
+                    let mut ends = arena.column(sized(4)?.checked_add(4).ok_or_else(too_large)?)?;
+                    lease_zeros(&mut ends, 4); // the end before the first list
+                    Ends::Own(ends)
+                }
+            };
+            let values = arena.column(estimated_bytes(column, range, *header).next_multiple_of(64))?;
+            Sink::Lists { ends, values, item_bytes, n_items: 0, is_bool: number.primitive == Primitive::Bool }
         }
         _ => Sink::Collected { parts: Arc::default(), n_parts: 0 },
     })
@@ -263,79 +337,132 @@ fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
     Ok(true)
 }
 
+/// Takes bytes that no basket writes as a whole.
+fn lease_zeros(column: &mut Column, n_bytes: usize) {
+    if let Some(mut slot) = column.lease(n_bytes) {
+        slot.fill(0);
+    }
+}
+
 /// The bytes that hold only bits of `[start_bit, end_bit)`. A byte that two baskets share belongs to neither: its bits
 /// are edges, set in the end.
 fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
     let first_whole = start_bit.div_ceil(8);
     let n_whole = (end_bit / 8).saturating_sub(first_whole);
-    if first_whole > values.used() {
-        drop(values.lease(first_whole - values.used()));
-    }
+    lease_zeros(values, first_whole.saturating_sub(values.used()));
     values.lease(n_whole).ok_or_else(too_many_entries)
 }
 
-fn finish_column(
-    sink: Sink,
-    column: &PlannedColumn,
+/// Makes the array of one column.
+struct Finishing<'a> {
+    column: &'a PlannedColumn,
+    place: usize,
     n_entries: usize,
     text_as_binary: bool,
-    url: &str,
-) -> Result<ArrayRef> {
-    let busy = || Error::InvalidRequest { what: "a column was asked for before it was complete".to_owned() };
-    let in_arrow = |error| of_arrow(url, &column.path, error);
-    let layout = column.layout();
-    let (primitive, dims): (Primitive, &[u32]) = match layout {
-        Some(Layout::Fixed { number, dims } | Layout::Jagged { number, dims, .. }) => (number.in_memory(), dims),
-        _ => (Primitive::UInt8, &[]),
-    };
-    match sink {
-        Sink::Fixed { values, entry_bytes } => {
-            if values.used() != n_entries * entry_bytes {
-                return Err(too_many_entries());
+    url: &'a str,
+}
+
+impl Finishing<'_> {
+    fn finish(&self, sink: Sink, all_ends: &mut HashMap<usize, Buffer>) -> Result<ArrayRef> {
+        let (primitive, dims): (Primitive, &[u32]) = match self.column.layout() {
+            Some(Layout::Fixed { number, dims } | Layout::Jagged { number, dims, .. }) => (number.in_memory(), dims),
+            _ => (Primitive::UInt8, &[]),
+        };
+        let numbers = |n_values: usize, buffer: Buffer| {
+            assemble::numbers(primitive, dims, n_values, buffer).map_err(|error| self.of_arrow(error))
+        };
+        match sink {
+            Sink::Fixed { values, entry_bytes } => {
+                if values.used() != self.n_entries * entry_bytes {
+                    return Err(too_many_entries());
+                }
+                numbers(self.n_entries, complete(values)?).map(make_array)
             }
-            let data = assemble::numbers(primitive, dims, n_entries, values.into_buffer().ok_or_else(busy)?);
-            data.map(make_array).map_err(in_arrow)
-        }
-        Sink::Bits { mut values, edges, .. } => {
-            let left = values.left();
-            drop(values.lease(left));
-            let bytes = values.written().ok_or_else(busy)?;
-            set_edges(bytes, &edges);
-            let data = assemble::numbers(primitive, dims, n_entries, values.into_buffer().ok_or_else(busy)?);
-            data.map(make_array).map_err(in_arrow)
-        }
-        Sink::Lists { offsets, values, n_items, is_bool, .. } => {
-            if offsets.used() != n_entries * 4 + 4 {
-                return Err(too_many_entries());
+            Sink::Bits { mut values, edges, .. } => {
+                let left = values.left();
+                lease_zeros(&mut values, left);
+                set_edges(values.written().ok_or_else(incomplete)?, &edges);
+                numbers(self.n_entries, complete(values)?).map(make_array)
             }
-            let mut buffer = values.into_buffer().ok_or_else(busy)?;
-            if is_bool {
-                let mut bits = vec![0; buffer.len().div_ceil(8)];
-                pack_bools(&buffer, &mut bits);
-                buffer = bits.into();
+            Sink::Lists { ends, values, n_items, is_bool, .. } => {
+                let ends = self.list_ends(ends, all_ends)?;
+                let mut buffer = complete(values)?;
+                if is_bool {
+                    let mut bits = vec![0; buffer.len().div_ceil(8)];
+                    pack_bools(&buffer, &mut bits);
+                    buffer = bits.into();
+                }
+                let lists = assemble::lists(self.n_entries, ends, numbers(n_items, buffer)?);
+                lists.map(make_array).map_err(|error| self.of_arrow(error))
             }
-            let items = assemble::numbers(primitive, dims, n_items, buffer).map_err(in_arrow)?;
-            let data = assemble::lists(n_entries, offsets.into_buffer().ok_or_else(busy)?, items);
-            data.map(make_array).map_err(in_arrow)
-        }
-        Sink::Collected { parts, .. } => {
-            let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
-            parts.sort_by_key(|(part, _)| *part);
-            let data_type = column.column.data_type().ok_or_else(busy)?;
-            let mut all = Values::empty(&data_type);
-            for (_, values) in parts {
-                all.append(values).map_err(|source| Error::Format {
-                    url: url.to_owned(),
-                    object: column.path.clone(),
-                    source,
-                })?;
-            }
-            if all.len() != n_entries {
-                return Err(too_many_entries());
-            }
-            assemble::values(all, text_as_binary).map_err(in_arrow)
+            Sink::Collected { parts, .. } => self.collect(&parts),
         }
     }
+
+    fn of_arrow(&self, error: ArrowError) -> Error {
+        of_arrow(self.url, &self.column.path, error)
+    }
+
+    fn corrupt(&self, what: String) -> Error {
+        let source = arrowroot_format::Error::corrupt(0, what);
+        Error::Format { url: self.url.to_owned(), object: self.column.path.clone(), source }
+    }
+
+    /// The ends of the column's lists, its own or those of its leader.
+    fn list_ends(&self, ends: Ends, all_ends: &mut HashMap<usize, Buffer>) -> Result<Buffer> {
+        match ends {
+            Ends::Own(ends) => {
+                if ends.used() != self.n_entries * 4 + 4 {
+                    return Err(too_many_entries());
+                }
+                let buffer = complete(ends)?;
+                all_ends.insert(self.place, buffer.clone());
+                Ok(buffer)
+            }
+            Ends::Of { leader, baskets } => {
+                let buffer = all_ends.get(&leader).cloned().ok_or_else(incomplete)?;
+                let ends = buffer.typed_data::<i32>();
+                for &(n_entries, n_items) in &baskets {
+                    let counted = ends.get(n_entries).and_then(|&end| usize::try_from(end).ok());
+                    if counted != Some(n_items) {
+                        return Err(self.corrupt(format!(
+                            "{n_items} items in the first {n_entries} entries, where the counter says {counted:?}"
+                        )));
+                    }
+                }
+                if baskets.last().map_or(0, |&(n_entries, _)| n_entries) != self.n_entries {
+                    return Err(too_many_entries());
+                }
+                Ok(buffer)
+            }
+        }
+    }
+
+    fn collect(&self, parts: &Parts) -> Result<ArrayRef> {
+        let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
+        parts.sort_by_key(|(part, _)| *part);
+        let data_type = self.column.column.data_type().ok_or_else(incomplete)?;
+        let mut all = Values::empty(&data_type);
+        for (_, values) in parts {
+            all.append(values).map_err(|source| Error::Format {
+                url: self.url.to_owned(),
+                object: self.column.path.clone(),
+                source,
+            })?;
+        }
+        if all.len() != self.n_entries {
+            return Err(too_many_entries());
+        }
+        assemble::values(all, self.text_as_binary).map_err(|error| self.of_arrow(error))
+    }
+}
+
+fn incomplete() -> Error {
+    Error::Internal { what: "a column was asked for before it was complete".to_owned() }
+}
+
+fn complete(column: Column) -> Result<Buffer> {
+    column.into_buffer().ok_or_else(incomplete)
 }
 
 /// Sets the bits that no basket could write alone.
@@ -357,7 +484,7 @@ impl Target {
     pub(crate) fn n_bytes(&self) -> usize {
         match self {
             Target::Fixed(slot) | Target::Bits { whole: slot, .. } => slot.len(),
-            Target::Lists { ends, values, .. } => ends.len() + values.len(),
+            Target::Lists { ends, values, .. } => ends.as_ref().map_or(0, |ends| ends.len()) + values.len(),
             Target::Collected { .. } => 0,
         }
     }

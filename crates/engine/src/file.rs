@@ -170,7 +170,8 @@ impl File {
     /// The directory that a key names, if it names one. Frameworks have classes of their own for them.
     fn directory_of(&self, key: &Key) -> Result<Option<Directory>> {
         let is_known = is_directory_class(&key.class_name);
-        if !is_known && !(may_be_directory(key) && looks_like_class_of_directory(&key.class_name)) {
+        let may_be = is_known || (may_be_directory(key) && looks_like_class_of_directory(&key.class_name));
+        if !may_be {
             return Ok(None);
         }
         let payload = self.read_object(key)?;

@@ -8,7 +8,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arrow_buffer::Buffer;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -24,21 +24,21 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
 
-/// Anonymous memory from the system, all zero.
+/// Anonymous memory from the system.
 ///
 /// Invariant: `start` and `n_bytes` are those of one mapping, which lives until the drop.
-struct Region {
+struct Mapping {
     start: NonNull<u8>,
     n_bytes: usize,
 }
 
-// SAFETY: a region is plain memory; who may write which part is up to the slots.
-unsafe impl Send for Region {}
+// SAFETY: a mapping is plain memory; who may write which part is up to the slots.
+unsafe impl Send for Mapping {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for Mapping {}
 
-impl Region {
-    fn new(n_bytes: usize) -> Result<Region> {
+impl Mapping {
+    fn new(n_bytes: usize) -> Result<Mapping> {
         let out_of_memory = |error: rustix::io::Errno| Error::OutOfMemory {
             n_bytes: n_bytes as u64,
             source: std::io::Error::from(error),
@@ -58,40 +58,107 @@ impl Region {
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => Ok(Region { start, n_bytes }),
+            Some(start) => Ok(Mapping { start, n_bytes }),
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
         }
     }
 }
 
-impl Drop for Region {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's own, and nobody holds the region any more.
+        // SAFETY: the mapping is this one's own, and nobody holds it any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.n_bytes) };
     }
 }
 
-/// Gives out memory; small columns are neighbours in one region.
+/// Memory of a scan that was used and let go: the next batch takes it, page faults and all are spared.
 #[derive(Default)]
+pub(crate) struct Pool {
+    free: Mutex<Vec<Mapping>>,
+}
+
+impl Pool {
+    /// A free mapping that fits, or a new one.
+    fn mapping(&self, n_bytes: usize) -> Result<Mapping> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = free
+            .iter()
+            .enumerate()
+            .filter(|(_, mapping)| mapping.n_bytes >= n_bytes && mapping.n_bytes / 2 <= n_bytes)
+            .min_by_key(|(_, mapping)| mapping.n_bytes)
+            .map(|(place, _)| place);
+        if let Some(place) = fitting {
+            return Ok(free.swap_remove(place));
+        }
+        // What does not fit this batch would not fit the next one either.
+        free.clear();
+        drop(free);
+        Mapping::new(n_bytes)
+    }
+}
+
+/// A mapping that goes back to its scan when the last column and slot of it are gone.
+struct Region {
+    mapping: Option<Mapping>,
+    pool: Weak<Pool>,
+}
+
+impl Region {
+    fn new(n_bytes: usize, pool: &Arc<Pool>) -> Result<Arc<Region>> {
+        Ok(Arc::new(Region { mapping: Some(pool.mapping(n_bytes)?), pool: Arc::downgrade(pool) }))
+    }
+
+    fn n_bytes(&self) -> usize {
+        self.mapping.as_ref().map_or(0, |mapping| mapping.n_bytes)
+    }
+
+    /// Start of the memory; dangling, but never null, if there is none.
+    fn start(&self) -> NonNull<u8> {
+        self.mapping.as_ref().map_or(NonNull::dangling(), |mapping| mapping.start)
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if let (Some(pool), Some(mapping)) = (self.pool.upgrade(), self.mapping.take()) {
+            pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(mapping);
+        }
+    }
+}
+
+/// Gives out memory; small columns are neighbours in one region.
 pub(crate) struct Arena {
+    pool: Arc<Pool>,
     shared: Option<(Arc<Region>, usize)>,
+    /// Bytes that small columns will still ask for, roughly.
+    expected: usize,
 }
 
 impl Arena {
-    /// Takes `n_bytes`, all zero.
+    /// An arena for columns of these sizes.
+    pub(crate) fn new(pool: &Arc<Pool>, sizes: impl Iterator<Item = usize>) -> Self {
+        let expected = sizes
+            .filter(|&n_bytes| n_bytes < OWN_REGION_BYTES)
+            .fold(0_usize, |sum, n_bytes| sum.saturating_add(n_bytes.next_multiple_of(ALIGNMENT)));
+        Arena { pool: Arc::clone(pool), shared: None, expected }
+    }
+
+    /// Takes `n_bytes`, of any content.
     pub(crate) fn column(&mut self, n_bytes: usize) -> Result<Column> {
         if n_bytes >= OWN_REGION_BYTES {
-            let region = Arc::new(Region::new(n_bytes)?);
+            let region = Region::new(n_bytes, &self.pool)?;
             return Ok(Column::new(region, 0, n_bytes));
         }
         if let Some((region, used)) = &mut self.shared {
             let start = used.next_multiple_of(ALIGNMENT);
-            if start + n_bytes <= region.n_bytes {
+            if start + n_bytes <= region.n_bytes() {
                 *used = start + n_bytes;
                 return Ok(Column::new(Arc::clone(region), start, n_bytes));
             }
         }
-        let region = Arc::new(Region::new(SHARED_REGION_BYTES)?);
+        let region_bytes = self.expected.min(SHARED_REGION_BYTES).max(n_bytes).max(ALIGNMENT);
+        self.expected = self.expected.saturating_sub(region_bytes);
+        let region = Region::new(region_bytes, &self.pool)?;
         self.shared = Some((Arc::clone(&region), n_bytes));
         Ok(Column::new(region, 0, n_bytes))
     }
@@ -145,7 +212,7 @@ impl Column {
         // The count is read with acquire ordering, so that all writes through slots are seen.
         Arc::get_mut(&mut self.leases)?;
         // SAFETY: the invariant gives this column the range, no slot is left, and `self` is borrowed mutably.
-        Some(unsafe { std::slice::from_raw_parts_mut(self.region.start.as_ptr().add(self.start), self.used) })
+        Some(unsafe { std::slice::from_raw_parts_mut(self.region.start().as_ptr().add(self.start), self.used) })
     }
 
     /// An Arrow buffer of what was written, without a copy; `None` if a slot is left.
@@ -155,7 +222,7 @@ impl Column {
             return Some(Buffer::from_vec(Vec::<u8>::new()));
         }
         // SAFETY: start is inside the mapping, so the sum is not null.
-        let start = unsafe { NonNull::new_unchecked(self.region.start.as_ptr().add(self.start)) };
+        let start = unsafe { NonNull::new_unchecked(self.region.start().as_ptr().add(self.start)) };
         // SAFETY: the region is kept alive by the buffer, and nobody writes to this range any more.
         Some(unsafe { Buffer::from_custom_allocation(start, n_bytes, self.region) })
     }
@@ -174,14 +241,14 @@ impl Deref for Slot {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: the range is inside the mapping, and no other slot or column has it (invariant of `Column`).
-        unsafe { std::slice::from_raw_parts(self.region.start.as_ptr().add(self.start), self.n_bytes) }
+        unsafe { std::slice::from_raw_parts(self.region.start().as_ptr().add(self.start), self.n_bytes) }
     }
 }
 
 impl DerefMut for Slot {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `self` is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.region.start.as_ptr().add(self.start), self.n_bytes) }
+        unsafe { std::slice::from_raw_parts_mut(self.region.start().as_ptr().add(self.start), self.n_bytes) }
     }
 }
 
@@ -189,9 +256,25 @@ impl DerefMut for Slot {
 mod tests {
     use super::*;
 
+    fn arena() -> Arena {
+        Arena::new(&Arc::default(), std::iter::empty())
+    }
+
+    #[test]
+    fn memory_of_a_batch_that_is_gone_is_used_again() {
+        let pool = Arc::default();
+        let mut column = Arena::new(&pool, std::iter::empty()).column(OWN_REGION_BYTES).unwrap();
+        column.lease(4).unwrap().copy_from_slice(b"used");
+        let buffer = column.into_buffer().unwrap();
+        let address = buffer.as_ptr();
+        drop(buffer);
+        let mut column = Arena::new(&pool, std::iter::empty()).column(OWN_REGION_BYTES).unwrap();
+        assert_eq!(column.lease(4).unwrap().as_ptr(), address);
+    }
+
     #[test]
     fn slots_of_neighbouring_columns_do_not_touch() {
-        let mut arena = Arena::default();
+        let mut arena = arena();
         let mut columns: Vec<Column> = (0..5).map(|_| arena.column(1000).unwrap()).collect();
         let slots: Vec<Vec<Slot>> =
             columns.iter_mut().map(|column| (0..10).map(|_| column.lease(100).unwrap()).collect()).collect();
@@ -215,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_column_is_not_given_away_while_a_slot_is_left() {
-        let mut column = Arena::default().column(64).unwrap();
+        let mut column = arena().column(64).unwrap();
         let slot = column.lease(10).unwrap();
         assert!(column.written().is_none());
         assert!(column.lease(60).is_none());
@@ -224,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_outlives_its_arena() {
-        let mut arena = Arena::default();
+    fn a_buffer_outlives_its_arena_and_its_pool() {
+        let mut arena = arena();
         let mut column = arena.column(OWN_REGION_BYTES).unwrap();
         column.lease(8).unwrap().copy_from_slice(b"arrowoot");
         let buffer = column.into_buffer().unwrap();

@@ -13,6 +13,7 @@ use format::tree::{BasketHead, BranchId};
 use crate::batch::Builder;
 use crate::error::{Error, Result};
 use crate::file::{format_error, read_range};
+use crate::memory::Pool;
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
 use crate::stats::Counters;
 use crate::task::{Basket, Offsets, Payload, Task, Wanted, WindowBytes, Worker, fixed_bytes};
@@ -25,6 +26,7 @@ pub(crate) struct Context {
     pub(crate) source: Arc<Accounted>,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
+    pub(crate) pool: Arc<Pool>,
     pub(crate) text_as_binary: bool,
 }
 
@@ -137,6 +139,7 @@ impl Placer {
                 &batch.entries,
                 context.plan.schema(),
                 context.text_as_binary,
+                &context.pool,
             )?,
         };
         if let Some(window) = batch.windows.get(self.window) {
@@ -204,7 +207,12 @@ impl Placer {
             let unpacked = self.worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
             payload = Payload::Ready(Arc::new(unpacked));
         }
-        if !matches!(layout, Layout::Fixed { .. }) {
+        // Whole baskets of lists whose ends are those of another column need no offsets.
+        let needs_offsets = match layout {
+            Layout::Fixed { .. } => false,
+            _ => !is_whole || !builder.shares_ends(column_place),
+        };
+        if needs_offsets {
             offsets = self.find_offsets(context, column_place, &head, &payload, offsets, location.first_entry)?;
         }
         let n_items = match (layout, &wanted) {

@@ -9,12 +9,15 @@ use arrowroot_storage::{CoalesceLimits, Span, coalesce};
 
 use crate::error::{Error, Result};
 use crate::file::format_error;
+use crate::task::fixed_bytes;
 use crate::tree::Tree;
 
 /// Compressed bytes of a window: small enough to stay in the processor's cache between reading and decoding.
 const WINDOW_BYTES: u64 = 8 << 20;
 /// What lies between two baskets is read with them if it is not more than this; CMS found the same size useful.
 const MAX_GAP_BYTES: u64 = 32 << 10;
+/// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
+const MAX_RATIO: u64 = 1 << 16;
 /// Share of the budget that windows may take.
 const WINDOW_SHARE: u64 = 8;
 
@@ -353,10 +356,16 @@ fn list_batch(list: &[u64]) -> BatchEntries {
     if list.windows(2).all(|pair| pair[0] < pair[1]) {
         return BatchEntries::List { sorted: list.to_vec(), order: None };
     }
-    let mut sorted = list.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let order = list.iter().map(|entry| sorted.partition_point(|other| other < entry) as u64).collect();
+    let mut placed: Vec<(u64, usize)> = list.iter().copied().zip(0..).collect();
+    placed.sort_unstable();
+    let mut sorted: Vec<u64> = Vec::with_capacity(list.len());
+    let mut order = vec![0; list.len()];
+    for (entry, place) in placed {
+        if sorted.last() != Some(&entry) {
+            sorted.push(entry);
+        }
+        order[place] = sorted.len() as u64 - 1;
+    }
     BatchEntries::List { sorted, order: Some(order) }
 }
 
@@ -377,6 +386,7 @@ fn baskets_of_batch(
         index = index.max(column.baskets.partition_point(|basket| basket.entry_end <= span.start));
         while let Some(basket) = column.baskets.get(index).filter(|basket| basket.first_entry < span.end) {
             if entries.touches(basket) {
+                check_claim(tree, column, basket)?;
                 let needed_again = is_forward
                     && matches!(entries, BatchEntries::Range(_))
                     && following.is_some_and(|following| following.touches(basket));
@@ -398,6 +408,28 @@ fn baskets_of_batch(
         (location.first_entry, location.offset, basket.column)
     });
     Ok(baskets)
+}
+
+/// The entries that a basket is said to hold must be possible: memory is set aside for them before it is read.
+fn check_claim(tree: &Tree, column: &PlannedColumn, basket: &BasketLocation) -> Result<()> {
+    let n_entries = basket.entry_end - basket.first_entry;
+    let entry_bytes = match column.layout() {
+        Some(Layout::Fixed { number, dims }) => fixed_bytes(dims, number.stored_bytes()) as u64,
+        _ => 1,
+    };
+    let most_bytes = match basket.embedded {
+        Some(place) => {
+            let data = tree.branch(column.branch).embedded[place].data.len() as u64;
+            if matches!(column.layout(), Some(Layout::Fixed { .. })) { data } else { u64::MAX }
+        }
+        None => u64::from(basket.stored_bytes).saturating_mul(MAX_RATIO),
+    };
+    if n_entries.saturating_mul(entry_bytes) <= most_bytes {
+        return Ok(());
+    }
+    let what = format!("{n_entries} entries of {entry_bytes} bytes in a basket of {} bytes", basket.stored_bytes);
+    let error = arrowroot_format::Error::corrupt(0, what).at(basket.offset);
+    Err(format_error(tree.file().source().as_ref(), &column.path, error))
 }
 
 /// All entries must be in some basket: a branch may be shorter than its tree.

@@ -81,6 +81,7 @@ impl Scan {
             source: Arc::new(Accounted::new(source, request.trace)),
             counters: Counters::default(),
             held: Arc::new(Held::default()),
+            pool: Arc::default(),
             text_as_binary: request.text_as_binary,
         };
         // The consumer holds one batch, and batches differ in size.

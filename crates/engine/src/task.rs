@@ -144,6 +144,13 @@ impl Worker {
     }
 }
 
+/// Where lists go: ends, items, and the number of the first item.
+struct ListPlace<'p> {
+    ends: &'p mut [u8],
+    values: &'p mut [u8],
+    base: u32,
+}
+
 /// An uncompressed basket and how to read it.
 pub(crate) struct Basket<'a> {
     pub(crate) head: &'a BasketHead,
@@ -241,11 +248,21 @@ impl<'a> Basket<'a> {
                 }
                 Ok(())
             }
-            (Target::Lists { mut ends, mut values, base }, Layout::Jagged { header, number, dims }) => {
+            (Target::Lists { ends, mut values, base }, Layout::Jagged { header, number, dims }) => {
                 let Wanted::Range(range) = wanted else {
                     return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
                 };
-                self.lists(range, *header, number.primitive, dims, &mut ends, &mut values, base)
+                match ends {
+                    Some(mut ends) => {
+                        let place = ListPlace { ends: &mut ends, values: &mut values, base };
+                        self.lists(range, *header, number.primitive, dims, place)
+                    }
+                    None => {
+                        let (start, stop) = self.data_range(range)?;
+                        let data = self.data()?.get(start..stop).unwrap_or_default();
+                        kernels::copy_numbers(data, number.primitive, &mut values)
+                    }
+                }
             }
             (Target::Collected { part, parts }, layout) => {
                 let mut values = Values::empty(&layout.data_type());
@@ -287,16 +304,22 @@ impl<'a> Basket<'a> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one target")]
+    /// Where the data of some entries are; entry offsets are not looked at for all of them.
+    fn data_range(&self, range: &Range<usize>) -> format::Result<(usize, usize)> {
+        if *range == (0..self.head.n_entries as usize) {
+            return Ok((0, self.head.data_bytes as usize));
+        }
+        let words = self.offset_words()?;
+        Ok((self.entry_start(words, range.start)?, self.entry_start(words, range.end)?))
+    }
+
     fn lists(
         &self,
         range: &Range<usize>,
         header: Header,
         primitive: Primitive,
         dims: &[u32],
-        ends: &mut [u8],
-        values: &mut [u8],
-        base: u32,
+        place: ListPlace<'_>,
     ) -> format::Result<()> {
         let words = self.offset_words()?;
         let item_bytes = fixed_bytes(dims, primitive.stored_bytes()).max(1);
@@ -310,33 +333,25 @@ impl<'a> Basket<'a> {
         let record_end = self.head.key_bytes.saturating_add(narrow(stop));
         let header_bytes = narrow(header.n_bytes());
         let stored_words = words.as_flattened();
-        let mut is_right = kernels::list_ends(stored_words, record_end, header_bytes, narrow(item_bytes), base, ends);
-        if is_right {
+        let ListPlace { ends, values, base } = place;
+        if kernels::list_ends(stored_words, record_end, header_bytes, narrow(item_bytes), base, ends) {
             match header {
                 Header::Nothing => return kernels::copy_numbers(data, primitive, values),
-                Header::Vector if dims.is_empty() => {
-                    is_right = kernels::copy_vectors(data, ends, base, values, item_bytes);
-                    if is_right {
-                        if primitive == Primitive::Bool {
-                            values.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
-                        }
-                        return Ok(());
+                Header::Vector if dims.is_empty() && kernels::copy_vectors(data, ends, base, values, item_bytes) => {
+                    if primitive == Primitive::Bool {
+                        values.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
                     }
+                    return Ok(());
                 }
                 _ => {}
             }
         }
         // Whatever is unusual about these entries, the plain way knows, or says what is wrong with them.
-        self.lists_one_by_one(range, ends, values, base)
+        self.lists_one_by_one(range, ListPlace { ends, values, base })
     }
 
-    fn lists_one_by_one(
-        &self,
-        range: &Range<usize>,
-        ends: &mut [u8],
-        values: &mut [u8],
-        base: u32,
-    ) -> format::Result<()> {
+    fn lists_one_by_one(&self, range: &Range<usize>, place: ListPlace<'_>) -> format::Result<()> {
+        let ListPlace { ends, values, base } = place;
         let mut collected = Values::empty(&self.layout.data_type());
         self.collect(&Wanted::Range(range.clone()), self.layout, &mut collected)?;
         let Values::List(list_ends, items) = collected else {

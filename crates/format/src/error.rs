@@ -96,6 +96,9 @@ impl Fault {
 /// Adds the name of the structure being read to an error on its way out.
 pub trait Within<T> {
     /// Names the structure; `name` is called for errors only.
+    ///
+    /// # Errors
+    /// The same as before, and where it happened.
     fn within<S: Into<String>>(self, name: impl FnOnce() -> S) -> Result<T>;
 }
 

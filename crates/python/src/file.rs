@@ -1,5 +1,7 @@
 //! Files, keys, trees and branches.
 
+use std::collections::HashMap;
+
 use arrowroot::format::column::Column;
 use arrowroot::{Entries, Entry, File, Request, Tree};
 use numpy::PyReadonlyArray1;
@@ -103,12 +105,24 @@ impl PyFile {
         let file = &self.file;
         py.detach(|| {
             let entries = file.keys()?;
-            let mut keys = Vec::with_capacity(entries.len());
-            let mut seen = std::collections::HashSet::new();
+            let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
             for entry in entries {
-                if (recursive || entry.directory.is_empty()) && (cycles || is_latest(entries, entry, &mut seen)) {
-                    keys.push(PyKey::new(file, entry));
+                let cycle = highest.entry(name_of(entry)).or_default();
+                *cycle = entry.key.cycle.max(*cycle);
+            }
+            let mut keys = Vec::with_capacity(entries.len());
+            for entry in entries {
+                if !recursive && !entry.directory.is_empty() {
+                    continue;
                 }
+                if !cycles {
+                    // Taken out by the first key that has the highest cycle: a name comes once.
+                    if highest.get(&name_of(entry)) != Some(&entry.key.cycle) {
+                        continue;
+                    }
+                    highest.remove(&name_of(entry));
+                }
+                keys.push(PyKey::new(file, entry));
             }
             Ok(keys)
         })
@@ -129,17 +143,9 @@ impl PyFile {
     }
 }
 
-/// Whether no other key of that path has a higher cycle.
-fn is_latest<'e>(
-    entries: &'e [Entry],
-    entry: &'e Entry,
-    seen: &mut std::collections::HashSet<(&'e str, &'e str)>,
-) -> bool {
-    if !seen.insert((&entry.directory, &entry.key.name)) {
-        return false;
-    }
-    let is_same = |other: &&Entry| other.directory == entry.directory && other.key.name == entry.key.name;
-    entries.iter().filter(is_same).all(|other| other.key.cycle <= entry.key.cycle)
+/// What the cycles of an object share: directory and name.
+fn name_of(entry: &Entry) -> (&str, &str) {
+    (&entry.directory, &entry.key.name)
 }
 
 #[pyclass(name = "Tree", module = "arrowroot._native", frozen)]

@@ -1,5 +1,7 @@
 //! Scans and their batches.
 
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -29,9 +31,20 @@ impl PyScan {
     }
 }
 
-/// Whether Python wants to stop: a signal handler raised something.
+/// Whether Python wants to stop: a signal handler raised something. The consumer of a stream sees an error of its own
+/// library; the signal is given again, so that Python raises it as soon as that library returns.
 fn interrupted() -> bool {
-    Python::attach(|py| py.check_signals().is_err())
+    Python::attach(|py| {
+        let is_raised = py.check_signals().is_err();
+        if is_raised {
+            #[expect(unsafe_code, reason = "there is no safe way to give a signal again")]
+            // SAFETY: the interpreter is attached.
+            unsafe {
+                pyo3::ffi::PyErr_SetInterrupt();
+            }
+        }
+        is_raised
+    })
 }
 
 #[pymethods]
@@ -103,22 +116,17 @@ impl PyScan {
         Ok(stats)
     }
 
-    fn trace(&self, py: Python<'_>) -> Vec<(u64, u64, u64, u64, u64)> {
+    fn trace(&self, py: Python<'_>) -> Vec<(u64, u64, u64, u64, u64, u64)> {
         py.detach(|| {
-            let plan = self.handle.plan();
-            let mut first_entries: Vec<(u64, u64)> = plan
-                .windows()
-                .flat_map(|window| window.spans.iter().map(|span| (span.range.start, window.first_entry)))
-                .collect();
-            first_entries.sort_unstable();
-            let first_entry = |offset: u64| {
-                let after = first_entries.partition_point(|&(start, _)| start <= offset);
-                after.checked_sub(1).map_or(0, |place| first_entries[place].1)
-            };
-            self.handle
-                .trace()
+            let mut entries = entries_of_reads(self.handle.plan());
+            let mut reads = self.handle.trace();
+            reads.sort_by_key(|read| read.start_ns);
+            reads
                 .into_iter()
-                .map(|read| (read.offset, read.n_bytes, first_entry(read.offset), read.start_ns, read.end_ns))
+                .map(|read| {
+                    let planned = entries.get_mut(&read.offset).and_then(VecDeque::pop_front).unwrap_or_default();
+                    (read.offset, read.n_bytes, planned.start, planned.end, read.start_ns, read.end_ns)
+                })
                 .collect()
         })
     }
@@ -126,6 +134,25 @@ impl PyScan {
     fn cancel(&self) {
         self.handle.cancel();
     }
+}
+
+/// The entries of the baskets of each planned read, by its offset; one that is read again comes again, in order.
+fn entries_of_reads(plan: &Plan) -> HashMap<u64, VecDeque<Range<u64>>> {
+    let mut entries: HashMap<u64, VecDeque<Range<u64>>> = HashMap::new();
+    for window in plan.windows() {
+        for span in &window.spans {
+            let baskets = span
+                .members
+                .iter()
+                .filter_map(|&member| window.baskets.get(member))
+                .filter_map(|basket| plan.columns.get(basket.column as usize)?.baskets.get(basket.basket as usize));
+            let together = baskets
+                .map(|basket| basket.first_entry..basket.entry_end)
+                .reduce(|all, basket| all.start.min(basket.start)..all.end.max(basket.end));
+            entries.entry(span.range.start).or_default().push_back(together.unwrap_or_default());
+        }
+    }
+    entries
 }
 
 fn plan_as_dict<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict>> {
@@ -155,14 +182,17 @@ fn window_as_dict<'py>(
     entries: &BatchEntries,
     next_first_entry: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let end = match entries {
-        BatchEntries::Range(range) => next_first_entry.unwrap_or(range.end).min(range.end),
-        BatchEntries::List { sorted, .. } => next_first_entry.unwrap_or(sorted.last().map_or(0, |last| last + 1)),
-    };
     let first_entry = window.first_entry.max(entries.first());
+    let n_entries = match entries {
+        BatchEntries::Range(range) => next_first_entry.unwrap_or(range.end).min(range.end).saturating_sub(first_entry),
+        BatchEntries::List { sorted, .. } => {
+            let until = |end: u64| sorted.partition_point(|&entry| entry < end);
+            (next_first_entry.map_or(sorted.len(), until)).saturating_sub(until(first_entry)) as u64
+        }
+    };
     let dict = PyDict::new(py);
     dict.set_item("first_entry", first_entry)?;
-    dict.set_item("n_entries", end.saturating_sub(first_entry))?;
+    dict.set_item("n_entries", n_entries)?;
     dict.set_item("n_baskets", window.baskets.iter().filter(|basket| !basket.carried).count())?;
     let ranges: Vec<(u64, u64)> =
         window.spans.iter().map(|span| (span.range.start, span.range.end - span.range.start)).collect();

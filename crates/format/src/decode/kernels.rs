@@ -86,27 +86,51 @@ dispatched! {
     /// `header_bytes`, in items of `item_bytes`; the first list begins at item `base`. `ends`: 4 bytes for each entry.
     /// Returns whether every entry is as long as its header or longer and holds whole items.
     pub fn list_ends(stored: &[u8], record_end: u32, header_bytes: u32, item_bytes: u32, base: u32, ends: &mut [u8]) -> bool {
-        let words = stored.as_chunks::<4>().0;
-        let Some(first) = words.first() else { return true };
-        let first = u32::from_be_bytes(*first);
-        let mut is_whole = true;
-        let mut previous = first;
-        let shift = item_bytes.trailing_zeros();
-        let is_power = item_bytes.is_power_of_two();
-        let mut skipped = 0_u32;
-        let next_words = words[1..].iter().map(|word| u32::from_be_bytes(*word)).chain(std::iter::once(record_end));
-        for (end, offset) in ends.as_chunks_mut::<4>().0.iter_mut().zip(next_words) {
-            skipped = skipped.wrapping_add(header_bytes);
-            // A sum that wraps is caught by the comparison of neighbours.
-            is_whole &= offset.wrapping_sub(previous) >= header_bytes && offset >= previous;
-            previous = offset;
-            let n_bytes = offset.wrapping_sub(first).wrapping_sub(skipped);
-            let n_items = if is_power { n_bytes >> shift } else { n_bytes / item_bytes };
-            is_whole &= n_items.wrapping_mul(item_bytes) == n_bytes;
-            *end = base.wrapping_add(n_items).to_ne_bytes();
+        if item_bytes.is_power_of_two() {
+            let shift = item_bytes.trailing_zeros();
+            ends_of(stored, record_end, header_bytes, base, ends, |n_bytes| (n_bytes >> shift, (n_bytes >> shift) << shift))
+        } else {
+            let whole = |n_bytes: u32| (n_bytes / item_bytes, n_bytes / item_bytes * item_bytes);
+            ends_of(stored, record_end, header_bytes, base, ends, whole)
         }
-        is_whole
     }
+}
+
+/// `divide`: number of whole items in so many bytes, and the bytes of these.
+#[inline(always)]
+fn ends_of(
+    stored: &[u8],
+    record_end: u32,
+    header_bytes: u32,
+    base: u32,
+    ends: &mut [u8],
+    divide: impl Fn(u32) -> (u32, u32),
+) -> bool {
+    let (words, ends) = (stored.as_chunks::<4>().0, ends.as_chunks_mut::<4>().0);
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return true };
+    let first = u32::from_be_bytes(*first);
+    let mut skipped = 0_u32;
+    let mut one = |offset: u32, next: u32| {
+        skipped = skipped.wrapping_add(header_bytes);
+        let entry_bytes = next.wrapping_sub(offset);
+        let n_bytes = next.wrapping_sub(first).wrapping_sub(skipped);
+        let (n_items, whole_bytes) = divide(n_bytes);
+        // An offset that runs backwards makes an entry of more than 2^31 bytes.
+        let wrong = u32::from(entry_bytes < header_bytes) | (entry_bytes >> 31) | (whole_bytes ^ n_bytes);
+        (base.wrapping_add(n_items), wrong)
+    };
+    // Without a branch and with each word loaded twice, this becomes vector code.
+    let mut wrong = 0;
+    for ((word, next), end) in words.iter().zip(&words[1..]).zip(ends.iter_mut()) {
+        let (value, is_wrong) = one(u32::from_be_bytes(*word), u32::from_be_bytes(*next));
+        *end = value.to_ne_bytes();
+        wrong |= is_wrong;
+    }
+    let (value, is_wrong) = one(u32::from_be_bytes(*last), record_end);
+    if let Some(end) = ends.get_mut(words.len() - 1) {
+        *end = value.to_ne_bytes();
+    }
+    wrong | is_wrong == 0
 }
 
 dispatched! {
@@ -136,37 +160,49 @@ fn swap_block<const N: usize>(from: &[u8; BLOCK]) -> [u8; BLOCK] {
 #[inline(always)]
 fn vectors_of<const N: usize>(data: &[u8], ends: &[u8], base: u32, out: &mut [u8]) -> bool {
     const HEADER: usize = 10;
-    let mut from = 0;
-    let mut to = 0;
+    let mut from = 0_usize;
+    let mut to = 0_usize;
     let mut previous = base;
-    let mut is_right = true;
+    let mut wrong = 0;
     for end in ends.as_chunks::<4>().0 {
         let end = u32::from_ne_bytes(*end);
         let n_items = end.wrapping_sub(previous);
         previous = end;
         let n_bytes = (n_items as usize).wrapping_mul(N);
-        let Some(header) = data.get(from..).and_then(|rest| rest.first_chunk::<HEADER>()) else { return false };
-        let [b0, b1, b2, b3, _, _, c0, c1, c2, c3] = *header;
-        // 6 bytes of the version and the number of items follow the byte count.
-        let byte_count = u32::from_be_bytes([b0, b1, b2, b3]);
-        is_right &= byte_count == (crate::BYTE_COUNT_MASK | (n_bytes as u32).wrapping_add(6));
-        is_right &= u32::from_be_bytes([c0, c1, c2, c3]) == n_items && header[4] & 0x40 == 0;
-        from += HEADER;
-        let (Some(stored), Some(place)) = (data.get(from..), out.get_mut(to..)) else { return false };
-        if n_bytes <= BLOCK
-            && let (Some(stored), Some(place)) = (stored.first_chunk::<BLOCK>(), place.first_chunk_mut::<BLOCK>())
+        // Short lists move as one block; what is too much is overwritten by the next.
+        let entry = data.get(from..).and_then(|rest| rest.first_chunk::<{ HEADER + BLOCK }>());
+        let place = out.get_mut(to..).and_then(|rest| rest.first_chunk_mut::<BLOCK>());
+        if let (Some(entry), Some(place), true) = (entry, place, n_bytes <= BLOCK)
+            && let (Some((header, _)), Some(stored)) =
+                (entry.split_first_chunk::<HEADER>(), entry.last_chunk::<BLOCK>())
         {
-            // Short lists move as one block; what is too much is overwritten by the next.
+            wrong |= header_error(header, n_items, n_bytes);
             *place = swap_block::<N>(stored);
-        } else if let (Some(stored), Some(place)) = (stored.get(..n_bytes), place.get_mut(..n_bytes)) {
-            swap_each::<N>(stored, place);
         } else {
-            return false;
+            let body = from.wrapping_add(HEADER);
+            let header = data.get(from..).and_then(|rest| rest.first_chunk::<HEADER>());
+            let stored = data.get(body..body.wrapping_add(n_bytes));
+            let place = out.get_mut(to..to.wrapping_add(n_bytes));
+            let (Some(header), Some(stored), Some(place)) = (header, stored, place) else { return false };
+            wrong |= header_error(header, n_items, n_bytes);
+            swap_each::<N>(stored, place);
         }
-        from += n_bytes;
-        to += n_bytes;
+        from = from.wrapping_add(HEADER + n_bytes);
+        to = to.wrapping_add(n_bytes);
     }
-    is_right && from == data.len() && to == out.len()
+    wrong == 0 && from == data.len() && to == out.len()
+}
+
+/// Not 0 if the header of a vector is not that of `n_items` items streamed object-wise.
+#[inline(always)]
+fn header_error(header: &[u8; 10], n_items: u32, n_bytes: usize) -> u64 {
+    let [head @ .., _, _] = header;
+    let [_, _, tail @ ..] = header;
+    // Byte count and version first, number of items last: 6 bytes of version and number follow the byte count.
+    let byte_count = (u64::from(crate::BYTE_COUNT_MASK) | (n_bytes as u64).wrapping_add(6)) << 32;
+    let version_mask = 0xFFFF_FFFF_4000_0000;
+    ((u64::from_be_bytes(*head) ^ byte_count) & version_mask)
+        | ((u64::from_be_bytes(*tail) ^ u64::from(n_items)) & 0xFFFF_FFFF)
 }
 
 /// Copies numbers, swapped; bools become 0 or 1.

@@ -60,7 +60,13 @@ impl<'a> Objects<'a> {
 /// Reads name and title of a `TNamed` part.
 pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(String, String)> {
     let (_, name, title) = named_base(cursor)?;
-    Ok((String::from_utf8_lossy(name).into_owned(), String::from_utf8_lossy(title).into_owned()))
+    Ok((text(name), text(title)))
+}
+
+/// A name as text; what no name can hold, bytes that are not UTF-8 and zeros, is replaced.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
 }
 
 /// Reads the head of a `TObjArray`: the number of its pointers, and where it ends.

@@ -1,0 +1,40 @@
+//! Reads columns of a tree and prints what it cost: the engine alone, for profilers.
+//!
+//! `cargo run --release --example scan -- FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]`
+
+use arrowroot::{Entries, File, Request, Scan};
+
+fn main() -> arrowroot::Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let argument = |place: usize| arguments.get(place).map(String::as_str);
+    let number = |place: usize| argument(place).and_then(|text| text.parse::<u64>().ok());
+    let (Some(path), Some(name)) = (argument(1), argument(2)) else {
+        eprintln!("usage: scan FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]");
+        std::process::exit(2);
+    };
+    for _ in 0..number(5).unwrap_or(3) {
+        let start = std::time::Instant::now();
+        let tree = File::open(path)?.tree(name)?;
+        let columns = match argument(3) {
+            None | Some("all") => tree.readable(),
+            Some(names) => names.split(',').map(|name| tree.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,
+        };
+        let request = Request {
+            columns: columns.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+            entries: Entries::Range(0..tree.n_entries()),
+            batch_bytes: number(6),
+            memory_budget_bytes: 256_000_000,
+            n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),
+            trace: false,
+            text_as_binary: false,
+        };
+        let mut scan = Scan::new(&tree, &request)?;
+        let mut batches = Vec::new();
+        while let Some(batch) = scan.next_batch(&mut || false)? {
+            batches.push(batch);
+        }
+        let stats = scan.handle().stats();
+        println!("{:.4} s {stats:?}", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
