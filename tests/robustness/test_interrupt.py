@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-ALLOWED_S = 1.0
+#: At once for a person, with room for a busy machine.
+ALLOWED_S = 3.0
 
 #: Prints "reading" before a read that it repeats until it is interrupted, then when it was. The consumer of
-#: an Arrow stream sees an error, because a stream carries no exceptions.
+#: an Arrow stream sees an error of its own first, because a stream carries no exceptions.
 PROGRAM = """
 import sys, time, numpy as np, pyarrow as pa, arrowroot
 with arrowroot.open(sys.argv[1]) as file:
@@ -21,9 +22,12 @@ with arrowroot.open(sys.argv[1]) as file:
     entries = np.random.default_rng(1).integers(0, tree.num_entries, 10_000_000)
     print("reading", flush=True)
     try:
-        while True:
-            {read}
-    except (KeyboardInterrupt, pa.ArrowException):
+        try:
+            while True:
+                {read}
+        except pa.ArrowException:
+            time.sleep(1)
+    except KeyboardInterrupt:
         print(time.monotonic(), flush=True)
     # The tree is still good.
     assert pa.table(tree.to_arrow(["x0"], entries=slice(0, 3)))["x0"].to_pylist() == [0.0, 1.0, 2.0]

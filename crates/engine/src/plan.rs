@@ -18,6 +18,8 @@ const WINDOW_BYTES: u64 = 8 << 20;
 const MAX_GAP_BYTES: u64 = 32 << 10;
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
 const MAX_RATIO: u64 = 1 << 16;
+/// A plan of more batches is that of a file with wrong numbers, and would take all memory.
+const MAX_BATCHES: usize = 1 << 20;
 /// Share of the budget that windows may take.
 const WINDOW_SHARE: u64 = 8;
 
@@ -186,7 +188,11 @@ impl Plan {
                     what: format!("entries {} to {} of a tree with {n_entries}", range.start, range.end),
                 });
             }
-            Entries::Range(range) => cut_range(tree, &columns, range, request.batch_bytes, n_entries),
+            Entries::Range(range) => {
+                // Before they are cut: how many a tree says it has may be wrong.
+                columns.iter().try_for_each(|column| check_cover(tree, column, range))?;
+                cut_range(tree, &columns, range, request.batch_bytes, n_entries)?
+            }
             Entries::List(list) => cut_list(&columns, list, request.batch_bytes, n_entries)?,
         };
         let window_bytes = WINDOW_BYTES.min(request.memory_budget_bytes / WINDOW_SHARE).max(1);
@@ -307,18 +313,23 @@ fn cut_range(
     range: &Range<u64>,
     batch_bytes: Option<u64>,
     n_entries: u64,
-) -> Vec<BatchEntries> {
-    let Some(batch_bytes) = batch_bytes else {
-        return vec![BatchEntries::Range(range.clone())];
+) -> Result<Vec<BatchEntries>> {
+    let Some(batch_bytes) = batch_bytes.filter(|_| !columns.is_empty()) else {
+        return Ok(vec![BatchEntries::Range(range.clone())]);
     };
     if range.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let target = entries_in(batch_bytes, entry_bytes(columns, n_entries));
     let clusters = tree.clusters();
     let mut batches = Vec::new();
     let mut start = range.start;
     while start < range.end {
+        if batches.len() >= MAX_BATCHES {
+            return Err(Error::InvalidRequest {
+                what: format!("more than {MAX_BATCHES} batches for {n_entries} entries: set a larger batch size"),
+            });
+        }
         let limit = start.saturating_add(target).min(range.end);
         let mut stop = limit;
         if limit < range.end {
@@ -331,7 +342,7 @@ fn cut_range(
         batches.push(BatchEntries::Range(start..stop));
         start = stop;
     }
-    batches
+    Ok(batches)
 }
 
 /// Cuts a list into batches.

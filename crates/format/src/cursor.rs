@@ -68,6 +68,20 @@ impl<'a> Cursor<'a> {
         self.position = position;
     }
 
+    /// Goes to the `end` of an object that was read.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if more than the object was read. Going back would have the same bytes read again and again
+    /// in a record made to harm.
+    #[inline]
+    pub fn leave(&mut self, end: usize) -> Result<()> {
+        if end < self.position {
+            return Err(Error::corrupt(self.position, format!("an object that should have ended at {end}")));
+        }
+        self.position = end;
+        Ok(())
+    }
+
     /// Takes the next `n_bytes`.
     ///
     /// # Errors
@@ -222,6 +236,14 @@ mod tests {
     fn a_count_larger_than_the_rest_is_corrupt() {
         let mut cursor = Cursor::new(&[0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
         assert!(matches!(cursor.count(4), Err(Error::Corrupt(_))));
+    }
+
+    #[test]
+    fn an_object_is_left_forwards_only() {
+        let mut cursor = Cursor::at(&[0; 8], 4);
+        assert!(matches!(cursor.leave(3), Err(Error::Corrupt(_))));
+        assert!(cursor.leave(4).is_ok() && cursor.leave(8).is_ok());
+        assert_eq!(cursor.remaining(), 0);
     }
 
     #[test]

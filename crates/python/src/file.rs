@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 use crate::errors::to_python;
-use crate::interface::schema_capsule;
+use crate::interface::{schema_capsule, type_name};
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
@@ -293,7 +293,7 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
         name: branch.name.clone(),
         title: branch.title.clone(),
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
-        arrow_type: data_type.map(|data_type| arrowroot::arrow_type(&data_type, false).to_string()),
+        arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, false))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
         is_group: !branch.branches.is_empty(),
         n_entries: branch.n_entries,

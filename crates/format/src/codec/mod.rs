@@ -45,6 +45,20 @@ impl Algorithm {
         }
     }
 
+    /// No block holds more than so many times its size, whatever is in it.
+    fn max_ratio(self) -> usize {
+        match self {
+            // A match of 258 bytes takes two bits at least.
+            Algorithm::Zlib | Algorithm::OldDeflate => 1032,
+            // At best 14 decisions of 1/45 bit each make a match of 273 bytes.
+            Algorithm::Lzma => 1 << 13,
+            // Each byte adds at most 255 to the length of a match.
+            Algorithm::Lz4 => 255,
+            // A block of 4 bytes repeats one byte 128 Ki times.
+            Algorithm::Zstd => 1 << 15,
+        }
+    }
+
     /// Name in lower case, as users write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,6 +95,13 @@ pub fn check_blocks(stored: &[u8], object_bytes: usize) -> Result<()> {
         let block = Block::parse(&stored[position..], position)?;
         if block.uncompressed_bytes == 0 {
             return Err(Error::corrupt(position, "a block of no bytes"));
+        }
+        if block.uncompressed_bytes > block.data.len().saturating_mul(block.algorithm.max_ratio()) {
+            let (n_bytes, stored_bytes) = (block.uncompressed_bytes, block.data.len());
+            return Err(Error::corrupt(
+                position,
+                format!("a {} block of {stored_bytes} bytes cannot hold {n_bytes}", block.algorithm),
+            ));
         }
         promised = promised.saturating_add(block.uncompressed_bytes);
         position += BLOCK_HEADER_BYTES + block.data.len();

@@ -150,3 +150,15 @@ proptest! {
         let _ = Decompressor::new().decompress(&stored, &mut vec![0; n_bytes]);
     }
 }
+
+#[test]
+fn what_no_block_can_hold_is_refused_before_memory_is_taken() {
+    let data = vec![0; (1 << 24) - 1];
+    for algorithm in ALGORITHMS {
+        let stored = block(algorithm, &data);
+        check_blocks(&stored, data.len()).unwrap();
+        let mut short = stored[..BLOCK_HEADER_BYTES + 20].to_vec();
+        short[3..6].copy_from_slice(&[20, 0, 0]);
+        assert!(matches!(check_blocks(&short, data.len()), Err(Error::Corrupt(_))), "{algorithm}");
+    }
+}

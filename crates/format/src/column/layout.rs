@@ -186,7 +186,7 @@ impl Node {
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(..) => 4,
             Node::TextOrNothing | Node::CountedBy { .. } | Node::ToEnd(_) => 0,
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
-            Node::Struct(members) => members.iter().map(|(_, node)| node.min_bytes()).sum(),
+            Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
         }
     }
 

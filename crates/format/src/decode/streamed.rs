@@ -98,11 +98,12 @@ fn read(cursor: &mut Cursor<'_>, node: &Node, out: &mut Values) -> Result<()> {
             ends.push(list_end(bytes.len())?);
         }
         (Node::List(item), Values::List(ends, items)) => {
-            let n_items = cursor.count(item.min_bytes())?;
+            let n_items = cursor.count(item.min_bytes().max(1))?;
             read_items(cursor, item, n_items, items)?;
             ends.push(list_end(items.len())?);
         }
         (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
+            check_fixed(cursor, item, *n_items)?;
             read_items(cursor, item, *n_items as usize, items)?;
         }
         (Node::ToEnd(item), Values::List(ends, items)) => {
@@ -120,7 +121,7 @@ fn read(cursor: &mut Cursor<'_>, node: &Node, out: &mut Values) -> Result<()> {
             ends.push(list_end(items.len())?);
         }
         (Node::Map(key, value), Values::Map(ends, keys, values)) => {
-            let n_pairs = cursor.count(key.min_bytes() + value.min_bytes())?;
+            let n_pairs = cursor.count(pair_bytes(key, value))?;
             for _ in 0..n_pairs {
                 read(cursor, key, keys)?;
                 read(cursor, value, values)?;
@@ -146,6 +147,27 @@ fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + stored.len(), 0);
     super::kernels::copy_swapped(stored, &mut out[start..], primitive.stored_bytes());
+}
+
+/// The fewest bytes of a pair, for counts: never 0.
+fn pair_bytes(key: &Node, value: &Node) -> usize {
+    key.min_bytes().saturating_add(value.min_bytes()).max(1)
+}
+
+/// Checks that a fixed array may fit: its dimensions come from the file, and items of no bytes would never end.
+fn check_fixed(cursor: &Cursor<'_>, item: &Node, n_items: u32) -> Result<()> {
+    let item_bytes = item.min_bytes();
+    if n_items > 0 && item_bytes == 0 {
+        return Err(Error::unsupported(cursor.position(), format!("an array of {n_items} items of no bytes")));
+    }
+    let n_bytes = item_bytes.saturating_mul(n_items as usize);
+    if n_bytes > cursor.remaining() {
+        return Err(Error::truncated(
+            cursor.position(),
+            format!("an array of at least {n_bytes} bytes, {} left", cursor.remaining()),
+        ));
+    }
+    Ok(())
 }
 
 fn read_items(cursor: &mut Cursor<'_>, item: &Node, n_items: usize, out: &mut Values) -> Result<()> {
@@ -211,7 +233,7 @@ fn read_member_wise_map(cursor: &mut Cursor<'_>, key: &Node, value: &Node, out: 
     if cursor.u16()? == 0 {
         cursor.u32()?; // checksum of a pair without a version
     }
-    let n_pairs = cursor.count(key.min_bytes() + value.min_bytes())?;
+    let n_pairs = cursor.count(pair_bytes(key, value))?;
     if n_pairs > 0 || cursor.remaining() > 0 {
         read_column(cursor, key, n_pairs, keys)?;
         read_column(cursor, value, n_pairs, values)?;
@@ -238,4 +260,26 @@ fn starts_framed(cursor: &Cursor<'_>) -> bool {
         let word = u32::from_be_bytes(*word);
         word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize <= rest.len() - 4
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Number;
+
+    #[test]
+    fn arrays_and_counts_of_items_without_bytes_are_refused() {
+        let byte = || Box::new(Node::Number(Number::plain(Primitive::Int8)));
+        let nothing = || Box::new(Node::Fixed(byte(), 0));
+        let entry = [0x7f, 0xff, 0xff, 0xff];
+        for node in [
+            Node::Fixed(nothing(), u32::MAX),
+            Node::Fixed(byte(), u32::MAX),
+            Node::List(nothing()),
+            Node::Map(nothing(), nothing()),
+        ] {
+            let mut values = Values::empty(&node.data_type());
+            assert!(decode_streamed(Framing::Bare, &node, &entry, &mut values).is_err(), "{node:?}");
+        }
+    }
 }

@@ -182,7 +182,7 @@ impl Element {
             PackingRange::default()
         };
         if let Some(end) = frame.end {
-            cursor.seek(end);
+            cursor.leave(end)?;
         }
         let mut element = Element {
             class,
@@ -315,7 +315,7 @@ pub(super) fn parse_elements<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlot
         let ObjectSlot::Object { class, end, .. } = slots.read(cursor)? else { continue };
         elements.push(Element::parse(class, cursor).within(|| format!("element {i}"))?);
         if let Some(end) = end {
-            cursor.seek(end);
+            cursor.leave(end)?;
         }
     }
     Ok(elements)

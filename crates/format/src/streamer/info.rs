@@ -99,7 +99,12 @@ impl StreamerInfos {
         if let ObjectSlot::Object { class, end, .. } = slots.read(cursor)? {
             if class == b"TStreamerInfo" {
                 match parse_info(cursor, slots) {
-                    Ok(info) => self.infos.push(info),
+                    Ok(info) => {
+                        self.infos.push(info);
+                        if let Some(end) = end {
+                            cursor.leave(end)?;
+                        }
+                    }
                     Err(failed) if end.is_some() => self.failed.push(failed),
                     Err(failed) => return Err(failed.error),
                 }

@@ -141,7 +141,7 @@ pub fn named_base<'a>(cursor: &mut Cursor<'a>) -> Result<(u32, &'a [u8], &'a [u8
     let bits = object_base(cursor)?;
     let (name, title) = (cursor.string_bytes()?, cursor.string_bytes()?);
     if let Some(end) = frame.end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok((bits, name, title))
 }

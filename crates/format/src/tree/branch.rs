@@ -12,6 +12,8 @@ use crate::error::{Error, Result, Within};
 
 /// Branches nest at most so deep; ROOT splits to level 99.
 const MAX_DEPTH: usize = 128;
+/// `TBasket::fNevBuf` has 32 bits and a sign.
+const MAX_BASKET_ENTRIES: u64 = i32::MAX as u64;
 
 /// A branch, by its place in [`super::TreeRecord::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,14 +122,15 @@ impl Branch {
         let bytes = object_data.get(table.bytes.clone()).unwrap_or_default();
         let mut baskets: Vec<BasketLocation> = Vec::with_capacity(table.n_baskets + 1);
         for index in 0..=table.n_baskets {
-            let embedded = self.embedded.iter().position(|basket| basket.index == index);
+            // They were read in this order.
+            let embedded = self.embedded.binary_search_by_key(&index, |basket| basket.index).ok();
             let is_last = index == table.n_baskets;
             if is_last && embedded.is_none() {
                 break;
             }
             let first_entry = wide_item(object_data, &table.entries, index).unwrap_or(0);
             let mut entry_end = match embedded {
-                Some(place) => first_entry + i64::from(self.embedded[place].head.n_entries),
+                Some(place) => first_entry.saturating_add(i64::from(self.embedded[place].head.n_entries)),
                 None => wide_item(object_data, &table.entries, index + 1).unwrap_or(0),
             };
             if embedded.is_none() && index + 1 == table.n_baskets && entry_end <= first_entry {
@@ -142,6 +145,9 @@ impl Branch {
             }
             if entry_end == first_entry {
                 continue;
+            }
+            if entry_end - first_entry > MAX_BASKET_ENTRIES {
+                return Err(self.wrong_table(index, format!("entries {first_entry} to {entry_end} are too many")));
             }
             let (offset, stored_bytes) = match embedded {
                 Some(_) => (0, 0),
@@ -195,7 +201,7 @@ pub(super) fn read_branches<'a>(
         }
     }
     if let Some(end) = end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok(branches)
 }
@@ -254,7 +260,7 @@ fn read_branch<'a>(
     branch.class = class.to_owned();
     branch.parent = parent;
     match end.or(outer.end) {
-        Some(end) => cursor.seek(end),
+        Some(end) => cursor.leave(end)?,
         None => return Err(Error::unsupported(position, format!("branch {} without a byte count", branch.name))),
     }
     reading.branches[id.0 as usize] = Some(branch);
@@ -332,7 +338,7 @@ fn read_base<'a>(
     };
     let branch = read().within(|| format!("branch {name_for_error}"))?;
     if let Some(end) = end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok(branch)
 }
@@ -354,7 +360,7 @@ pub(super) fn read_io_features(cursor: &mut Cursor<'_>) -> Result<u8> {
         _ => 0,
     };
     if let Some(end) = frame.end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok(features)
 }
@@ -366,7 +372,7 @@ fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result
         leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
     }
     if let Some(end) = end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok(leaves)
 }
@@ -388,7 +394,7 @@ fn read_embedded_baskets<'a>(
                     embedded.push(basket);
                 }
                 if let Some(end) = end {
-                    cursor.seek(end);
+                    cursor.leave(end)?;
                 }
             }
             Slot::New { class, position, .. } => {
@@ -397,7 +403,7 @@ fn read_embedded_baskets<'a>(
         }
     }
     if let Some(end) = array_end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     Ok(embedded)
 }

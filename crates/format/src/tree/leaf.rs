@@ -93,7 +93,7 @@ pub(super) fn read_leaf<'a>(
     objects.leaf_depth -= 1;
     let counter = counter?;
     if let Some(base_end) = base.end {
-        cursor.seek(base_end);
+        cursor.leave(base_end)?;
     }
     let kind = if class == "TLeafElement" {
         cursor.i32()?; // fID
@@ -102,7 +102,7 @@ pub(super) fn read_leaf<'a>(
         LeafKind::from_class(class, is_unsigned)
     };
     match end.or(outer.end) {
-        Some(end) => cursor.seek(end),
+        Some(end) => cursor.leave(end)?,
         None => return Err(Error::unsupported(position, format!("leaf {name} without a byte count"))),
     }
     let id = LeafId(u32::try_from(leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);

@@ -272,7 +272,7 @@ fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version:
         read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?;
     }
     if let Some(end) = end {
-        cursor.seek(end);
+        cursor.leave(end)?;
     }
     skip_pointer(cursor, reading)?; // fAliases
     let n_doubles = cursor.count(8)?;
@@ -290,7 +290,7 @@ fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version:
             cursor.version()?;
             let (alias, file_name) = read_named(cursor)?;
             friends.push(Friend { alias, tree_name: cursor.string()?, file_name });
-            cursor.seek(end);
+            cursor.leave(end)?;
         }
         cursor.string_bytes()?; // option
     }
@@ -301,7 +301,7 @@ fn skip_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Resul
     match reading.objects.slot(cursor)? {
         Slot::Null | Slot::Seen(_) => Ok(()),
         Slot::New { end: Some(end), .. } => {
-            cursor.seek(end);
+            cursor.leave(end)?;
             Ok(())
         }
         Slot::New { class, position, .. } => {
