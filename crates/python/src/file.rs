@@ -200,6 +200,15 @@ impl PyTree {
         self.tree.record().memory_bytes
     }
 
+    #[getter]
+    fn friends(&self) -> Vec<(String, String, String)> {
+        let friends = &self.tree.record().friends;
+        friends
+            .iter()
+            .map(|friend| (friend.alias.clone(), friend.tree_name.clone(), friend.file_name.clone()))
+            .collect()
+    }
+
     fn column_names(&self, py: Python<'_>) -> Vec<String> {
         let tree = &self.tree;
         py.detach(|| {

@@ -384,7 +384,17 @@ fn read_embedded_baskets<'a>(
 ) -> Result<Vec<EmbeddedBasket>> {
     let (n_slots, array_end) = read_array_head(cursor)?;
     let mut embedded = Vec::new();
-    for index in 0..n_slots {
+    let mut index = 0;
+    while index < n_slots {
+        // Almost all are null, and a tree has one for each of its baskets.
+        let rest = cursor.data().get(cursor.position()..).unwrap_or_default();
+        let n_nulls = rest.as_chunks::<4>().0.iter();
+        let n_nulls = n_nulls.take(n_slots - index).take_while(|slot| **slot == [0; 4]).count();
+        cursor.skip(n_nulls * 4)?;
+        index += n_nulls;
+        if index == n_slots {
+            break;
+        }
         match reading.objects.slot(cursor)? {
             Slot::Null | Slot::Seen(_) => {}
             Slot::New { class: "TBasket", end, .. } => {
@@ -401,6 +411,7 @@ fn read_embedded_baskets<'a>(
                 return Err(Error::corrupt(position, format!("a basket was expected, this is a {class}")));
             }
         }
+        index += 1;
     }
     if let Some(end) = array_end {
         cursor.leave(end)?;
