@@ -1,8 +1,8 @@
 """Reads damaged files one after the other, under limits. Started by mutate.py, never by hand.
 
-Gets one JSON object a line: ``{"path": str}``. Answers ``{"outcome": ..., "detail": ..., "peak_bytes": ...,
-"seconds": ...}``, where outcome is "values" (all was read), "error" (an ArrowrootError said what is wrong,
-for the file or for some column) or "wrong" (anything else that an exception can say).
+Says "ready", then gets one JSON object a line: ``{"path": str}``. Answers ``{"outcome": ..., "detail": ...,
+"peak_bytes": ..., "seconds": ...}``, where outcome is "values" (all was read), "error" (an ArrowrootError said
+what is wrong, for the file or for some column) or "wrong" (anything else that an exception can say).
 """
 
 from __future__ import annotations
@@ -86,10 +86,11 @@ def main() -> None:
     # What a library prints must not come between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    print("ready", file=answers, flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         can_reset = reset_peak()
-        before, start = peak_bytes(), time.perf_counter()
+        before, start = peak_bytes(), time.process_time()
         try:
             outcome, detail = read_all(job["path"]), ""
         except KeyboardInterrupt:
@@ -99,7 +100,7 @@ def main() -> None:
         answer = {
             "outcome": outcome,
             "detail": detail,
-            "seconds": time.perf_counter() - start,
+            "seconds": time.process_time() - start,
             "peak_bytes": peak_bytes() - before if can_reset else 0,
         }
         print(json.dumps(answer), file=answers, flush=True)

@@ -19,6 +19,10 @@ use crate::tree::Tree;
 const HEAD_BYTES: u64 = 4096;
 /// Directories inside directories; offsets that run in circles end here.
 const MAX_DIRECTORY_DEPTH: usize = 100;
+/// Every key has a copy of its directory's path.
+const MAX_PATH_BYTES: usize = 4096;
+/// Bytes of a key with three empty texts. Lists do not overlap, so a file has room for so many keys and no more.
+const SMALLEST_KEY_BYTES: u64 = 29;
 
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
@@ -155,6 +159,11 @@ impl File {
         let record = read_range(self.source().as_ref(), directory.seek_keys, u64::from(directory.n_bytes_keys))?;
         let list = parse_key_list(&record)
             .map_err(|error| format_error(self.source().as_ref(), name, error.at(directory.seek_keys)))?;
+        if (keys.len() + list.len()) as u64 > self.size_bytes() / SMALLEST_KEY_BYTES || path.len() > MAX_PATH_BYTES {
+            let what = format!("{} keys so far, in a path of {} bytes", keys.len() + list.len(), path.len());
+            let error = format::Error::corrupt(0, what).at(directory.seek_keys);
+            return Err(format_error(self.source().as_ref(), path.get(..100).unwrap_or(name), error));
+        }
         for key in list {
             let inside = self.directory_of(&key)?;
             let is_directory = inside.is_some();
@@ -174,13 +183,15 @@ impl File {
         if !may_be {
             return Ok(None);
         }
-        let payload = self.read_object(key)?;
+        // It is never compressed, and longer only if it is none.
+        let in_key = |error: format::Error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key));
+        let range = key.payload_range().map_err(in_key)?;
+        let n_bytes = (range.end - range.start).min(Directory::MAX_BYTES as u64);
+        let payload = read_range(self.source().as_ref(), range.start, n_bytes)?;
         if !is_known && !looks_like_directory(key, &payload) {
             return Ok(None);
         }
-        Directory::parse(&mut format::Cursor::new(&payload))
-            .map(Some)
-            .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))
+        Directory::parse(&mut format::Cursor::new(&payload)).map(Some).map_err(in_key)
     }
 
     fn recover(&self) -> Result<Vec<Entry>> {
@@ -256,7 +267,9 @@ impl File {
         let name = || key.name.clone();
         let in_key = |error: format::Error| format_error(self.source().as_ref(), &name(), error.at(key.seek_key));
         let range = key.payload_range().map_err(in_key)?;
-        let stored = read_range(self.source().as_ref(), range.start, range.end - range.start)?;
+        // What is behind an uncompressed object is not part of it.
+        let n_bytes = (range.end - range.start).min(u64::from(key.object_bytes));
+        let stored = read_range(self.source().as_ref(), range.start, n_bytes)?;
         let mut object = Vec::new();
         unpack(&mut Decompressor::new(), &stored, key.object_bytes as usize, &mut object).map_err(in_key)?;
         Ok(object)

@@ -344,7 +344,10 @@ impl Placer {
         };
         let counts = self.counts(context, counter, first_entry..first_entry + n_entries as u64)?;
         let item_bytes = fixed_bytes(dims, number.stored_bytes());
-        let size = |count: &u32| u32::try_from(*count as usize * item_bytes + header.n_bytes()).unwrap_or(u32::MAX);
+        let size = |count: &u32| {
+            u32::try_from((*count as usize).saturating_mul(item_bytes).saturating_add(header.n_bytes()))
+                .unwrap_or(u32::MAX)
+        };
         let before_last = counts.get(..n_entries.saturating_sub(1)).unwrap_or_default();
         Ok(Offsets::Given(summed(head.key_bytes, std::iter::once(0).chain(before_last.iter().map(size)))))
     }

@@ -206,6 +206,7 @@ impl<'a> Basket<'a> {
             (Target::Fixed(mut slot), Layout::Fixed { number, dims }) => {
                 let entry_bytes = fixed_bytes(dims, number.stored_bytes());
                 if number.is_packed() {
+                    self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
                     let mut unpacked = Vec::with_capacity(slot.len());
                     self.each_entry(wanted, entry_bytes, |entry| {
                         let mut cursor = format::Cursor::new(entry);
@@ -238,6 +239,7 @@ impl<'a> Basket<'a> {
                         Target::write_bits(start_bit, &mut whole, &edges, bools);
                     }
                     Wanted::List(_) => {
+                        self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
                         let mut bools = Vec::with_capacity(wanted.len() * entry_bytes);
                         self.each_entry(wanted, entry_bytes, |entry| {
                             bools.extend_from_slice(entry);

@@ -22,7 +22,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let make = |name: &str, doc: &str, bases: Bound<'_, PyTuple>| {
         let members = PyDict::new(py);
         members.set_item("__doc__", doc)?;
-        members.set_item("__module__", module.name()?)?;
+        members.set_item("__module__", "arrowroot")?;
         let exception = py.get_type::<PyType>().call1((name, bases, members))?.cast_into::<PyType>()?;
         module.add(name, &exception)?;
         PyResult::Ok(exception.unbind())

@@ -115,8 +115,9 @@ fn ends_of(
         let entry_bytes = next.wrapping_sub(offset);
         let n_bytes = next.wrapping_sub(first).wrapping_sub(skipped);
         let (n_items, whole_bytes) = divide(n_bytes);
-        // An offset that runs backwards makes an entry of more than 2^31 bytes.
-        let wrong = u32::from(entry_bytes < header_bytes) | (entry_bytes >> 31) | (whole_bytes ^ n_bytes);
+        // An offset that runs backwards makes an entry of more than 2^31 bytes; as all are below 2^31, several steps
+        // forward cannot come round to where they began.
+        let wrong = u32::from(entry_bytes < header_bytes) | ((entry_bytes | next) >> 31) | (whole_bytes ^ n_bytes);
         (base.wrapping_add(n_items), wrong)
     };
     // Without a branch and with each word loaded twice, this becomes vector code.
@@ -286,6 +287,20 @@ mod tests {
         }
 
         #[test]
+        fn large_steps_do_not_come_round(steps in prop::collection::vec(0_u32..1 << 31, 1..8), n_bytes in 0_u32..100) {
+            let mut offset = 71_u32;
+            let mut offsets = offset.to_be_bytes().to_vec();
+            for step in steps {
+                offset = offset.wrapping_add(step);
+                offsets.extend_from_slice(&offset.to_be_bytes());
+            }
+            let mut ends = vec![0; offsets.len()];
+            if list_ends(&offsets, 71 + n_bytes, 0, 1, 0, &mut ends) {
+                prop_assert!(ends.as_chunks::<4>().0.iter().all(|end| u32::from_ne_bytes(*end) <= n_bytes));
+            }
+        }
+
+        #[test]
         fn wild_offsets_are_refused_or_stay_in_bounds(
             offsets in prop::collection::vec(any::<u8>(), 0..80),
             data in prop::collection::vec(any::<u8>(), 0..100),
@@ -293,7 +308,9 @@ mod tests {
         ) {
             let offsets = &offsets[..offsets.len() / 4 * 4];
             let mut ends = vec![0; offsets.len()];
-            list_ends(offsets, record_end, 10, 4, 0, &mut ends);
+            if list_ends(offsets, record_end, 10, 4, 0, &mut ends) {
+                prop_assert!(ends.as_chunks::<4>().0.is_sorted_by_key(|end| u32::from_ne_bytes(*end)));
+            }
             let mut out = vec![0; data.len()];
             copy_vectors(&data, &ends, 0, &mut out, 4);
         }

@@ -1,0 +1,74 @@
+//! A whole file, from its first byte to record batches: what any reader of a hostile file does.
+#![no_main]
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrowroot::storage::MemorySource;
+use arrowroot::{Entries, File, Request, Scan, Tree};
+use arrowroot_fuzz::MAX_BYTES;
+use libfuzzer_sys::fuzz_target;
+
+/// More of these make a run slow, not different.
+const MAX_TREES: usize = 4;
+const MAX_COLUMNS: usize = 30;
+const MAX_ENTRIES: u64 = 100_000;
+const MAX_BASKETS: usize = 300;
+const MAX_BATCHES: usize = 40;
+
+fuzz_target!(|data: &[u8]| {
+    if data.len() > MAX_BYTES {
+        return;
+    }
+    let source = MemorySource::new("fuzz.root", data);
+    let Ok(file) = File::from_source(Arc::new(source)) else { return };
+    let Ok(keys) = file.keys() else { return };
+    let trees = keys.iter().filter(|entry| file.is_tree_class(&entry.key.class_name)).take(MAX_TREES);
+    for entry in trees {
+        if let Ok(tree) = file.tree(&format!("{};{}", entry.path(), entry.key.cycle)) {
+            scans(&tree);
+        }
+    }
+});
+
+fn scans(tree: &Tree) {
+    let n_entries = tree.n_entries();
+    let _ = (tree.schema(), tree.clusters().len());
+    let is_small = |baskets: Vec<_>| baskets.len() <= MAX_BASKETS;
+    let columns = tree.readable().into_iter().filter(|&id| tree.baskets(id).is_ok_and(is_small)).take(MAX_COLUMNS);
+    let columns: Vec<_> = columns.map(|id| (id, tree.path(id).to_owned())).collect();
+    let some = match n_entries {
+        0 => Vec::new(),
+        n => vec![n - 1, 0, n / 2, n / 2],
+    };
+    // One by one, so that one wrong column does not hide the others, and all together.
+    let together = std::iter::once(columns.clone());
+    for columns in columns.into_iter().map(|column| vec![column]).chain(together) {
+        for entries in [Entries::Range(0..n_entries), Entries::List(some.clone())] {
+            scan(tree, columns.clone(), entries);
+        }
+    }
+}
+
+fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, entries: Entries) {
+    let request = Request {
+        columns,
+        entries,
+        batch_bytes: if tree.n_entries() > MAX_ENTRIES { None } else { Some(64_000) },
+        memory_budget_bytes: 1_000_000,
+        n_threads: 1,
+        trace: false,
+        text_as_binary: false,
+    };
+    let Ok(mut scan) = Scan::new(tree, &request) else { return };
+    if tree.n_entries() > MAX_ENTRIES {
+        return;
+    }
+    for _ in 0..MAX_BATCHES {
+        let Ok(Some(batch)) = scan.next_batch(&mut || false) else { return };
+        for column in batch.columns() {
+            // Some arrays are made without a second look at their offsets: here it is.
+            column.to_data().validate_full().unwrap();
+        }
+    }
+}

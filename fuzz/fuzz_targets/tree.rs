@@ -1,0 +1,42 @@
+//! Tree metadata: the object data of a tree's record, and the streamer information that explains it.
+//!
+//! Input: flags (1: class is TNtuple; 2: streamer information follows), fKeylen in 2 bytes; if there is streamer
+//! information its size in 2 bytes, its fKeylen in 2 bytes and itself; the object data.
+#![no_main]
+
+use arrowroot_format::Cursor;
+use arrowroot_format::column::resolve;
+use arrowroot_format::decode::Values;
+use arrowroot_format::streamer::StreamerInfos;
+use arrowroot_format::tree::{BranchId, TreeRecord};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut input = Cursor::new(data);
+    let (Ok(flags), Ok(key_bytes)) = (input.u8(), input.u16()) else { return };
+    let infos = if flags & 2 == 0 { Some(StreamerInfos::default()) } else { streamer_infos(&mut input) };
+    let Some(infos) = infos else { return };
+    let class = if flags & 1 == 0 { "TTree" } else { "TNtuple" };
+    let object_data = &data[input.position()..];
+    let Ok(tree) = TreeRecord::parse(object_data, class, usize::from(key_bytes), &|| Ok(infos.clone())) else { return };
+    tree.clusters(1000);
+    for (place, branch) in tree.branches.iter().enumerate().take(200) {
+        if let Ok(baskets) = branch.baskets(object_data) {
+            assert!(baskets.len() <= branch.n_baskets());
+            assert!(baskets.windows(2).all(|pair| pair[0].entry_end <= pair[1].first_entry));
+            assert!(baskets.iter().all(|basket| basket.offset.checked_add(basket.stored_bytes.into()).is_some()));
+        }
+        let Ok(column) = resolve(&tree, BranchId(u32::try_from(place).unwrap()), &|| Ok(&infos)) else { continue };
+        let Some(layout) = &column.layout else { continue };
+        let mut values = Values::empty(&layout.data_type());
+        for basket in &branch.embedded {
+            let _ = layout.decode_entry(&object_data[basket.data.clone()], &mut values);
+        }
+        let _ = layout.decode_entry(&[], &mut values);
+    }
+});
+
+fn streamer_infos(input: &mut Cursor<'_>) -> Option<StreamerInfos> {
+    let (n_bytes, key_bytes) = (input.u16().ok()?, input.u16().ok()?);
+    StreamerInfos::parse(input.take(usize::from(n_bytes)).ok()?, usize::from(key_bytes)).ok()
+}

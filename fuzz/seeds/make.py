@@ -1,0 +1,197 @@
+"""Makes seeds for the fuzz targets: whole files, and the parts of them that each target takes.
+
+    make.py              writes two tiny files with ROOT and uproot, and some of their parts, to seeds/TARGET
+                         (committed: they have to stay below 50 kB)
+    make.py FILE.root... takes files that are there instead, and writes to corpus/TARGET (not committed)
+
+Needs uproot; without arguments ROOT too (`pip install uproot ROOT`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import uproot
+
+HERE = Path(__file__).resolve().parent
+MAX_FILE_BYTES, MAX_PART_BYTES = 100_000, 40_000
+MAX_COMMITTED_BYTES, MAX_COMMITTED_INFOS_BYTES = 13_000, 5000
+PRIMITIVES = ["bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
+              "float", "double", "Float16_t", "Double32_t"]  # fmt: skip
+# Columns with structure, as ROOT writes them: two baskets each, the second one in the tree's record.
+ROOT_MACRO = """
+#include <string>
+#include <vector>
+#include "TFile.h"
+#include "TNamed.h"
+#include "TTree.h"
+void write_seed(const char *path) {
+  TFile file(path, "RECREATE", "", 404);
+  TTree tree("t", "");
+  Int_t n; Float_t jagged[4], matrix[2][3]; Bool_t flag; Char_t text[20]; Double32_t packed = 0;
+  std::vector<short> shorts; std::vector<std::vector<double>> nested; std::string word;
+  tree.Branch("n", &n, "n/I"); tree.Branch("jagged", jagged, "jagged[n]/F"); tree.Branch("flag", &flag, "flag/O");
+  tree.Branch("matrix", matrix, "matrix[2][3]/F"); tree.Branch("text", text, "text/C");
+  tree.Branch("packed", &packed, "packed/d[0,10,12]"); tree.Branch("shorts", &shorts);
+  tree.Branch("nested", &nested); tree.Branch("word", &word);
+  for (int i = 0; i < 12; ++i) {
+    n = i % 4; flag = i % 2; packed = i; snprintf(text, 20, "%.*s", i, "abcdefghijklmn"); word = text;
+    for (int k = 0; k < 4; ++k) jagged[k] = i + k;
+    for (int k = 0; k < 6; ++k) matrix[k / 3][k % 3] = k;
+    shorts.assign(i % 3, i); nested.assign(i % 3, {1. * i});
+    tree.Fill();
+    if (i == 7) tree.FlushBaskets();
+  }
+  tree.Write(); file.mkdir("inner")->cd(); TNamed("name", "title").Write(); file.Close();
+}
+"""
+
+
+def write_files(directory: Path) -> list[Path]:
+    import ROOT
+
+    by_root, by_uproot = directory / "root.root", directory / "uproot.root"
+    ROOT.gInterpreter.Declare(ROOT_MACRO)
+    ROOT.write_seed(str(by_root))
+    with uproot.recreate(by_uproot, compression=uproot.ZLIB(9)) as file:
+        file["t"] = {"i": np.arange(300, dtype="i4"), "b": np.arange(300) % 3 == 0}
+    return [by_root, by_uproot]
+
+
+def number(name: str) -> bytes | None:
+    """The script of a number, as `arrowroot_fuzz::layout` reads it."""
+    return bytes([PRIMITIVES.index(name), 0]) if name in PRIMITIVES else None
+
+
+def node(name: str) -> bytes:
+    name = name.removeprefix("std::").strip()
+    if name.startswith("vector<"):
+        return bytes([5]) + node(name[7:-1])
+    if name.startswith("map<"):
+        key, _, value = name[4:-1].partition(",")
+        return bytes([8]) + node(key) + node(value)
+    found = number(name)
+    return bytes([0]) + found if found else bytes([1])
+
+
+def layout_script(branch: uproot.TBranch) -> bytes:
+    name = branch.typename.removeprefix("const ")
+    item, bracket, dims = name.partition("[")
+    if dims == "]" and number(item):
+        return bytes([1, 0]) + number(item) + b"\0"
+    if number(item):
+        sizes = [int(size) for size in dims.rstrip("]").split("][")] if bracket else []
+        return bytes([0]) + number(item) + bytes([len(sizes)]) + b"".join(struct.pack(">H", n) for n in sizes)
+    inner = name.removeprefix("std::vector<")[:-1]
+    if name.startswith("std::vector<") and number(inner):
+        return bytes([1, 2]) + number(inner) + b"\0"
+    if name == "char*":
+        return bytes([2, 0, 3])
+    return bytes([2, 2 if "string" in name[:12] else 1]) + node(name)
+
+
+def records(data: bytes):
+    """Key length, object size and bytes of each record."""
+    at = struct.unpack_from(">i", data, 8)[0]
+    while 0 < at <= len(data) - 18:
+        n_bytes, _version, object_bytes, _date, key_bytes = struct.unpack_from(">ihiIh", data, at)
+        if n_bytes > 18:
+            yield key_bytes, object_bytes, data[at : at + n_bytes]
+        at += abs(n_bytes) or len(data)
+
+
+def object_of(key) -> tuple[int, bytes]:
+    chunk, cursor = key.get_uncompressed_chunk_cursor()
+    return key.fKeylen, bytes(chunk.get(cursor.index, cursor.index + key.fObjlen, cursor, {}))
+
+
+def streamer_infos(file) -> bytes:
+    """Key length and object of the record of streamer information."""
+    if not file.fNbytesInfo:
+        return b""
+    chunk = file.chunk(file.fSeekInfo, file.fSeekInfo + file.fNbytesInfo)
+    cursor = uproot.source.cursor.Cursor(file.fSeekInfo)
+    key_bytes, infos = object_of(uproot.reading.ReadOnlyKey(chunk, cursor, {}, file, file))
+    return struct.pack(">H", key_bytes) + infos
+
+
+def parts(path: Path, most_infos_bytes: int | None = None):
+    """Target and input. A list of streamer information that is cut short is read as far as it goes."""
+    data = path.read_bytes()
+    yield "file", data
+    yield "container", b"\0" + data
+    for key_bytes, object_bytes, record in records(data):
+        if len(record) - key_bytes < object_bytes:
+            yield "container", b"\3" + struct.pack(">I", object_bytes)[1:] + record[key_bytes:]
+    try:
+        with uproot.open(path, minimal_ttree_metadata=False) as file:
+            yield from parts_of_trees(file, data, streamer_infos(file.file)[:most_infos_bytes])
+    except Exception as error:  # noqa: BLE001 - files of the suite are odd, and the rest of their parts is enough
+        print(f"{path.name}: {type(error).__name__}", file=sys.stderr)
+
+
+def parts_of_trees(file, data: bytes, infos: bytes):
+    directory = file.file.root_directory
+    key_list = data[directory._fSeekKeys : directory._fSeekKeys + directory._fNbytesKeys]
+    yield "container", b"\1" + key_list
+    yield "container", b"\4" + key_list[struct.unpack_from(">h", key_list, 14)[0] + 4 :]
+    if infos:
+        yield "container", b"\2" + infos
+    for name, class_name in file.classnames(recursive=True).items():
+        if class_name not in ("TTree", "TNtuple"):
+            continue
+        key_bytes, object_data = object_of(file.key(name))
+        flags = int(class_name != "TTree")
+        yield "tree", struct.pack(">BH", flags, key_bytes) + object_data
+        if infos and len(infos) < 65_536:
+            with_infos = struct.pack(">BHH", flags | 2, key_bytes, len(infos) - 2) + infos
+            yield "tree", with_infos + object_data
+        for branch in file[name].itervalues(recursive=True):
+            yield "container", b"\5" + branch.typename.encode()
+            if (
+                branch.num_baskets
+                and not branch.branches
+                and (seek := int(branch.member("fBasketSeek")[0])) > 0
+            ):
+                script = layout_script(branch)
+                size = int(branch.member("fBasketBytes")[0])
+                yield "basket", bytes([len(script)]) + script + data[seek : seek + size]
+
+
+def one_of_each(all_parts):
+    """Inputs for the repository: all baskets, and one for each first byte of the other targets."""
+    seen = set()
+    for target, part in all_parts:
+        kind = (target, part if target in ("file", "basket") else part[0])
+        if kind not in seen and len(part) <= MAX_COMMITTED_BYTES:
+            seen.add(kind)
+            yield target, part
+
+
+def main() -> None:
+    files = [Path(name) for name in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as scratch:
+        top = HERE.parent / "corpus" if files else HERE
+        paths = [
+            path for path in files or write_files(Path(scratch)) if path.stat().st_size <= MAX_FILE_BYTES
+        ]
+        most_infos_bytes = None if files else MAX_COMMITTED_INFOS_BYTES
+        all_parts = (part for path in paths for part in parts(path, most_infos_bytes))
+        for target, part in all_parts if files else one_of_each(all_parts):
+            if target == "file" or len(part) <= MAX_PART_BYTES:
+                name = hashlib.sha256(part).hexdigest()[:16]
+                (top / target).mkdir(parents=True, exist_ok=True)
+                (top / target / name).write_bytes(part)
+    for target in sorted(top.iterdir()):
+        if target.is_dir():
+            sizes = [path.stat().st_size for path in target.iterdir()]
+            print(f"{target.name}: {len(sizes)} seeds, {sum(sizes)} bytes")
+
+
+if __name__ == "__main__":
+    main()
