@@ -9,14 +9,14 @@
             ...
     scan = ar.scan("data/*.root", tree="Events", columns=["Muon_pt"])
 
-Nothing heavy is imported before it is needed: not pyarrow, not numpy.
+Nothing is imported before it is needed: not pyarrow, not numpy, and of arrowroot itself only the engine and its
+errors.
 """
 
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._chain import scan
 from arrowroot._errors import (
     ArrowrootError,
     CorruptFileError,
@@ -29,18 +29,21 @@ from arrowroot._errors import (
     UnsupportedColumnWarning,
     UnsupportedError,
 )
-from arrowroot._file import Directory, File, Key
-from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
-from arrowroot._native import __version__
-from arrowroot._scan import Scan
-from arrowroot._table import Table
-from arrowroot._tree import Column, Tree
+from arrowroot._native import Branch, __version__, debug_build
 
 if TYPE_CHECKING:
+    from arrowroot._chain import scan
+    from arrowroot._file import Directory, File, Key
+    from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
     from arrowroot._plan import Plan, Read, ScanStats, Window
+    from arrowroot._scan import Scan
+    from arrowroot._table import Table
+    from arrowroot._tree import Column, Tree
+    from arrowroot._url import split_url
 
 __all__ = [
     "ArrowrootError",
+    "Branch",
     "Column",
     "CorruptFileError",
     "Directory",
@@ -62,8 +65,10 @@ __all__ = [
     "UnsupportedError",
     "Window",
     "__version__",
+    "debug_build",
     "open",
     "scan",
+    "split_url",
 ]
 
 if _native.debug_build:
@@ -73,13 +78,28 @@ if _native.debug_build:
     )
 
 
-def __getattr__(name: str) -> Any:
-    """Return a class of plans and counters; dataclasses would be half of the time to import arrowroot."""
-    if name in ("Plan", "Read", "ScanStats", "Window"):
-        from arrowroot import _plan  # noqa: PLC0415
+#: Where the names that are imported when first used live, and what they are called there.
+_LAZY = {
+    **dict.fromkeys(("Directory", "File", "Key"), "_file"),
+    **dict.fromkeys(("Column", "Tree"), "_tree"),
+    **dict.fromkeys(("Plan", "Read", "ScanStats", "Window"), "_plan"),
+    "Scan": "_scan",
+    "Table": "_table",
+    "open": "_file",
+    "scan": "_chain",
+    "split_url": "_url",
+}
 
-        return getattr(_plan, name)
-    raise AttributeError(f"module 'arrowroot' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Import the module that has the name: a script pays for what it uses, and `arrowroot ls` starts at once."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'arrowroot' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), "open_file" if name == "open" else name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot import _entries, _native
 from arrowroot._errors import (
-    InvalidRequestError,
-    NoSuchKeyError,
     SchemaMismatchError,
     UnsupportedError,
 )
 from arrowroot._file import File
-from arrowroot._scan import BATCH_SIZE, MEMORY_BUDGET, Scan
-from arrowroot._sizes import format_count, parse_size
+from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
+from arrowroot._scan import Scan
+from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, import_batch
 from arrowroot._tree import Tree
 from arrowroot._url import expand
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._entries import Entries, EntrySet
+    from arrowroot._options import Strings
     from arrowroot._plan import Plan, Read, ScanStats
 
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
@@ -44,6 +44,7 @@ def scan(
     batch_size: int | str = BATCH_SIZE,
     memory_budget: int | str = MEMORY_BUDGET,
     n_threads: int = 0,
+    strings: Strings = "utf8",
     trace: bool = False,
 ) -> Scan:
     """Return one scan over the trees of many files, one after the other.
@@ -59,22 +60,23 @@ def scan(
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
     """
+    options = Options.checked(
+        batch_size=batch_size,
+        memory_budget=memory_budget,
+        n_threads=n_threads,
+        strings=strings,
+        trace=trace,
+    )
     chain = _Chain(_members(expand(paths, tree)))
     if columns is not None and not isinstance(columns, str):
         columns = list(columns)
     chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
     chosen_entries = _entries.normalise(entries, chain.num_entries)
-    options: dict[str, Any] = {
-        "batch_bytes": parse_size(batch_size, "batch_size"),
-        "memory_budget_bytes": parse_size(memory_budget, "memory_budget"),
-        "n_threads": n_threads,
-        "trace": trace,
-    }
 
     def start() -> InARow | Reordered:
         parts, order = chain.parts(chosen_entries)
         row = InARow(parts, chosen, options)
-        return row if order is None else Reordered(row, order, options["batch_bytes"])
+        return row if order is None else Reordered(row, order, options.batch_bytes or 1)
 
     return Scan(start, chain.where)
 
@@ -99,22 +101,12 @@ def _members(files: list[tuple[str, str | None]]) -> Iterator[tuple[str, str, Tr
     for url, name in files:
         file = File(_native.open_file(url))
         if name is None and only is None:
-            only = _only_tree(file)
+            only = file.only_tree().path
         path = name or only or ""
         found = file[path]
         if not isinstance(found, Tree):
             raise UnsupportedError(f"{url}: {path!r} is a directory, not a tree")
         yield url, path, found
-
-
-def _only_tree(file: File) -> str:
-    trees = file.trees
-    if not trees:
-        raise NoSuchKeyError(f"{file.url}: there is no tree in this file", "", [])
-    if len(trees) > 1:
-        names = ", ".join(repr(name) for name in trees[:10])
-        raise InvalidRequestError(f"{file.url}: which of its {len(trees)} trees? Give tree=, one of {names}")
-    return trees[0]
 
 
 class _Chain:
@@ -131,7 +123,7 @@ class _Chain:
     @property
     def where(self) -> str:
         first = self.members[0]
-        others = f" and {format_count(len(self.members) - 1)} more files" if len(self.members) > 1 else ""
+        others = f" and {counted(len(self.members) - 1, 'more file')}" if len(self.members) > 1 else ""
         return f"{first.url}:{first.path}{others}"
 
     def choose(
@@ -198,9 +190,7 @@ class _Chain:
 class InARow:
     """Passes over trees, one after the other; each begins when the one before has ended."""
 
-    def __init__(
-        self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: dict[str, Any]
-    ) -> None:
+    def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
         self._parts = parts
         self._paths = paths
         self._options = options
@@ -213,7 +203,7 @@ class InARow:
     def _source(self, i: int) -> TreeSource:
         if i not in self._started:
             member, entries = self._parts[i]
-            self._started[i] = member.tree().source(self._paths, entries, **self._options)
+            self._started[i] = member.tree().source(self._paths, entries, self._options)
         return self._started[i]
 
     @property
@@ -243,7 +233,10 @@ class InARow:
 
     def _shifted(self, i: int, reads: list[Read]) -> list[Read]:
         first = self._parts[i][0].first_entry
-        return [read._replace(first_entry=read.first_entry + first) for read in reads]
+        return [
+            read._replace(first_entry=read.first_entry + first, end_entry=read.end_entry + first)
+            for read in reads
+        ]
 
     def plan(self) -> Plan:
         from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
@@ -252,7 +245,7 @@ class InARow:
 
         plans = []
         for i, (member, entries) in enumerate(self._parts):
-            source = self._started.get(i) or member.tree().source(self._paths, entries, **self._options)
+            source = self._started.get(i) or member.tree().source(self._paths, entries, self._options)
             plan = source.plan()
             windows = [w._replace(first_entry=w.first_entry + member.first_entry) for w in plan.windows]
             plans.append(replace(plan, windows=windows))

@@ -43,12 +43,19 @@ class Conversions:
         return cast("pl.DataFrame", polars.from_arrow(self.to_pyarrow()))
 
     def to_awkward(self) -> ak.Array:
-        """Return an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied."""
+        """Return an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
+
+        Awkward has no maps: they become lists of records of key and value.
+        """
         try:
             import awkward  # noqa: PLC0415
         except ImportError as error:
             raise missing_library("awkward", "to_awkward()") from error
-        return awkward.from_arrow(self.to_pyarrow())
+        table = self.to_pyarrow()
+        fields = [field.with_type(_without_maps(field.type)) for field in table.schema]
+        if any(field.type != old.type for field, old in zip(fields, table.schema, strict=True)):
+            table = table.cast(_schema(fields))
+        return awkward.from_arrow(table)
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
         """Return a NumPy array for each column.
@@ -58,6 +65,33 @@ class Conversions:
         """
         table = self.to_pyarrow()
         return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
+
+
+def _schema(fields: list[pa.Field]) -> pa.Schema:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return pa.schema(fields)
+
+
+def _without_maps(kind: pa.DataType) -> pa.DataType:
+    """Return the type with each map, wherever it is, as a list of its pairs."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    def inner(field: pa.Field) -> pa.Field:
+        return field.with_type(_without_maps(field.type))
+
+    if pa.types.is_map(kind):
+        pair = pa.struct([inner(kind.key_field), inner(kind.item_field)])
+        return pa.list_(pa.field("item", pair, nullable=False))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(inner(kind.value_field), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(inner(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(inner(kind.value_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([inner(kind.field(i)) for i in range(kind.num_fields)])
+    return kind
 
 
 def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:

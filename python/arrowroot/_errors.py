@@ -41,9 +41,13 @@ N_QUOTED = 5
 class UnsupportedColumnWarning(UserWarning):
     """Branches that arrowroot cannot read yet were left out of an implicit selection."""
 
+    __module__ = "arrowroot"
+
 
 class SchemaMismatchError(InvalidRequestError):
     """Files of one scan disagree on a column; the message names the file and the column."""
+
+    __module__ = "arrowroot"
 
 
 class _NearMissError(NotFoundError):
@@ -64,9 +68,13 @@ class _NearMissError(NotFoundError):
 class NoSuchKeyError(_NearMissError):
     """A file or directory has no object of that name. ``nearest`` holds similar names."""
 
+    __module__ = "arrowroot"
+
 
 class NoSuchColumnError(_NearMissError):
     """A tree has no branch of that name. ``nearest`` holds similar names."""
+
+    __module__ = "arrowroot"
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
@@ -88,15 +96,15 @@ def missing_library(library: str, purpose: str, extra: str | None = None) -> Imp
 
 
 def warn_left_out(left_out: Sequence[tuple[str, str]], where: str) -> None:
-    """Warn once, at the caller's line, that these (path, reason) pairs were not selected."""
+    """Warn once, at the caller's line, that these (path, C++ type) pairs were not selected."""
     if not left_out:
         return
-    quoted = ", ".join(f"{path} ({reason})" for path, reason in left_out[:N_QUOTED])
+    quoted = ", ".join(f"{path} ({type_name})" for path, type_name in left_out[:N_QUOTED])
     if len(left_out) > N_QUOTED:
         quoted += f" and {len(left_out) - N_QUOTED} more"
     plural = "branch" if len(left_out) == 1 else "branches"
     warnings.warn(
-        f"{where}: left out {len(left_out)} unsupported {plural}: {quoted}",
+        f"{where}: left out {len(left_out)} {plural} not readable yet: {quoted}",
         UnsupportedColumnWarning,
         stacklevel=_depth_of_caller(),
     )

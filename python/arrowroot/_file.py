@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _REPR_KEYS = 30
+_N_QUOTED = 10
 
 
 class Key(NamedTuple):
@@ -85,6 +86,26 @@ class Directory:
         cut = len(self.path) + 1 if self.path else 0
         return list(dict.fromkeys(key.path[cut:] for key in self.keys() if key.is_tree))
 
+    def only_tree(self) -> Tree:
+        """Return the tree, if there is just one.
+
+        Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none.
+        """
+        names = self.trees
+        if len(names) > 1:
+            quoted = ", ".join(repr(name) for name in names[:_N_QUOTED]) + (
+                ", ..." * (len(names) > _N_QUOTED)
+            )
+            raise InvalidRequestError(f"{self.url}: which of its {len(names)} trees? {quoted}")
+        if not names:
+            ntuple = next((key.path for key in self.keys() if key.class_name.endswith("RNTuple")), None)
+            hint = f"; RNTuples, as {ntuple!r}, cannot be read yet" if ntuple else ""
+            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{hint}", "", [])
+        found = self[names[0]]
+        if not isinstance(found, Tree):
+            raise NoSuchKeyError(f"{self.url}: {names[0]!r} is a directory", names[0], [])
+        return found
+
     def __getitem__(self, name: str) -> Tree | Directory:
         """Return the tree or directory of that path, "dir/name" or "dir/name;cycle".
 
@@ -96,7 +117,8 @@ class Directory:
         try:
             return Tree(self._native.tree(path), self.url)
         except (NotFoundError, UnsupportedError):
-            return self._other(path)
+            pass  # outside, for the error to come to be the only one shown
+        return self._other(path)
 
     def _other(self, path: str) -> Directory:
         """Return the directory at ``path``; raise what says best why it is no tree."""

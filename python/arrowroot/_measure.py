@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+# What a first scan would import is imported here, before the clock runs.
+from arrowroot import _entries, _plan, _scan, _select, _source  # noqa: F401
 from arrowroot._metrics import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arrowroot._plan import ScanStats
     from arrowroot._scan import Scan
 
 _STATUS = Path("/proc/self/status")
@@ -29,19 +30,22 @@ def measure(
     n_leaves: int,
     memory_budget_bytes: int,
     path: str | None,
-    progress: Callable[[ScanStats], None] | None = None,
+    watch: Callable[[Scan], None] | None = None,
 ) -> tuple[Measurement, Scan]:
     """Run one scan to its end and drop what it delivers.
 
-    ``path``: the local file, to look at the page cache; None if there is none. The clock runs from making
-    the scan (planning) to the last batch.
+    ``path``: the local file, to look at the page cache; None if there is none. ``watch`` is given the scan before
+    it reads. The clock runs from making the scan (planning) to the last batch.
     """
     share = page_cache_share(path) if path else None
     _reset_peak_rss()
     cpu = time.process_time_ns()
     wall = time.perf_counter_ns()
     scan = make_scan()
-    stats = scan.drain(progress)
+    if watch:
+        watch(scan)
+    deliveries: list[tuple[int, int]] = []
+    stats = scan.drain(lambda stats: deliveries.append((stats.n_entries, time.perf_counter_ns() - wall)))
     real_ns = time.perf_counter_ns() - wall
     cpu_ns = time.process_time_ns() - cpu
     peak = peak_rss_bytes()
@@ -55,6 +59,7 @@ def measure(
         cpu_ns=cpu_ns,
         peak_rss_bytes=peak,
         page_cache_share=share,
+        deliveries=deliveries,
     )
     return measurement, scan
 

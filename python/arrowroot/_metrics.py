@@ -8,7 +8,7 @@ ROOT estimates (ReadUnZip, from the mean compression of the whole tree), the num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from arrowroot._sizes import three_digits
@@ -32,14 +32,16 @@ class Measurement:
     n_columns: int
     n_leaves: int
     memory_budget_bytes: int
-    #: Largest gap between ranges that one read still spans; None if the engine does not say.
-    readahead_bytes: int | None
+    #: Largest gap between ranges that one read still spans.
+    readahead_bytes: int
     #: Wall and CPU time (user and system, all threads) of the process, from planning to the last batch.
     real_ns: int
     cpu_ns: int
     peak_rss_bytes: int
     #: Share of the file that was in the operating system's page cache before the pass; None: cannot be known.
     page_cache_share: float | None
+    #: After each batch: the entries delivered so far, and the ns since the clock was started.
+    deliveries: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -321,7 +323,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("n_entries", "", "Entries delivered", None, _MORE, lambda m: m.stats.n_entries, label="Entries"),
     Metric(
         "entries_per_s",
-        "1/s",
+        "entries/s",
         "Entries over Real Time",
         "higher",
         _MORE,
@@ -378,7 +380,7 @@ def shown(metric: Metric, value: Number | None) -> str:
     if value is None:
         return "-"
     scaled = value * _SHOWN_PER_UNIT.get(metric.unit, 1.0)
-    if metric.unit in ("", "1/s") and (isinstance(value, int) or metric.unit):
+    if metric.unit in ("", "entries/s") and (isinstance(value, int) or metric.unit):
         number = f"{round(scaled):,}"
     elif metric.unit == "%":
         number = f"{scaled:.2f}"
@@ -403,12 +405,24 @@ def summary(samples: Iterable[dict[str, Number | None]]) -> dict[str, dict[str, 
     return result
 
 
-def markdown() -> str:
-    """Return the table of all metrics as Markdown, for the documentation."""
-    lines = ["| key (JSON) | shown as | unit shown | better | what |", "|---|---|---|---|---|"]
-    for metric in METRICS:
-        name = metric.alias or metric.label or ""
-        lines.append(
-            f"| `{metric.key}` | {name} | {metric.unit} | {metric.better or ''} | {metric.description} |"
-        )
+_PREAMBLE = """\
+# The measures of `arrowroot perf`
+
+*Generated from `python/arrowroot/_metrics.py`, and a test keeps it so. `arrowroot perf --explain` says the same.*
+
+Keys are those of `--json`, in the base unit of their suffix: bytes, ns, bytes per s, %. Counts are exact; ratios are
+derived from them when shown. A measure that is undefined, as a ratio to nothing, is null."""
+
+
+def document() -> str:
+    """Return ``docs/metrics.md``."""
+    lines = [_PREAMBLE]
+    for group in dict.fromkeys(metric.group for metric in METRICS):
+        lines += ["", f"## {group}", "", "| shown as | unit | key | better | what |", "|---|---|---|---|---|"]
+        lines += [
+            f"| {metric.alias or metric.label or ''} | {metric.unit} | `{metric.key}` | {metric.better or ''} | "
+            f"{metric.description} |"
+            for metric in METRICS
+            if metric.group == group
+        ]
     return "\n".join(lines) + "\n"

@@ -70,6 +70,9 @@ class Tree:
     cycle: int
     num_entries: int
     n_leaves: int
+    friends: list[
+        tuple[str, str, str]
+    ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
     stored_bytes: int  # fZipBytes
     memory_bytes: int  # fTotBytes
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
@@ -122,10 +125,11 @@ class Scan:
         values_bytes (Arrow buffers delivered), n_threads, wall_ns (in next_batch or the stream), cpu_ns (of the scan's
         threads), peak_buffer_bytes (most memory held by windows and undelivered batches).
         """
-    def trace(self) -> list[tuple[int, int, int, int, int]]:
-        """Physical reads if asked for: (offset, n_bytes, first entry of the window, start ns, end ns).
+    def trace(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Physical reads if asked for: (offset, n_bytes, first entry, end of the entries, start ns, end ns).
 
-        Times count from the making of the scan; the entry is one of the tree, also in scans of an entry list.
+        In the order of their start. The entries are those of the read's baskets (half-open, numbers in the tree);
+        times count from the making of the scan.
         """
     def cancel(self) -> None: ...
 

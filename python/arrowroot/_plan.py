@@ -22,11 +22,13 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 class Read(NamedTuple):
-    """One physical read, as traced. Times in ns since the scan began."""
+    """One physical read, as traced, with the entries of the baskets in it. Times in ns since the scan began."""
 
     offset: int
     n_bytes: int
     first_entry: int
+    #: One past the last.
+    end_entry: int
     start_ns: int
     end_ns: int
 
@@ -34,7 +36,8 @@ class Read(NamedTuple):
 class Window(NamedTuple):
     """Baskets that are fetched together, to fit the memory budget.
 
-    ``ranges``: the physical reads in order, (offset, bytes) in ``file``.
+    ``n_entries``: of those asked for, how many begin in it. ``ranges``: the physical reads in order,
+    (offset, bytes) in ``file``.
     """
 
     file: str
@@ -55,8 +58,8 @@ class Plan:
     payload_bytes: int
     read_bytes: int
     windows: list[Window]
-    #: Largest gap between two ranges that are still read as one; None if the engine does not say.
-    max_gap_bytes: int | None = None
+    #: Largest gap between two ranges that are still read as one.
+    max_gap_bytes: int
 
     @classmethod
     def of_native(cls, plan: Mapping[str, Any], file: str) -> Plan:
@@ -66,9 +69,7 @@ class Plan:
             for w in plan["windows"]
         ]
         counters = {name: plan[name] for name in _PLAN_COUNTERS}
-        return cls(
-            list(plan["columns"]), windows=windows, max_gap_bytes=plan.get("max_gap_bytes"), **counters
-        )
+        return cls(list(plan["columns"]), windows=windows, max_gap_bytes=plan["max_gap_bytes"], **counters)
 
     @classmethod
     def joined(cls, plans: Sequence[Plan], *, columns: list[str], n_entries: int) -> Plan:
@@ -76,8 +77,8 @@ class Plan:
         totals = {name: sum(getattr(plan, name) for plan in plans) for name in _PLAN_COUNTERS}
         totals["n_entries"] = n_entries
         windows = [window for plan in plans for window in plan.windows]
-        gaps = {plan.max_gap_bytes for plan in plans}
-        return cls(columns, windows=windows, max_gap_bytes=gaps.pop() if len(gaps) == 1 else None, **totals)
+        max_gap_bytes = max((plan.max_gap_bytes for plan in plans), default=0)
+        return cls(columns, windows=windows, max_gap_bytes=max_gap_bytes, **totals)
 
     @property
     def overhead_bytes(self) -> int:

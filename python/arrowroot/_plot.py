@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _metrics
 from arrowroot._errors import InvalidRequestError, missing_library
-from arrowroot._sizes import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +21,16 @@ _FORMATS = (".png", ".svg", ".pdf")
 _BLUE = "#2b6cb0"
 _RED = "#c53030"
 _GREY = "#4a5568"
+_DARK = "#1a202c"
+_BOX_ALPHA = 0.55
+_DOT_ALPHA = 0.35
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_SHARES = tuple((kind, f"{kind}_percent") for kind in ("read", "decompress", "decode", "wait"))
 #: Above so many reads they are drawn as pixels, also in SVG and PDF.
 _N_VECTOR_READS = 2_000
 _DPI = 160
-#: Up to so many windows, each is a dot on the line of time.
+#: Up to so many batches, each is a dot on the line of time.
 _N_MARKED = 50
 
 
@@ -33,6 +38,8 @@ def check(path: str) -> None:
     """Raise before any work if the picture cannot be drawn: wrong form of file, or no Matplotlib."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise InvalidRequestError(f"--plot {path}: the name must end in {', '.join(_FORMATS)}")
+    if not Path(path).parent.is_dir():
+        raise InvalidRequestError(f"--plot {path}: there is no such directory")
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
     except ImportError as error:
@@ -40,83 +47,109 @@ def check(path: str) -> None:
 
 
 def draw(
-    path: str, reads: Sequence[Read], measurement: Measurement, title: str, entries: tuple[int, int]
+    path: str,
+    reads: Sequence[Read],
+    measurement: Measurement,
+    title: str,
+    *,
+    entries: tuple[int, int],
+    delivered: Sequence[tuple[int, int]],
 ) -> None:
     """Draw the physical reads of one pass over ``entries`` (half-open) into a file.
 
-    Each read is a box: as wide as the entries of its window, as high as its bytes. The line is the real time
-    at which the reads of a window were done.
+    Each read is a box: as wide as the entries of its baskets, as high as its bytes. A dot is the real time when a
+    read had ended; the line is the real time when entries were delivered: (end of the entries, ns) of each batch.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
-    from matplotlib.lines import Line2D  # noqa: PLC0415
-    from matplotlib.patches import Patch  # noqa: PLC0415
     from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415
 
-    figure = Figure(figsize=(11, 6.2), layout=ConstrainedLayoutEngine(wspace=0.04))
-    grid = figure.add_gridspec(1, 2, width_ratios=[1, 4.2])
+    figure = Figure(figsize=(11.5, 6.2), layout=ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.1, wspace=0.03))
+    grid = figure.add_gridspec(1, 2, width_ratios=[1, 4.6])
     text_axes = figure.add_subplot(grid[0])
     axes = figure.add_subplot(grid[1])
     time_axes = axes.twinx()
     _text(text_axes, measurement)
-    figure.suptitle(_shortened(title), fontsize=12, fontweight="bold", color="#1a202c")
-
-    _draw_reads(axes, reads, entries)
-    _draw_time(time_axes, reads, measurement, entries)
 
     low, high = entries
+    _draw_reads(axes, reads, low, high)
+    _draw_time(time_axes, reads, measurement.real_ns, low, delivered)
+    axes.set_title(_shortened(title), loc="left", fontsize=12, fontweight="bold", color=_DARK, pad=30)
     axes.set_xlim(low, max(high, low + 1))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.set_xlabel("entry number")
-    axes.set_ylabel("offset in the file (MB)", color=_BLUE)
-    axes.tick_params(axis="y", colors=_BLUE)
+    axes.set_xlabel("entry number", color=_DARK)
     axes.grid(visible=True, color="#e2e8f0", linewidth=0.8)
     axes.set_axisbelow(True)
-    handles = [Patch(color=_BLUE, alpha=0.55), Line2D([], [], color=_RED, linewidth=1.6)]
-    labels = ["a read: its bytes, the entries of its window", "real time when they had been read"]
-    axes.legend(
-        handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5
-    )
-    time_axes.set_ylabel("real time (s)", color=_RED)
+    axes.tick_params(axis="x", colors=_GREY)
+    axes.tick_params(axis="y", colors=_BLUE)
     time_axes.tick_params(axis="y", colors=_RED)
     for each in (axes, time_axes):
         each.spines["top"].set_visible(False)
+        each.spines["bottom"].set_color(_GREY)
         each.spines["left"].set_color(_BLUE)
         each.spines["right"].set_color(_RED)
+    _legend(axes)
     figure.savefig(path, dpi=_DPI)
+
+
+def _legend(axes: Any) -> None:
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    handles = [
+        Patch(color=_BLUE, alpha=_BOX_ALPHA),
+        Line2D([], [], color=_RED, marker=".", linestyle="none", alpha=_DOT_ALPHA),
+        Line2D([], [], color=_RED, linewidth=1.6),
+    ]
+    labels = [
+        "a read: its bytes, the entries in them",
+        "when it had been read",
+        "when entries were delivered",
+    ]
+    axes.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(-0.008, 1),
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+        labelcolor=_GREY,
+        handletextpad=0.6,
+        columnspacing=1.8,
+    )
+
+
+def _unit(largest: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """Return the largest unit, as factor and name, of which there is at least one."""
+    return next((unit for unit in units if largest >= unit[0]), units[-1])
 
 
 def _columns(reads: Sequence[Read]) -> npt.NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - only pictures need it
 
-    columns: npt.NDArray[np.float64] = np.array(reads, dtype=np.float64).reshape(-1, 5).T
+    columns: npt.NDArray[np.float64] = np.array(reads, dtype=np.float64).reshape(-1, 6).T
     return columns
 
 
-def _draw_reads(axes: Any, reads: Sequence[Read], entries: tuple[int, int]) -> None:
+def _draw_reads(axes: Any, reads: Sequence[Read], low: int, high: int) -> None:
     import numpy as np  # noqa: PLC0415
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
     if not reads:
         axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, ha="center", va="center", color=_GREY)
+        axes.set_yticks([])
         return
-    offset, n_bytes, first, _, _ = _columns(reads)
-    starts = np.unique(first)
-    ends = np.append(starts[1:], max(entries[1], starts[-1] + 1))
-    right = ends[np.searchsorted(starts, first)]
-    bottom, top = offset / 1e6, (offset + n_bytes) / 1e6
+    offset, n_bytes, first, end, _, _ = _columns(reads)
+    factor, unit = _unit(float((offset + n_bytes).max()), _SIZES)
+    axes.set_ylabel(f"offset in the file ({unit})", color=_BLUE)
+    left, right = np.clip(first, low, high), np.clip(end, low, high)
+    bottom, top = offset / factor, (offset + n_bytes) / factor
     corners = np.stack(
-        [
-            np.stack([first, bottom], 1),
-            np.stack([first, top], 1),
-            np.stack([right, top], 1),
-            np.stack([right, bottom], 1),
-        ],
+        [np.stack(corner, 1) for corner in ((left, bottom), (left, top), (right, top), (right, bottom))],
         axis=1,
     )
-    lowest, highest = bottom.min(), top.max()
-    margin = 0.03 * (highest - lowest) or 1.0
     many = len(reads) > _N_VECTOR_READS
     axes.add_collection(
         PolyCollection(
@@ -125,48 +158,67 @@ def _draw_reads(axes: Any, reads: Sequence[Read], entries: tuple[int, int]) -> N
             edgecolors=_BLUE,
             # The edge keeps a small read visible; between many it must not fill the gaps.
             linewidths=0.25 if many else 0.6,
-            alpha=0.55,
+            alpha=_BOX_ALPHA,
             rasterized=many,
         )
     )
+    lowest, highest = float(bottom.min()), float(top.max())
+    margin = 0.03 * (highest - lowest) or 1.0
     axes.set_ylim(max(0.0, lowest - margin), highest + margin)
 
 
-def _draw_time(axes: Any, reads: Sequence[Read], measurement: Measurement, entries: tuple[int, int]) -> None:
-    import numpy as np  # noqa: PLC0415
-
-    real_s = measurement.real_ns / 1e9
-    axes.set_ylim(0, 1.06 * max(real_s, 1e-9))
-    if not reads:
-        return
-    _, _, first, _, end_ns = _columns(reads)
-    starts, window = np.unique(first, return_inverse=True)
-    done = np.zeros(len(starts))
-    np.maximum.at(done, window, end_ns / 1e9)
-    x = np.concatenate([starts, [entries[1]]])
-    y = np.concatenate([done, [real_s]])
-    axes.plot(x, y, color=_RED, linewidth=1.6, marker="o" if len(starts) <= _N_MARKED else None, markersize=3)
+def _draw_time(
+    axes: Any, reads: Sequence[Read], real_ns: int, low: int, delivered: Sequence[tuple[int, int]]
+) -> None:
+    factor, unit = _unit(real_ns, _TIMES)
+    axes.set_ylabel(f"real time ({unit})", color=_RED)
+    axes.set_ylim(0, 1.06 * max(real_ns, 1) / factor)
+    if reads:
+        _, _, first, end, _, end_ns = _columns(reads)
+        axes.plot(
+            (first + end) / 2,
+            end_ns / factor,
+            color=_RED,
+            marker=".",
+            linestyle="none",
+            markersize=4,
+            markeredgewidth=0,
+            alpha=_DOT_ALPHA,
+            rasterized=len(reads) > _N_VECTOR_READS,
+        )
+    axes.plot(
+        [low, *(entry for entry, _ in delivered)],
+        [0.0, *(ns / factor for _, ns in delivered)],
+        color=_RED,
+        linewidth=1.6,
+        marker="o" if len(delivered) <= _N_MARKED else None,
+        markersize=3.5,
+        clip_on=False,
+    )
 
 
 def _text(axes: Any, measurement: Measurement) -> None:
     """Write the main measures beside the picture, as TTreePerfStats does."""
     axes.axis("off")
     values = _metrics.values(measurement)
-    chosen = [metric for metric in _metrics.METRICS if metric.alias]
-    rows = [(metric.alias or "", _metrics.shown(metric, values[metric.key])) for metric in chosen]
-    rows += [("", "")]
-    for kind in ("read", "decompress", "decode", "wait"):
-        percent = values[f"{kind}_percent"]
-        rows.append((kind, "-" if percent is None else f"{percent:.1f} %"))
-    rows += [("", ""), ("columns", format_count(measurement.n_columns))]
-    rows.append(("threads", format_count(measurement.stats.n_threads)))
-    step = 1 / (len(rows) + 1)
+    by_key = _metrics.by_key()
+    rows: list[tuple[str, str]] = [
+        (metric.alias, _metrics.shown(metric, values[metric.key]))
+        for metric in _metrics.METRICS
+        if metric.alias
+    ]
+    rows += [("", ""), ("Time of all threads", "")]
+    rows += [(kind, _metrics.shown(by_key[key], values[key])) for kind, key in _SHARES]
+    rows.append(("", ""))
+    for key in ("n_columns", "n_threads", "peak_rss_bytes"):
+        rows.append((by_key[key].label or key, _metrics.shown(by_key[key], values[key])))
+    step = 1 / len(rows)
     for i, (name, value) in enumerate(rows):
-        y = 1 - (i + 1) * step
-        axes.text(0, y, name, fontsize=8.5, color=_GREY, va="center", transform=axes.transAxes)
-        axes.text(
-            1, y, value, fontsize=8.5, ha="right", va="center", transform=axes.transAxes, color="#1a202c"
-        )
+        y = 1 - (i + 0.5) * step
+        weight = "normal" if value else "bold"
+        place = {"va": "center", "fontsize": 8.5, "transform": axes.transAxes}
+        axes.text(0, y, name, color=_GREY, fontweight=weight, **place)
+        axes.text(1, y, value, color=_DARK, ha="right", **place)
 
 
 def _shortened(title: str, limit: int = 90) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,10 +20,11 @@ def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:
         return "null"
     if isinstance(value, float):
         return f"{value:.6g}"
+    # Of a text of megabytes no more than a line is looked at.
     if isinstance(value, bytes):
-        return clip(repr(value), max_width)
+        return clip(repr(value[: max_width + 1]), max_width)
     if isinstance(value, str):
-        return clip(printable(value), max_width)
+        return clip(printable(value[: max_width + 1]), max_width)
     if isinstance(value, list):
         shown = [cell_text(item, max_width) for item in value[:_N_LISTED]]
         left = len(value) - len(shown)
@@ -52,6 +52,8 @@ def width_of(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide letters take two, combining ones none."""
     if text.isascii():
         return len(text)
+    import unicodedata  # noqa: PLC0415 - most names are ASCII
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )
@@ -61,15 +63,11 @@ def clip(text: str, max_width: int) -> str:
     """Return the text, cut to a width with an ellipsis at its end."""
     if width_of(text) <= max_width:
         return text
-    while text and width_of(text) > max_width - 1:
+    # No letter takes more than two columns; combining ones, which take none, may be cut off.
+    text = text[: max(0, max_width - 1)]
+    while width_of(text) > max_width - 1:
         text = text[:-1]
     return text + "…"
-
-
-def pad(text: str, width: int, *, right: bool) -> str:
-    """Return the text filled up to a width, on its left side if it stands right."""
-    fill = " " * (width - width_of(text))
-    return fill + text if right else text + fill
 
 
 def columns_that_fit(widths: Sequence[int], max_width: int) -> int:
@@ -96,17 +94,22 @@ def text_table(
     """
     if not rows or not rows[0]:
         return ""
-    widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
+    cell_widths = [[width_of(cell) for cell in column] for column in zip(*rows, strict=True)]
+    widths = [max(column) for column in cell_widths]
     n_columns = len(widths) if max_width is None else columns_that_fit(widths, max_width)
     aligned = right or [i > 0 for i in range(len(widths))]
     if max_width is not None:
         widths[0] = min(widths[0], max_width)
-    lines = [
-        _GAP.join(
-            pad(clip(row[i], widths[i]), widths[i], right=aligned[i]) for i in range(n_columns)
-        ).rstrip()
-        for row in rows
-    ]
+    if max(cell_widths[0]) > widths[0]:
+        rows = [[clip(row[0], widths[0]), *row[1:]] for row in rows]
+        cell_widths[0] = [width_of(row[0]) for row in rows]
+    # Column by column: rows may be ten thousand.
+    columns = []
+    for i in range(n_columns):
+        fills = [" " * (widths[i] - width) for width in cell_widths[i]]
+        pairs = zip(fills, (row[i] for row in rows), strict=True)
+        columns.append([fill + cell if aligned[i] else cell + fill for fill, cell in pairs])
+    lines = [_GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
     if n_header:
         lines.insert(n_header, _GAP.join("─" * widths[i] for i in range(n_columns)))
     return "\n".join(lines)

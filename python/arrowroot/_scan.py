@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from arrowroot._plan import Plan, Read, ScanStats
     from arrowroot._source import Source
 
-#: Default size of a batch's values, and bound on the memory of a pass, in bytes.
-BATCH_SIZE = "64 MB"
-MEMORY_BUDGET = "256 MB"
-
 
 class Scan(Conversions):
     """Chosen columns and entries, to be read in batches with bounded memory.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, UnsupportedError, nearest
 
@@ -30,8 +30,11 @@ class Candidate(Protocol):
     def unsupported(self) -> str | None: ...
 
 
+C = TypeVar("C", bound=Candidate)
+
+
 class Selection(NamedTuple):
-    """The paths chosen, and (path, reason) of those that were meant but cannot be read."""
+    """The paths chosen, and (path, C++ type) of those that were meant but cannot be read."""
 
     paths: list[str]
     left_out: list[tuple[str, str]]
@@ -64,6 +67,21 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
     return lambda path, name: any(pattern.match(path) or pattern.match(name) for pattern in patterns)
 
 
+def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
+    """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
+    texts = [filter_name] if isinstance(filter_name, str) else list(filter_name)
+    accepts = name_filter(texts)
+    found = []
+    group: str | None = None
+    for branch in branches:
+        inside = group is not None and branch.path.startswith(group)
+        if inside or branch.path in texts or branch.name in texts or accepts(branch.path, branch.name):
+            found.append(branch)
+            if branch.is_group and not inside:
+                group = branch.path + "/"
+    return found
+
+
 def select(
     branches: Sequence[Candidate],
     columns: str | Iterable[str] | None,
@@ -93,7 +111,7 @@ def select(
     unique = {branch.path: branch for branch in chosen if not branch.is_group}
     return Selection(
         [path for path, branch in unique.items() if branch.unsupported is None],
-        [(path, branch.unsupported) for path, branch in unique.items() if branch.unsupported is not None],
+        [(path, branch.type_name) for path, branch in unique.items() if branch.unsupported is not None],
     )
 
 
@@ -121,10 +139,7 @@ class _Index:
         if branch.is_group:
             return [other for other in self.branches if other.path.startswith(branch.path + "/")]
         if branch.unsupported is not None:
-            raise UnsupportedError(
-                f"{self.where}: branch {branch.path!r} of type {branch.type_name} "
-                f"is not readable: {branch.unsupported}"
-            )
+            raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
 
     def _matching(self, text: str) -> list[Candidate]:

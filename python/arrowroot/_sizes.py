@@ -51,8 +51,11 @@ def three_digits(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     # Rounded first: 0.9999 shows as 1.00, not as 1.000.
-    rounded = float(f"{value:.2e}")
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+    size = abs(float(f"{value:.2e}"))
+    n_decimals = (
+        0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 2 - math.floor(math.log10(size))
+    )
+    return f"{value:.{n_decimals}f}"
 
 
 def format_count(count: int) -> str:

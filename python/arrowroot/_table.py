@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from arrowroot._convert import Conversions
@@ -151,6 +150,8 @@ class Table(Conversions):
         text = f"arrowroot.Table: {self._summary()}"
         if not self.num_columns:
             return text
+        import shutil  # noqa: PLC0415 - its own imports cost more than ours
+
         rows = [[clip(cell, _MAX_CELL) for cell in row] for row in self._sample(_REPR_COLUMNS)]
         widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
         n_fitting = columns_that_fit(widths, shutil.get_terminal_size((_REPR_WIDTH, 24)).columns)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import _entries, _friends, _select
 from arrowroot._errors import InvalidRequestError, warn_left_out
+from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import clip, html_table, printable, text_table
-from arrowroot._scan import BATCH_SIZE, MEMORY_BUDGET, Scan
-from arrowroot._sizes import counted, format_bytes, format_count, parse_size
-from arrowroot._source import SideBySide, TreeSource
+from arrowroot._sizes import counted, format_bytes, format_count
 
+# What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -20,9 +19,11 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from arrowroot import _native
+    from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
-    from arrowroot._source import Source
+    from arrowroot._options import Strings
+    from arrowroot._scan import Scan
+    from arrowroot._source import Source, TreeSource
     from arrowroot._table import Table
 
 _REPR_COLUMNS = 20
@@ -180,8 +181,8 @@ class Tree:
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves: each column has one."""
-        return len(self.column_names)
+        """Number of leaves, readable or not; a branch of a leaf list has several."""
+        return self._native.n_leaves
 
     @property
     def where(self) -> str:
@@ -197,31 +198,32 @@ class Tree:
         batch_size: int | str = BATCH_SIZE,
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
+        strings: Strings = "utf8",
         trace: bool = False,
     ) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
         columns: exact paths, names that only one branch has, or globs; in the order given. None: all that
-        can be
-            read, and a warning that names the others.
+            can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
         entries: a slice, a range, entry numbers in any order and with repeats, or a boolean mask.
         batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
         memory_budget: bound on the memory for fetched baskets and batches not yet delivered.
         n_threads: 0 for as many as there are cores.
+        strings: "utf8": text becomes strings, and bytes that are not UTF-8 an error; "binary": text becomes
+            bytes, as they are.
         trace: record every physical read, for :meth:`Scan.trace`.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError.
         """
-        return self._scan(
-            columns,
-            filter_name,
-            entries,
-            parse_size(batch_size, "batch_size"),
-            memory_budget,
-            n_threads,
+        options = Options.checked(
+            batch_size=batch_size,
+            memory_budget=memory_budget,
+            n_threads=n_threads,
+            strings=strings,
             trace=trace,
         )
+        return self._scan(columns, filter_name, entries, options)
 
     def to_arrow(
         self,
@@ -231,11 +233,13 @@ class Tree:
         entries: Entries = None,
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
+        strings: Strings = "utf8",
     ) -> Table:
         """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`."""
-        return self._scan(
-            columns, filter_name, entries, None, memory_budget, n_threads, trace=False
-        ).read_all()
+        options = Options.checked(
+            batch_size=None, memory_budget=memory_budget, n_threads=n_threads, strings=strings
+        )
+        return self._scan(columns, filter_name, entries, options).read_all()
 
     def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
@@ -262,29 +266,27 @@ class Tree:
         return [(None, self), *self._friends]
 
     def _candidates(self, columns: str | Iterable[str] | None) -> list[_friends.FriendBranch]:
+        from arrowroot import _friends  # noqa: PLC0415
+
         return _friends.together([(alias, part.branches) for alias, part in self._parts], columns)
 
-    def _scan(  # noqa: PLR0917 - the options of scan(), passed on
+    def _scan(
         self,
         columns: str | Iterable[str] | None,
         filter_name: str | Iterable[str] | None,
         entries: Entries,
-        batch_bytes: int | None,
-        memory_budget: int | str,
-        n_threads: int,
-        *,
-        trace: bool,
+        options: Options,
     ) -> Scan:
+        from arrowroot import _entries, _select  # noqa: PLC0415
+        from arrowroot._scan import Scan  # noqa: PLC0415
+        from arrowroot._source import SideBySide  # noqa: PLC0415
+
         chosen_entries = _entries.normalise(entries, self.num_entries)
-        budget_bytes = parse_size(memory_budget, "memory_budget")
         if columns is not None and not isinstance(columns, str):
             columns = list(columns)
         if not self._friends:
             paths = self.choose(columns, filter_name)
-            return Scan(
-                lambda: self.source(paths, chosen_entries, batch_bytes, budget_bytes, n_threads, trace=trace),
-                self.where,
-            )
+            return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
         candidates = self._candidates(columns)
         selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
@@ -300,10 +302,7 @@ class Tree:
                     trees[part][1].source(
                         list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
                         chosen_entries,
-                        None if batch_bytes is None else max(1, batch_bytes // len(used)),
-                        max(1, budget_bytes // len(used)),
-                        n_threads,
-                        trace=trace,
+                        options.shared_by(len(used)),
                     )
                     for part in used
                 ],
@@ -313,33 +312,34 @@ class Tree:
         return Scan(start, self.where)
 
     def choose(
-        self, columns: str | Iterable[str] | None, filter_name: str | Iterable[str] | None
+        self,
+        columns: str | Iterable[str] | None = None,
+        filter_name: str | Iterable[str] | None = None,
     ) -> list[str]:
-        """Return the paths of the columns chosen among this tree's own; warn of those left out."""
+        """Return the paths of the columns that :meth:`scan` would read of this tree's own.
+
+        Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
+        """
+        from arrowroot import _select  # noqa: PLC0415
+
         selection = _select.select(self.branches, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
         return selection.paths
 
-    def source(
-        self,
-        paths: list[str],
-        entries: EntrySet,
-        batch_bytes: int | None,
-        memory_budget_bytes: int,
-        n_threads: int,
-        *,
-        trace: bool,
-    ) -> TreeSource:
-        """Start a pass of the engine over exact paths of this tree's own columns."""
-        native = self._native.scan(
-            paths,
-            entries=entries,
-            batch_bytes=batch_bytes,
-            memory_budget_bytes=memory_budget_bytes,
-            n_threads=n_threads,
-            trace=trace,
-        )
-        return TreeSource(native, self._url)
+    def matching(self, filter_name: str | Iterable[str]) -> list[_native.Branch]:
+        """Return the branches whose path or name matches (see :meth:`scan`), readable or not, and groups.
+
+        A group that matches brings all its members.
+        """
+        from arrowroot import _select  # noqa: PLC0415
+
+        return _select.matching(self.branches, filter_name)
+
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> TreeSource:
+        """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
+        from arrowroot._source import TreeSource  # noqa: PLC0415
+
+        return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def _summary(self) -> str:
         n_clusters = max(0, len(self.clusters) - 1)
@@ -359,7 +359,7 @@ class Tree:
                 [
                     printable(column.name),
                     clip(printable(column.type_name), _TYPE_WIDTH),
-                    clip(column.arrow_type or f"unsupported: {column.unsupported}", _TYPE_WIDTH),
+                    clip(column.arrow_type or "(not readable yet)", _TYPE_WIDTH),
                     format_bytes(column.stored_bytes),
                 ]
                 for column in self.columns[:_REPR_COLUMNS]

@@ -1,11 +1,15 @@
 """Where files are: "file.root:Tree", globs, and the natural order of names."""
 
-import glob
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _GLOB = re.compile(r"[*?\[]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -22,7 +26,7 @@ def split_url(text: str) -> tuple[str, str | None]:
     file, colon, tree = text.rpartition(":")
     if not (colon and file and tree) or tree.startswith("//") or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
-    if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and glob.glob(file, recursive=True)):  # noqa: PTH110, PTH207
+    if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and _files(file)):  # noqa: PTH110
         return file, tree
     return text, None
 
@@ -49,7 +53,7 @@ def expand(
         else:
             pattern, own = os.fspath(path), None
         if _is_glob(pattern):
-            found = sorted(glob.glob(pattern, recursive=True), key=natural_key)  # noqa: PTH207 - text in, text out
+            found = sorted(_files(pattern), key=natural_key)
             if not found:
                 raise StorageError(f"no file matches {pattern!r}")
             files += [(name, own or tree) for name in found]
@@ -58,6 +62,12 @@ def expand(
     if not files:
         raise InvalidRequestError("no file to read: the list of paths is empty")
     return files
+
+
+def _files(pattern: str) -> list[str]:
+    import glob  # noqa: PLC0415 - most paths are none
+
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - text in, text out
 
 
 def _is_glob(path: str) -> bool:

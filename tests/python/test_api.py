@@ -1,4 +1,5 @@
 import sys
+import time
 import warnings
 
 import awkward as ak
@@ -314,3 +315,69 @@ def test_a_real_file_in_directories_is_read(conformance):
     table = file["one/two/tree"].to_arrow(["Int32", "ArrayInt32", "SliceFloat64"])
     assert table["Int32"].to_pylist() == list(range(100))
     assert table.to_numpy()["ArrayInt32"].shape == (100, 10)
+
+
+def test_text_that_is_not_utf8_is_an_error_that_says_what_helps(tmp_path):
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path / "text.root"
+    with uproot.recreate(path, compression=None) as file:
+        file.mktree("t", {"name": "string"}).extend({"name": ["abc", "defg", "hi"]})
+    content = path.read_bytes()
+    assert content.count(b"defg") == 1
+    tree = ar.open(path)["t"]
+    assert tree.to_arrow()["name"].to_pylist() == ["abc", "defg", "hi"]
+    assert tree.to_arrow(strings="binary").schema.field("name").type == pa.binary()
+    path.write_bytes(content.replace(b"defg", b"d\xe9fg"))
+    tree = ar.open(path)["t"]
+    with pytest.raises(ar.InvalidRequestError, match='strings="binary"'):
+        tree.to_arrow()
+    expected = [b"abc", b"d\xe9fg", b"hi"]
+    assert tree.to_arrow(strings="binary")["name"].to_pylist() == expected
+    assert ar.scan(path, strings="binary").read_all()["name"].to_pylist() == expected
+    assert list(tree.scan(strings="binary").to_numpy()["name"]) == expected
+    with pytest.raises(ar.InvalidRequestError, match="'utf8' or 'binary'"):
+        tree.to_arrow(strings="latin1")
+    with pytest.raises(ar.InvalidRequestError, match="n_threads"):
+        tree.to_arrow(n_threads=-1)
+
+
+def test_maps_become_lists_of_pairs_for_awkward():
+    kind = pa.list_(pa.map_(pa.string(), pa.list_(pa.int16())))
+    table = ar.Table(pa.table({"m": pa.array([[[("a", [1, 2])], []], []], type=kind)}))
+    assert table.to_awkward()["m"].to_list() == [[[{"key": "a", "value": [1, 2]}], []], []]
+
+
+def test_a_long_text_is_cut_before_it_is_looked_at():
+    table = ar.Table(pa.table({"text": ["x" * 50_000_000], "bytes": [b"\0" * 50_000_000]}))
+    start = time.perf_counter()
+    assert "…" in repr(table)
+    assert time.perf_counter() - start < 2
+
+
+def test_errors_are_of_the_package_and_come_alone(sample):
+    for name in ar.__all__:
+        value = getattr(ar, name)
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert value.__module__ == "arrowroot", name
+    with pytest.raises(ar.UnsupportedError) as caught:
+        ar.open(sample[0])["dir/text"]
+    assert caught.value.__context__ is None
+
+
+def test_arrow_types_are_spelled_as_pyarrow_does(conformance):
+    for name in ("uproot-nesteddirs.root", "uproot-HZZ-objects.root"):
+        file = ar.open(conformance / "skhep" / name)
+        for tree in map(file.__getitem__, file.trees):
+            schema = tree.schema
+            for column in tree.columns:
+                if column.arrow_type is not None:
+                    kind = str(schema.field(column.name).type)
+                    assert column.arrow_type == kind.replace("item: ", "").replace(" not null", "")
+
+
+def test_columns_of_a_group_are_matched_with_it(conformance):
+    tree = ar.open(conformance / "skhep" / "uproot-mc10events.root")["Events"]
+    inside = [branch.path for branch in tree.matching("Info")]
+    assert inside[0] == "Info"
+    assert len(inside) > 1
+    assert all(path == "Info" or path.startswith("Info/") for path in inside)

@@ -28,6 +28,14 @@ def test_import_is_quick():
     assert min(float(run(code).stdout) for _ in range(7)) < 0.060
 
 
+def test_a_scan_of_a_range_needs_neither_pyarrow_nor_numpy(sample):
+    out = run(
+        f"import sys, arrowroot as ar; ar.open({str(sample[0])!r})['Events'].scan(entries=slice(0, 9)).drain();"
+        "print({'numpy', 'pyarrow'} & set(sys.modules))"
+    )
+    assert out.stdout.strip() == "set()"
+
+
 def test_a_debug_build_warns(monkeypatch):
     monkeypatch.setattr(_native, "debug_build", True)
     with pytest.warns(UserWarning, match="debug build"):

@@ -2,7 +2,7 @@ import math
 from dataclasses import fields
 
 from arrowroot import Plan, ScanStats
-from arrowroot._metrics import METRICS, Measurement, by_key, markdown, shown, summary, values
+from arrowroot._metrics import METRICS, Measurement, by_key, document, shown, summary, values
 
 STATS = ScanStats(
     read_calls=4,
@@ -77,12 +77,12 @@ def test_every_metric_is_described_once_and_its_key_says_its_unit():
         "s": "_ns",
         "%": "_percent",
         "MB/s": "_bytes_per_s",
-        "1/s": "_per_s",
+        "entries/s": "entries_per_s",
     }
     for metric in METRICS:
         assert metric.key.endswith(suffixes.get(metric.unit, "")), metric.key
         assert metric.description
-        assert f"`{metric.key}`" in markdown()
+        assert f"`{metric.key}`" in document()
 
 
 def test_repeats_are_summarised_by_min_median_and_max():

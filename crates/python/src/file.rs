@@ -284,12 +284,12 @@ impl PyTree {
     }
 }
 
-/// The entries of a scan.
+/// The entries of a scan. The range is tried first: to try the list imports NumPy.
 #[derive(FromPyObject)]
 enum EntriesArgument<'py> {
+    Range(u64, u64),
     #[pyo3(transparent)]
     List(PyReadonlyArray1<'py, i64>),
-    Range(u64, u64),
 }
 
 fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) -> PyBranch {

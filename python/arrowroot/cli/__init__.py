@@ -11,19 +11,21 @@ import os
 import re
 import sys
 import warnings
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
-from arrowroot import _native
-from arrowroot._errors import (
+from arrowroot import (
     ArrowrootError,
     InvalidRequestError,
     NotFoundError,
     UnsupportedError,
+    __version__,
 )
 from arrowroot._render import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+N = TypeVar("N", int, float)
 
 EXIT_DONE = 0
 EXIT_DATA = 1
@@ -79,12 +81,18 @@ examples:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line, as for all other errors."""
+        self.exit(EXIT_USAGE, f"arrowroot: {message} (try: {self.prog} --help)\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     raw = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser(prog="arrowroot", description=_DESCRIPTION, formatter_class=raw)
-    top.add_argument("--version", action="version", version=f"arrowroot {_native.__version__}")
-    every = argparse.ArgumentParser(add_help=False)
+    top = _Parser(prog="arrowroot", description=_DESCRIPTION, formatter_class=raw)
+    top.add_argument("--version", action="version", version=f"arrowroot {__version__}")
+    every = _Parser(add_help=False)
     every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -124,7 +132,9 @@ def parser() -> argparse.ArgumentParser:
     perf.add_argument(
         "--fraction", metavar="F", type=_fraction, help="read this share of the entries, at random"
     )
-    perf.add_argument("--seed", metavar="N", type=int, default=0, help="of the random entries (default: 0)")
+    perf.add_argument(
+        "--seed", metavar="N", type=_count, default=0, help="of the random entries (default: 0)"
+    )
     perf.add_argument("--threads", metavar="N", type=_count, default=0, help="0: as many as cores (default)")
     perf.add_argument("--repeat", metavar="N", type=_positive, default=1, help="read it so many times")
     perf.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
@@ -151,22 +161,29 @@ def _add_columns(command: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def _number(kind: Callable[[str], N], text: str) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
 def _count(text: str) -> int:
-    number = int(text)
+    number = _number(int, text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is below 0")
     return number
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    number = _number(int, text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")
     return number
 
 
 def _fraction(text: str) -> float:
-    number = float(text)
+    number = _number(float, text)
     if not 0 < number <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 1")
     return number

@@ -7,8 +7,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._render import cell_text, columns_that_fit, printable, text_table, type_text, width_of
-from arrowroot._sizes import format_count
+from arrowroot import InvalidRequestError
+from arrowroot._render import cell_text, clip, columns_that_fit, printable, text_table, type_text, width_of
+from arrowroot._sizes import counted, format_count
 from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_tree
 
@@ -17,16 +18,23 @@ if TYPE_CHECKING:
 
 _MIN_WIDTH = 3
 _MAX_CELL = 48
+_PIPED_WIDTH = 160
 
 
 def run(options: argparse.Namespace) -> None:
     """Show the first entries of a tree."""
     tree = open_tree(options.url)
-    paths = tree.choose(column_texts(options.columns), None)
-    width = terminal.width()
+    paths = tree.choose(column_texts(options.columns))
+    # Into a pipe goes all that was asked for by name, but not all of a thousand columns.
+    width = terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)
     # What can never fit need not be read: a wide tree has more columns than a terminal.
     shown = paths if options.json else paths[: max(1, width // _MIN_WIDTH)]
-    table = tree.to_arrow(shown, entries=slice(0, options.n_entries))
+    entries = slice(0, options.n_entries)
+    try:
+        table = tree.to_arrow(shown, entries=entries)
+    except InvalidRequestError:
+        # Some text is not UTF-8.
+        table = tree.to_arrow(shown, entries=entries, strings="binary")
     if options.json:
         import json  # noqa: PLC0415 - text does not need it
 
@@ -55,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     left = paths[n_fitting - 1 :]
     if left:
         names = ", ".join(printable(name) for name in left[:6]) + (", …" if len(left) > 6 else "")
-        print(style.faint(f"{format_count(len(left))} more columns: {names}"))
+        print(style.faint(clip(f"{counted(len(left), 'more column')}: {names}", width)))
 
 
 def _plain(value: Any) -> Any:

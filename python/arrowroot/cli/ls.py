@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._errors import NoSuchColumnError, NoSuchKeyError, UnsupportedError, nearest
+from arrowroot import ArrowrootError, CorruptFileError, StorageError, Tree
 from arrowroot._render import clip, printable, text_table, width_of
-from arrowroot._select import name_filter
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
-from arrowroot._tree import Tree
 from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_target
 
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from arrowroot import _native
-    from arrowroot._file import File, Key
+    from arrowroot import Branch, File, Key
 
 _JSON_FORM = "arrowroot.ls/1"
 _BRANCH_KEYS = (
@@ -36,9 +33,14 @@ _BRANCH_KEYS = (
     "memory_bytes",
     "compression",
 )
-_TYPE_WIDTH = 28
-_NAME_WIDTH = 48
+_HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "baskets", "codec")
+#: Names and types are not cut below these.
+_NAME_WIDTH = 16
+_TYPE_WIDTH = 12
+#: What a narrow terminal goes without, the first first.
+_DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
 _TITLE_WIDTH = (10, 60)
+_GAP_WIDTH = 2
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,13 +51,23 @@ def run(options: argparse.Namespace) -> None:
         keys = _below(file, keys, path.strip("/"))
     patterns = column_texts(options.columns)
     trees = [] if options.keys else _trees(file, keys, patterns, with_cycle=path is not None and ";" in path)
-    if patterns and trees and not any(listed.branches for listed in trees):
-        names = [branch.path for listed in trees if listed.tree for branch in listed.tree.branches]
-        text = ",".join(patterns)
-        raise NoSuchColumnError(f"{file.url}: no branch matches {text!r}", text, nearest(patterns[0], names))
+    readable = [listed.tree for listed in trees if listed.tree]
+    if patterns and readable and not any(listed.branches for listed in trees):
+        readable[0].choose(patterns)  # says which names come near
+    damaged = [listed.error for listed in trees if isinstance(listed.error, CorruptFileError | StorageError)]
+    if damaged and len(keys) == 1:
+        raise damaged[0]
     if options.json:
         _print_json(file, keys, trees)
-        return
+    else:
+        _print_text(file, path, keys, trees, long=options.long)
+    if damaged:
+        raise damaged[0]
+
+
+def _print_text(
+    file: File, path: str | None, keys: Sequence[Key], trees: Sequence[_Listed], *, long: bool
+) -> None:
     style = terminal.Style(sys.stdout)
     if path is None:
         recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
@@ -63,20 +75,20 @@ def run(options: argparse.Namespace) -> None:
             f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
             f"ROOT {file.root_version}, {file.compression}{recovered}"
         )
-        _print_keys(keys, style, long=options.long)
+        _print_keys(keys, style, long=long)
     for i, listed in enumerate(trees):
         if i or path is None:
             print()
-        _print_tree(listed, style, long=options.long)
+        _print_tree(listed, style, long=long)
 
 
 class _Listed(NamedTuple):
-    """A tree and the branches of it to show; ``tree`` is None if it cannot be read, for the ``reason``."""
+    """A tree and the branches of it to show; ``tree`` is None if it cannot be read, for the ``error``."""
 
     key: Key
     tree: Tree | None
-    reason: str
-    branches: list[_native.Branch]
+    error: ArrowrootError | None
+    branches: list[Branch]
 
 
 def _below(file: File, keys: list[Key], path: str) -> list[Key]:
@@ -87,12 +99,8 @@ def _below(file: File, keys: list[Key], path: str) -> list[Key]:
         for key in keys
         if (key.path == bare and cycle in ("", str(key.cycle))) or key.path.startswith(bare + "/")
     ]
-    if not found:
-        raise NoSuchKeyError(
-            f"{file.url}: no object {path!r}", path, nearest(bare, {key.path for key in keys})
-        )
     if not any(key.is_tree or key.is_directory for key in found):
-        raise UnsupportedError(f"{file.url}: {path!r} is a {found[0].class_name}; arrowroot reads trees")
+        file[path]  # says what it is instead, or which names come near
     return found
 
 
@@ -107,23 +115,17 @@ def _trees(
     for key in keys:
         if key.is_tree and (key.path not in best or key.cycle > best[key.path].cycle):
             best[key.path] = key
-    accepts = name_filter(patterns) if patterns else None
     result = []
     for key in best.values():
-        tree, reason = _opened(file, f"{key.path};{key.cycle}" if with_cycle else key.path)
-        branches = tree.branches if tree else []
-        if accepts:
-            branches = [branch for branch in branches if accepts(branch.path, branch.name)]
-        result.append(_Listed(key, tree, reason, branches))
+        try:
+            tree = file[f"{key.path};{key.cycle}" if with_cycle else key.path]
+        except ArrowrootError as error:
+            result.append(_Listed(key, None, error, []))
+            continue
+        if isinstance(tree, Tree):
+            branches = tree.matching(patterns) if patterns else tree.branches
+            result.append(_Listed(key, tree, None, branches))
     return result
-
-
-def _opened(file: File, path: str) -> tuple[Tree | None, str]:
-    try:
-        found = file[path]
-    except UnsupportedError as error:
-        return None, str(error)
-    return (found, "") if isinstance(found, Tree) else (None, "a directory")
 
 
 def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> None:
@@ -164,7 +166,7 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
     key, tree = listed.key, listed.tree
     name = style.strong(printable(key.path))
     if tree is None:
-        print(f"{name}  {key.class_name}: {printable(listed.reason)}")
+        print(f"{name}  {key.class_name}: {printable(str(listed.error))}")
         return
     print(
         f"{name}  {tree.class_name}, {counted(tree.num_entries, 'entry', 'entries')}, "
@@ -174,8 +176,7 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
     columns = [branch for branch in listed.branches if not branch.is_group]
     stored = sum(branch.stored_bytes for branch in columns)
     memory = sum(branch.memory_bytes for branch in columns)
-    rows = [["branch", "C++ type", "entries", "stored", "memory", "ratio", "baskets", "codec"]]
-    rows += [_branch_row(branch, long=long) for branch in listed.branches]
+    rows = [list(_HEADER), *(_branch_row(branch) for branch in listed.branches)]
     rows.append(
         [
             f"total: {counted(len(columns), 'column')}",
@@ -189,26 +190,49 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
         ]
     )
     right = [False, False, True, True, True, True, True, False]
-    if long:
+    if not long:
+        rows, right = _fitted(rows, right, terminal.width())
+    else:
         right += [False, False]
         ends = [(b.arrow_type or b.unsupported or "", b.title) for b in listed.branches]
         for row, end in zip(rows, [("Arrow type", "title"), *ends, ("", "")], strict=True):
             row += [printable(text) for text in end]
-    lines = text_table(rows, right=right, max_width=None if long else terminal.width()).split("\n")
+    lines = text_table(rows, right=right).split("\n")
     lines[0] = style.strong(lines[0])
     lines[-1] = style.strong(lines[-1])
     print("\n".join(lines))
 
 
-def _branch_row(branch: _native.Branch, *, long: bool) -> list[str]:
-    name = "  " * branch.depth + printable(branch.name)
+def _fitted(rows: list[list[str]], right: list[bool], width: int) -> tuple[list[list[str]], list[bool]]:
+    """Return the table for a terminal: long names and types cut, and columns left out if it is narrow."""
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    least_name = min(widths[0], _NAME_WIDTH)
+    least_kind = min(widths[1], _TYPE_WIDTH)
+    kept = list(range(len(widths)))
+
+    def needed(name: int, kind: int) -> int:
+        return name + sum((kind if i == 1 else widths[i]) + _GAP_WIDTH for i in kept[1:])
+
+    for title in _DISPENSABLE:
+        if needed(least_name, least_kind) <= width:
+            break
+        kept.remove(_HEADER.index(title))
+    # What is left over goes to the names first.
+    name = min(widths[0], max(least_name, width - needed(0, least_kind)))
+    kind = min(widths[1], max(least_kind, width - needed(name, 0)))
+    limits = {0: name, 1: kind}
+    return (
+        [[clip(row[i], limits[i]) if i in limits else row[i] for i in kept] for row in rows],
+        [right[i] for i in kept],
+    )
+
+
+def _branch_row(branch: Branch) -> list[str]:
     kind = printable(branch.type_name)
-    if not long:
-        name, kind = clip(name, _NAME_WIDTH), clip(kind, _TYPE_WIDTH)
     if branch.unsupported is not None and not branch.is_group:
-        kind += " (not readable)"
+        kind = f"(not readable) {kind}"
     return [
-        name,
+        "  " * branch.depth + printable(branch.name),
         kind,
         format_count(branch.n_entries),
         format_bytes(branch.stored_bytes),
@@ -240,7 +264,7 @@ def _print_json(file: File, keys: Sequence[Key], trees: Sequence[_Listed]) -> No
         key, tree = listed.key, listed.tree
         entry: dict[str, Any] = {"path": key.path, "cycle": key.cycle, "class_name": key.class_name}
         if tree is None:
-            entry["unsupported"] = listed.reason
+            entry["error"] = str(listed.error)
         else:
             entry |= {
                 "title": tree.title,

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import _entries, _metrics, _native, _plot
-from arrowroot._errors import InvalidRequestError
+import arrowroot
+from arrowroot import InvalidRequestError, _metrics, _plot
 from arrowroot._measure import drop_from_page_cache, measure
 from arrowroot._render import printable, text_table
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
@@ -19,11 +19,11 @@ from arrowroot.cli.target import column_texts, open_tree
 if TYPE_CHECKING:
     import argparse
 
-    from arrowroot._entries import Entries
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot import Read, Scan, Tree
     from arrowroot._metrics import Measurement, Metric
-    from arrowroot._plan import Read
-    from arrowroot._scan import Scan
-    from arrowroot._tree import Tree
 
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
 #: Of several reads, these are compared; the other measures are the same for each.
@@ -52,10 +52,11 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidRequestError("perf: which file? arrowroot perf URL[:TREE]")
     if options.plot:
         _plot.check(options.plot)
+    if options.trace and not Path(options.trace).parent.is_dir():
+        raise InvalidRequestError(f"--trace {options.trace}: there is no such directory")
     tree = open_tree(options.url)
-    entries = _chosen_entries(tree, options)
-    n_entries = _entries.count(_entries.normalise(entries, tree.num_entries), tree.num_entries)
-    paths = tree.choose(column_texts(options.columns), None)
+    first_entry, end, entries = _chosen_entries(tree, options)
+    paths = tree.choose(column_texts(options.columns))
     local = tree.url if os.path.isfile(tree.url) else None  # noqa: PTH113 - text
     wants_trace = bool(options.plot or options.trace)
     passes: list[Measurement] = []
@@ -71,55 +72,55 @@ def run(options: argparse.Namespace) -> None:
                 batch_size=options.batch_size,
                 memory_budget=options.memory_budget,
                 n_threads=options.threads,
+                # Text that is not UTF-8 costs the same, and is no reason not to measure.
+                strings="binary",
                 trace=trace,
             )
 
         label = f"reading {i + 1}/{options.repeat}" if options.repeat > 1 else "reading"
-        with Progress(label, n_entries) as progress:
+        with Progress(label) as progress:
             measurement, scan = measure(
                 make_scan,
                 n_leaves=tree.n_leaves,
                 memory_budget_bytes=parse_size(options.memory_budget, "--memory-budget"),
                 path=local,
-                progress=progress,
+                watch=progress.watch,
             )
         passes.append(measurement)
         if i == 0:
             reads = scan.trace()
     if options.json:
-        _print_json(tree, paths, n_entries, passes, options)
+        _print_json(tree, paths, passes, options)
     else:
-        _print_report(tree, n_entries, passes, options)
+        _print_report(tree, passes, options)
     if options.trace:
         _write_trace(options.trace, reads)
     if options.plot:
-        span = _span(entries, tree.num_entries)
-        _plot.draw(options.plot, reads, passes[0], f"{Path(tree.url).name}:{tree.path}", span)
+        title = f"{Path(tree.url).name}:{tree.path}"
+        delivered = [
+            (first_entry + n if isinstance(entries, slice) else int(entries[n - 1]) + 1, ns)
+            for n, ns in passes[0].deliveries
+            if n
+        ]
+        _plot.draw(options.plot, reads, passes[0], title, entries=(first_entry, end), delivered=delivered)
         print(f"picture: {options.plot}", file=sys.stderr)
 
 
-def _chosen_entries(tree: Tree, options: argparse.Namespace) -> Entries:
+def _chosen_entries(
+    tree: Tree, options: argparse.Namespace
+) -> tuple[int, int, slice | npt.NDArray[np.int64]]:
+    """Return the range asked for, and the entries to read of it."""
+    start, stop, _ = (options.entries or slice(None)).indices(tree.num_entries)
+    stop = max(start, stop)
     if options.fraction is None:
-        chosen: Entries = options.entries
-        return chosen
+        return start, stop, slice(start, stop)
     import numpy as np  # noqa: PLC0415 - a whole tree does not need it
 
-    start, stop, _ = (options.entries or slice(None)).indices(tree.num_entries)
-    n_all = max(0, stop - start)
+    n_all = stop - start
     picked = np.random.default_rng(options.seed).choice(
         n_all, size=round(n_all * options.fraction), replace=False
     )
-    return np.sort(picked.astype(np.int64)) + start
-
-
-def _span(entries: Entries, num_entries: int) -> tuple[int, int]:
-    """Return the first entry read and the end, for the axis of the picture."""
-    chosen = _entries.normalise(entries, num_entries)
-    if chosen is None:
-        return (0, num_entries)
-    if isinstance(chosen, tuple):
-        return chosen
-    return (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
+    return start, stop, np.sort(picked.astype(np.int64)) + start
 
 
 def _explain() -> None:
@@ -143,10 +144,10 @@ def _page_cache_text(passes: list[Measurement], *, is_cold: bool) -> str:
     return text + (f"; before the last: {share(passes[-1])}" if len(passes) > 1 else "")
 
 
-def _print_report(tree: Tree, n_entries: int, passes: list[Measurement], options: argparse.Namespace) -> None:
+def _print_report(tree: Tree, passes: list[Measurement], options: argparse.Namespace) -> None:
     style = terminal.Style(sys.stdout)
     first = _metrics.values(passes[0])
-    what = f"{counted(passes[0].n_columns, 'column')}, {format_count(n_entries)} of "
+    what = f"{counted(passes[0].n_columns, 'column')}, {format_count(passes[0].stats.n_entries)} of "
     what += f"{format_count(tree.num_entries)} entries"
     if options.fraction is not None:
         what += f" (a fraction of {options.fraction:g} with seed {options.seed})"
@@ -155,7 +156,7 @@ def _print_report(tree: Tree, n_entries: int, passes: list[Measurement], options
         f"batches of {format_bytes(parse_size(options.batch_size))}"
     )
     print(_page_cache_text(passes, is_cold=options.cold))
-    if _native.debug_build:
+    if arrowroot.debug_build:
         print("a debug build: its times mean nothing")
     print()
     metrics = _metrics.by_key()
@@ -205,9 +206,7 @@ def _print_repeats(passes: list[Measurement], style: terminal.Style) -> None:
     print(text_table(rows))
 
 
-def _print_json(
-    tree: Tree, paths: list[str], n_entries: int, passes: list[Measurement], options: argparse.Namespace
-) -> None:
+def _print_json(tree: Tree, paths: list[str], passes: list[Measurement], options: argparse.Namespace) -> None:
     """Print the measures in base units (the suffix of the key): bytes, ns, bytes per s, %."""
     import json  # noqa: PLC0415 - text does not need it
     import platform  # noqa: PLC0415
@@ -215,8 +214,8 @@ def _print_json(
     values = [_metrics.values(measurement) for measurement in passes]
     document: dict[str, Any] = {
         "form": _metrics.JSON_FORM,
-        "arrowroot": _native.__version__,
-        "debug_build": _native.debug_build,
+        "arrowroot": arrowroot.__version__,
+        "debug_build": arrowroot.debug_build,
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -225,7 +224,7 @@ def _print_json(
         "url": tree.url,
         "tree": tree.path,
         "columns": paths,
-        "n_entries": n_entries,
+        "n_entries": passes[0].stats.n_entries,
         "num_entries": tree.num_entries,
         "options": {
             "entries": [options.entries.start, options.entries.stop] if options.entries else None,
@@ -246,5 +245,5 @@ def _print_json(
 
 def _write_trace(path: str, reads: list[Read]) -> None:
     with Path(path).open("w", encoding="utf-8") as file:
-        file.write("offset,n_bytes,first_entry,start_ns,end_ns\n")
+        file.write("offset,n_bytes,first_entry,end_entry,start_ns,end_ns\n")
         file.writelines(",".join(map(str, read)) + "\n" for read in reads)

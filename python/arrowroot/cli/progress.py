@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from arrowroot._render import clip
+from arrowroot._render import clip, width_of
 from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot.cli import terminal
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from arrowroot._plan import ScanStats
+    from arrowroot import Scan
 
 _BAR_WIDTH = 30
+_LEAST_BAR_WIDTH = 5
 _PARTS = " ▏▎▍▌▋▊▉█"
-_INTERVAL_NS = 100_000_000
+_INTERVAL_S = 0.1
 
 
 def bar(share: float, width: int = _BAR_WIDTH) -> str:
@@ -29,38 +31,51 @@ def bar(share: float, width: int = _BAR_WIDTH) -> str:
     return text.ljust(width)
 
 
-def line(label: str, done: int, total: int, n_bytes: int, elapsed_ns: int) -> str:
-    """Return the text of the bar: per cent, bytes, rate and time remaining."""
-    share = done / total if total else 1.0
+def line(label: str, share: float, n_bytes: int, elapsed_ns: int, max_width: int = 80) -> str:
+    """Return the text of the bar: per cent, uncompressed bytes, their rate, and the time remaining."""
     seconds = elapsed_ns / 1e9
-    text = f"{label} {bar(share)} {100 * share:3.0f} %  {format_bytes(n_bytes)}"
+    text = f"{100 * share:3.0f} %  {format_bytes(n_bytes)}"
     if seconds > 0:
         text += f"  {format_bytes(n_bytes / seconds)}/s"
     if 0 < share < 1:
         text += f"  {format_seconds(seconds * (1 - share) / share)} left"
-    return text
+    # The numbers come first where there is little room.
+    room = max_width - width_of(label) - width_of(text) - 2
+    drawn = bar(share, min(room, _BAR_WIDTH)) + " " if room >= _LEAST_BAR_WIDTH else ""
+    return clip(f"{label} {drawn}{text}", max_width)
 
 
 class Progress:
-    """Shows how far a pass of ``total`` entries is, as often as the eye can follow; a context manager."""
+    """Shows how far a scan is, as often as the eye can follow; a context manager.
 
-    def __init__(self, label: str, total: int, stream: TextIO | None = None) -> None:
+    Looks at the counters from a thread of its own, so that it moves within a batch too, and the reader never waits
+    for the terminal.
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._is_on = self._stream.isatty()
         self._label = label
-        self._total = total
-        self._start = time.perf_counter_ns()
-        self._next = self._start
+        self._is_over = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def __call__(self, stats: ScanStats) -> None:
-        """Show the counters of the pass."""
-        now = time.perf_counter_ns()
-        if not self._is_on or now < self._next:
-            return
-        self._next = now + _INTERVAL_NS
-        text = line(self._label, stats.n_entries, self._total, stats.unzip_bytes, now - self._start)
-        self._stream.write("\r" + clip(text, terminal.width(self._stream) - 1) + "\x1b[K")
-        self._stream.flush()
+    def watch(self, scan: Scan) -> None:
+        """Show the counters of the scan until it is over."""
+        if self._is_on and self._thread is None:
+            self._thread = threading.Thread(target=self._show, args=(scan,), daemon=True)
+            self._thread.start()
+
+    def _show(self, scan: Scan) -> None:
+        start = time.perf_counter_ns()
+        n_baskets = scan.plan.n_baskets
+        while not self._is_over.wait(_INTERVAL_S):
+            stats = scan.stats
+            share = min(1.0, stats.n_baskets / n_baskets) if n_baskets else 1.0
+            elapsed_ns = time.perf_counter_ns() - start
+            width = terminal.width(self._stream) - 1
+            text = line(self._label, share, stats.unzip_bytes, elapsed_ns, width)
+            self._stream.write(f"\r{text}\x1b[K")
+            self._stream.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +86,8 @@ class Progress:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._is_on:
+        self._is_over.set()
+        if self._thread:
+            self._thread.join()
             self._stream.write("\r\x1b[K")
             self._stream.flush()

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TextIO
 
 _WIDE = 10_000
+_USUAL = 80
+_NARROWEST = 20
 
 
-def width(stream: TextIO | None = None) -> int:
-    """Return the columns to fill: those of the terminal, or practically no limit when the output is piped."""
-    if not (stream or sys.stdout).isatty() and "COLUMNS" not in os.environ:
-        return _WIDE
-    return max(20, shutil.get_terminal_size().columns)
+def width(stream: TextIO | None = None, piped: int = _WIDE) -> int:
+    """Return the columns to fill: those of the terminal, or ``piped`` if it is none (practically no limit)."""
+    # shutil.get_terminal_size() would do, if importing it did not cost as much as listing a file.
+    set_by_user = os.environ.get("COLUMNS", "")
+    if set_by_user.isdecimal() and int(set_by_user) > 0:
+        return max(_NARROWEST, int(set_by_user))
+    out = stream or sys.stdout
+    if not out.isatty():
+        return piped
+    try:
+        return max(_NARROWEST, os.get_terminal_size(out.fileno()).columns or _USUAL)
+    except OSError:
+        return _USUAL
 
 
 class Style:

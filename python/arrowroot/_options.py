@@ -1,0 +1,81 @@
+"""How to read: sizes, threads and the form of text, as users give them and as the engine takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from arrowroot._errors import InvalidRequestError
+from arrowroot._sizes import parse_size
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    #: Text as Arrow strings, which must be UTF-8, or as bytes, which may be anything.
+    Strings = Literal["utf8", "binary"]
+
+#: Default size of a batch's values, and bound on the memory of a pass, in bytes.
+BATCH_SIZE = "64 MB"
+MEMORY_BUDGET = "256 MB"
+
+
+class EngineOptions(TypedDict):
+    """The keyword arguments of a scan of the engine, besides columns and entries."""
+
+    batch_bytes: int | None
+    memory_budget_bytes: int
+    n_threads: int
+    trace: bool
+    text_as_binary: bool
+
+
+class Options(NamedTuple):
+    """How to read, checked. ``batch_bytes`` None: all in one batch."""
+
+    batch_bytes: int | None
+    memory_budget_bytes: int
+    n_threads: int
+    trace: bool
+    text_as_binary: bool
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        batch_size: int | str | None,
+        memory_budget: int | str,
+        n_threads: int,
+        strings: Strings,
+        trace: bool = False,
+    ) -> Options:
+        """Return the options that a user gave; ``batch_size`` None: all in one batch.
+
+        Raises: InvalidRequestError, which names the option.
+        """
+        if n_threads < 0:
+            raise InvalidRequestError(f"n_threads: expected a number from 0 on, got {n_threads!r}")
+        if strings not in ("utf8", "binary"):
+            raise InvalidRequestError(f"strings: expected 'utf8' or 'binary', got {strings!r}")
+        return cls(
+            None if batch_size is None else parse_size(batch_size, "batch_size"),
+            parse_size(memory_budget, "memory_budget"),
+            n_threads,
+            trace,
+            strings == "binary",
+        )
+
+    def engine(self) -> EngineOptions:
+        """Return the options as keyword arguments of the engine."""
+        return {
+            "batch_bytes": self.batch_bytes,
+            "memory_budget_bytes": self.memory_budget_bytes,
+            "n_threads": self.n_threads,
+            "trace": self.trace,
+            "text_as_binary": self.text_as_binary,
+        }
+
+    def shared_by(self, n_parts: int) -> Options:
+        """Return the options of each of several passes that run side by side."""
+        batch_bytes = None if self.batch_bytes is None else max(1, self.batch_bytes // n_parts)
+        return self._replace(
+            batch_bytes=batch_bytes, memory_budget_bytes=max(1, self.memory_budget_bytes // n_parts)
+        )

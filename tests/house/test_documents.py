@@ -1,0 +1,66 @@
+"""The Python in README and guide runs as it stands, on files with the names it uses; the rest is up to date."""
+
+import doctest
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from arrowroot import _metrics
+
+REPOSITORY = Path(__file__).parents[2]
+README = REPOSITORY / "README.md"
+DOCUMENTS = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+
+
+def blocks(document, language):
+    text = document.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.usefixtures("files_of_the_documents")
+def test_snippets_of_the_readme_run_and_read_the_right_columns(capsys):
+    names = {}
+    found = blocks(README, "python")
+    assert len(found) >= 3
+    for block in found:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(block, str(README), "exec"), names)  # noqa: S102 - the README is ours
+    assert names["frame"].shape == (4000, 2)
+    assert names["table"].num_rows == 2000
+    assert "Muon_pt" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("files_of_the_documents")
+def test_the_guide_shows_what_its_code_prints(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    guide = REPOSITORY / "docs" / "guide.md"
+    text = "\n".join(blocks(guide, "pycon"))
+    test = doctest.DocTestParser().get_doctest(text, {}, "docs/guide.md", str(guide), 0)
+    assert len(test.examples) > 20
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    runner.run(test, out=report.append)
+    assert not runner.failures, "".join(report)
+
+
+def test_the_table_of_metrics_is_that_of_the_code():
+    expected = _metrics.document()
+    path = REPOSITORY / "docs" / "metrics.md"
+    assert path.read_text(encoding="utf-8") == expected, (
+        "python -c 'from arrowroot import _metrics; print(_metrics.document(), end=\"\")' > docs/metrics.md"
+    )
+
+
+def test_bench_markers_are_there_once_and_in_order():
+    text = README.read_text(encoding="utf-8")
+    assert text.count("<!-- bench:begin -->") == text.count("<!-- bench:end -->") == 1
+    assert text.index("<!-- bench:begin -->") < text.index("<!-- bench:end -->")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_into_the_repository_lead_somewhere(document):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []

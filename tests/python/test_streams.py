@@ -1,0 +1,112 @@
+"""What scans do while they run: memory, threads, the interpreter lock, and who takes them as Arrow."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+N_ENTRIES = 400_000
+
+
+@pytest.fixture(scope="module")
+def wide_file(tmp_path_factory):
+    """Return a file of some 100 MB in memory, in clusters of 20,000 entries."""
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path_factory.mktemp("wide") / "wide.root"
+    names = [f"x{i}" for i in range(32)]
+    values = np.random.default_rng(3).normal(size=20_000).round(3)
+    with uproot.recreate(path, compression=uproot.ZSTD(1)) as file:
+        tree = file.mktree("Events", dict.fromkeys(names, np.float64))
+        for start in range(0, N_ENTRIES, 20_000):
+            tree.extend({name: values + start + i for i, name in enumerate(names)})
+    return path
+
+
+def test_python_goes_on_while_a_scan_reads(wide_file):
+    tree = ar.open(wide_file)["Events"]
+    is_over = threading.Event()
+    gaps = []
+
+    def tick():
+        last = time.perf_counter()
+        while not is_over.wait(0.001):
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    start = time.perf_counter()
+    tree.scan(batch_size="2 GB", memory_budget="2 GB", n_threads=1).drain()
+    elapsed = time.perf_counter() - start
+    is_over.set()
+    ticker.join()
+    # With the lock held, there would be one gap as long as the reading of the one batch.
+    assert len(gaps) > 5
+    assert max(gaps) < elapsed / 2
+
+
+def test_counters_can_be_read_while_a_batch_is(wide_file):
+    scan = ar.open(wide_file)["Events"].scan(batch_size="2 GB", memory_budget="2 GB", n_threads=1)
+    seen = []
+    reader = threading.Thread(target=scan.drain)
+    reader.start()
+    while reader.is_alive():
+        seen.append(scan.stats.n_baskets)
+        time.sleep(0.002)
+    reader.join()
+    assert seen == sorted(seen)
+    assert any(0 < count < scan.plan.n_baskets for count in seen)
+
+
+def test_a_scan_is_cancelled_from_another_thread(wide_file):
+    scan = ar.open(wide_file)["Events"].scan(batch_size="1 MB")
+    n_rows = 0
+    for batch in scan:
+        n_rows += batch.num_rows
+        scan.cancel()
+        break
+    assert n_rows < N_ENTRIES
+    assert sum(batch.num_rows for batch in scan) == N_ENTRIES
+
+
+def test_memory_of_a_streamed_scan_is_bounded(wide_file):
+    code = (
+        "import resource, sys, arrowroot as ar;"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "t = ar.open(sys.argv[1])['Events'];"
+        "t.scan(entries=slice(0, 1000)).drain(); before = peak();"
+        "t.scan(batch_size='4 MB', memory_budget='16 MB').drain(); print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, wide_file], capture_output=True, text=True, check=True)
+    # The values alone are 100 MB.
+    assert int(done.stdout) * 1024 < 40e6
+
+
+def test_results_do_not_depend_on_threads_or_batches(wide_file):
+    tree = ar.open(wide_file)["Events"]
+    columns = ["x0", "x31"]
+    expected = tree.to_arrow(columns, n_threads=1)
+    assert tree.to_arrow(columns, n_threads=4) == expected
+    assert tree.scan(columns, batch_size="300 kB").read_all() == expected
+
+
+def test_libraries_stream_a_scan_and_see_every_batch(wide_file):
+    duckdb = pytest.importorskip("duckdb")
+    scan = ar.open(wide_file)["Events"].scan(["x0", "x1"], batch_size="1 MB")
+    total = float(np.sum(scan.to_numpy()["x0"]))
+    assert pl.DataFrame(scan)["x0"].sum() == pytest.approx(total)
+    assert duckdb.sql("select count(*), sum(x0) from scan").fetchone() == (N_ENTRIES, pytest.approx(total))
+    assert pa.RecordBatchReader.from_stream(scan).read_all().num_rows == N_ENTRIES
+    assert pd.DataFrame(scan.to_pandas())["x0"].sum() == pytest.approx(total)
+    in_memory = scan.read_all()
+    assert duckdb.sql("select count(*) from in_memory").fetchone() == (N_ENTRIES,)
+    assert pl.DataFrame(in_memory).shape == (N_ENTRIES, 2)
