@@ -243,7 +243,39 @@ fn product(dims: &[u32]) -> usize {
     dims.iter().fold(1_usize, |product, &dim| product.saturating_mul(dim as usize))
 }
 
-/// Bytes of the buffers of a column, roughly.
+/// Bytes of all columns over a whole tree, roughly.
+pub(crate) fn estimated_batch_bytes(columns: &[PlannedColumn], n_entries: u64) -> u64 {
+    let entries = BatchEntries::Range(0..n_entries);
+    let n_entries = usize::try_from(n_entries).unwrap_or(usize::MAX);
+    let mut leaders = HashMap::new();
+    let mut sum = 0_u64;
+    for (place, column) in columns.iter().enumerate() {
+        let [ends_or_values, values] = sizes(column, &entries, n_entries);
+        if ends_or_values + values == 0 {
+            sum = sum.saturating_add(collected_bytes(column));
+        }
+        if leader_of(column, place, &mut leaders).is_none() {
+            sum = sum.saturating_add(ends_or_values as u64);
+        }
+        sum = sum.saturating_add(values as u64);
+    }
+    sum
+}
+
+/// Bytes of values that are collected: about what they take uncompressed in their baskets.
+fn collected_bytes(column: &PlannedColumn) -> u64 {
+    let stored: u64 = column.baskets.iter().map(|basket| u64::from(basket.stored_bytes)).sum();
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    let bytes = (stored as f64 * column.ratio) as u64;
+    bytes
+}
+
+/// Bytes of the buffers of a column, roughly: ends and values of lists, or values alone.
 fn sizes(column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> [usize; 2] {
     match (column.layout(), entries) {
         (Some(Layout::Fixed { number, dims }), _) => {

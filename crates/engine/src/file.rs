@@ -75,7 +75,10 @@ impl File {
         source.read_at(0, &mut head)?;
         let in_file = |error| format_error(source.as_ref(), "file header", error);
         let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
+        // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
+        let is_whole = header.end <= source.size_bytes();
         let root_directory = Self::root_record(source.as_ref(), &head, &header).ok().filter(Directory::has_keys);
+        let root_directory = root_directory.filter(|_| is_whole);
         let inner = Inner { source, header, keys: OnceLock::new(), root_directory, infos: OnceLock::new() };
         Ok(File { inner: Arc::new(inner) })
     }
@@ -201,6 +204,10 @@ impl File {
             let bytes = read_range(self.source().as_ref(), range.start, range.end - range.start)?;
             walk.feed(&bytes, |record| found.push(record));
         }
+        if found.is_empty() {
+            let what = format!("no key list and no record in {} bytes: nothing to recover", self.size_bytes());
+            return Err(format_error(self.source().as_ref(), "file", format::Error::corrupt(0, what)));
+        }
         let recovered = recovered_directory(&self.inner.header, found);
         if let Some(key) = &recovered.streamer_info
             && let Ok(infos) = self.parse_infos(key)
@@ -321,7 +328,6 @@ pub(crate) fn format_error(source: &dyn Source, object: &str, error: format::Err
 /// Reads a range; its size is checked against the file before memory is taken.
 pub(crate) fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Result<Vec<u8>> {
     if offset.checked_add(n_bytes).is_none_or(|end| end > source.size_bytes()) {
-        source.read_at(offset, &mut [])?;
         return Err(arrowroot_storage::Error::PastEnd {
             url: source.url().to_owned(),
             offset,

@@ -7,6 +7,7 @@ use arrowroot_format::column::{Column, Layout};
 use arrowroot_format::tree::{BasketLocation, BranchId};
 use arrowroot_storage::{CoalesceLimits, Span, coalesce};
 
+use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
 use crate::file::format_error;
 use crate::task::fixed_bytes;
@@ -287,17 +288,10 @@ pub(crate) fn planned_column(tree: &Tree, branch: BranchId) -> Result<PlannedCol
     })
 }
 
-/// Uncompressed bytes of an entry of all columns together, on average.
+/// Bytes of an entry of all columns together in memory, on average.
 fn entry_bytes(columns: &[PlannedColumn], n_entries: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let bytes = columns
-        .iter()
-        .map(|column| {
-            let stored: u64 = column.baskets.iter().map(|basket| u64::from(basket.stored_bytes)).sum();
-            // Lists need an offset, whatever is in them.
-            stored as f64 * column.ratio / n_entries.max(1) as f64 + 4.0
-        })
-        .sum::<f64>();
+    let bytes = estimated_batch_bytes(columns, n_entries) as f64 / n_entries.max(1) as f64;
     bytes.max(1.0)
 }
 
@@ -334,9 +328,13 @@ fn cut_range(
         let mut stop = limit;
         if limit < range.end {
             let after = clusters.partition_point(|&boundary| boundary <= limit);
-            let boundary = after.checked_sub(1).map_or(0, |place| clusters[place]);
-            if boundary > start {
-                stop = boundary;
+            let before = after.checked_sub(1).map_or(0, |place| clusters[place]);
+            // A cluster a little larger than a batch should be stays whole: baskets end where it ends.
+            let tolerated = start.saturating_add(target.saturating_add(target / 4));
+            match clusters.get(after) {
+                _ if before > start => stop = before,
+                Some(&boundary) if boundary <= tolerated => stop = boundary.min(range.end),
+                _ => {}
             }
         }
         batches.push(BatchEntries::Range(start..stop));

@@ -124,6 +124,8 @@ impl Scan {
     /// # Errors
     /// The first error of any thread; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
     pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
+        let start = Instant::now();
+        let cpu_start = thread_cpu_time();
         if !std::mem::replace(&mut self.started, true) {
             for number in 1..self.n_threads {
                 let shared = Arc::clone(&self.shared);
@@ -134,8 +136,6 @@ impl Scan {
                 self.helpers.push(helper);
             }
         }
-        let start = Instant::now();
-        let cpu_start = thread_cpu_time();
         let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
         let counters = &self.shared.context.counters;
         add_ns(&counters.wall_ns, start.elapsed());

@@ -2,6 +2,8 @@
 //!
 //! The file is written by `tests/fixtures/make_events.py`: 350 entries in clusters of 100.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};

@@ -292,6 +292,14 @@ enum EntriesArgument<'py> {
     List(PyReadonlyArray1<'py, i64>),
 }
 
+/// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
+fn compression(tree: &Tree, branch: &arrowroot::format::tree::Branch) -> arrowroot::format::codec::CompressionSetting {
+    if branch.compression.0 <= 0 && branch.stored_bytes < branch.memory_bytes {
+        return tree.file().header().compression;
+    }
+    branch.compression
+}
+
 fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) -> PyBranch {
     let branch = tree.branch(id);
     let column = tree.column(id);
@@ -309,7 +317,7 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
         n_baskets: branch.n_baskets(),
         stored_bytes: branch.stored_bytes,
         memory_bytes: branch.memory_bytes,
-        compression: branch.compression.to_string(),
+        compression: compression(tree, branch).to_string(),
         depth,
     }
 }

@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("{url}: {doing}: {source}")]
+    #[error("{url}: {doing}: {}", reason(source))]
     Io {
         /// What was read.
         url: String,
@@ -37,6 +37,12 @@ pub enum Error {
         /// The scheme of the URL.
         scheme: String,
     },
+}
+
+/// What the system says, without the number that it says it with.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
 }
 
 /// A file somewhere: a store of bytes, or a layer around one.

@@ -238,7 +238,8 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool) -> Result<
             return Err(unsupported(branch, &type_name));
         };
         let is_string = matches!(node, Node::Text);
-        if let (Node::List(item), false, true) = (&node, in_collection, dims.is_empty())
+        let is_bitset = parsed.as_ref().is_ok_and(is_bitset);
+        if let (Node::List(item), false, true) = (&node, in_collection || is_bitset, dims.is_empty())
             && let Node::Number(number) = **item
         {
             return Ok(Column::new(type_name, Layout::Jagged { header: Header::Vector, number, dims }));
@@ -250,6 +251,10 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool) -> Result<
 }
 
 fn streamed_member(type_name: &str, framed: Framing, node: Node, dims: &[u32], in_collection: bool) -> Result<Column> {
+    if in_collection && matches!(node, Node::Map(..)) {
+        // They are written member-wise there, all keys of all maps first.
+        return Err(Error::unsupported(0, format!("{type_name} is not readable yet: maps in a split collection")));
+    }
     let node = node_with_dims(node, dims);
     let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
     Ok(Column::new(type_name, Layout::Streamed { framed, node }))
@@ -290,7 +295,7 @@ fn of_type_name(branch: &Branch, class_name: &str, framing: Framing) -> Result<C
     };
     let type_name = parsed.to_string();
     let layout = match node {
-        Node::List(item) if matches!(*item, Node::Number(_)) => match *item {
+        Node::List(item) if matches!(*item, Node::Number(_)) && !is_bitset(&parsed) => match *item {
             Node::Number(number) => Layout::Jagged { header: Header::Vector, number, dims: Vec::new() },
             item => Layout::Streamed { framed: framing, node: Node::List(Box::new(item)) },
         },
@@ -298,6 +303,11 @@ fn of_type_name(branch: &Branch, class_name: &str, framing: Framing) -> Result<C
         node => Layout::Streamed { framed: framing, node },
     };
     Ok(Column::new(type_name, layout))
+}
+
+/// Bitsets look like vectors of bools, but writers before ROOT 6.08/06 left nothing of them, not even a header.
+fn is_bitset(type_name: &TypeName) -> bool {
+    type_name.name == "bitset"
 }
 
 /// The node of a C++ type made of numbers, text and standard containers.

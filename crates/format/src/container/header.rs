@@ -91,6 +91,13 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
         n_bytes_info: cursor.u32()?,
         uuid: uuid(&mut cursor, begin)?,
     };
+    // Bytes of a file offset: text that happens to begin with "root" has something else there.
+    if !matches!(header.units, 4 | 8) {
+        return Err(Error::corrupt(
+            0,
+            format!("not a ROOT file: file offsets of {} bytes, 4 or 8 expected", header.units),
+        ));
+    }
     if begin > header.end {
         return Err(Error::corrupt(8, format!("the first record is at {begin}, after the end at {}", header.end)));
     }

@@ -52,6 +52,7 @@ impl File {
         header.extend(100_u32.to_be_bytes());
         header.extend(5_000_u32.to_be_bytes());
         header.resize(100, 0);
+        header[32] = 4; // fUnits
         let mut file = File(header);
         file.add("TFile", "name.root", 1, 0, &[0; 80]);
         file
@@ -362,4 +363,11 @@ proptest! {
         prop_assert!(n_read <= 2 * file.0.len() + 60 * 512, "{n_read}");
         let _ = recovered_directory(&file.header(), records);
     }
+}
+
+#[test]
+fn text_that_begins_with_root_is_no_file() {
+    let error =
+        FileHeader::parse(b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n");
+    assert!(error.unwrap_err().to_string().contains("not a ROOT file"));
 }
