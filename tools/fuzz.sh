@@ -5,7 +5,7 @@
 # RUSTC_BOOTSTRAP=1 is for (FUZZ_SANITIZER=none does without). A finding stops the run, exit status not 0; its input is in
 # fuzz/artifacts/TARGET, and `tools/fuzz.sh TARGET FILE...` replays inputs instead of fuzzing.
 #
-# usage: [FUZZ_SECONDS=60] [FUZZ_SANITIZER=address|none] tools/fuzz.sh [TARGET...|TARGET FILE...]
+# usage: [FUZZ_SECONDS=60] [FUZZ_TIMEOUT=10] [FUZZ_SANITIZER=address|none] tools/fuzz.sh [TARGET...|TARGET FILE...]
 set -euo pipefail
 
 inputs=()
@@ -54,7 +54,7 @@ for target in "${targets[@]}"; do
   [ -d "seeds/$target" ] && seeds=("seeds/$target")
   echo "fuzzing $target for $seconds s"
   # The bounds are explained in fuzz/README.md.
-  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
+  "$program" -max_total_time="$seconds" -timeout="${FUZZ_TIMEOUT:-10}" -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
     -verbosity=0 -artifact_prefix="artifacts/$target/" "corpus/$target" "${seeds[@]}"
 done
 echo "no finding in ${#targets[@]} targets, $seconds s each"

@@ -153,6 +153,14 @@ class Tree:
         """Return whether the tree has a branch of that path."""
         return any(branch.path == name for branch in self.branches)
 
+    @property
+    def recorded_friends(self) -> list[tuple[str, str, str]]:
+        """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
+
+        They are not opened by themselves: open the file and ``add_friend`` its tree.
+        """
+        return self._native.friends
+
     def add_friend(self, tree: Tree, alias: str | None = None) -> None:
         """Read the columns of another tree, entry by entry, beside those of this one.
 
