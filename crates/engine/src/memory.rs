@@ -8,7 +8,9 @@
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use arrow_buffer::Buffer;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -21,6 +23,11 @@ const OWN_REGION_BYTES: usize = 8 << 20;
 const SHARED_REGION_BYTES: usize = 16 << 20;
 /// Regions from this size on are asked for as huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// A huge page whose first touch takes longer is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine
+/// must get them back from its host it takes many ms, and small pages that were used a moment ago do not.
+const SLOW_HUGE_PAGE: Duration = Duration::from_millis(1);
+/// What the first huge pages of this process taught.
+static HUGE_PAGES_ARE_SLOW: AtomicBool = AtomicBool::new(false);
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
 
@@ -53,9 +60,17 @@ impl Mapping {
             )
         }
         .map_err(out_of_memory)?;
-        if n_bytes >= HUGE_PAGE_BYTES {
+        if n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed) {
             // SAFETY: the range is the mapping just made. Advice that is not taken changes nothing.
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
+            let touched = Instant::now();
+            // SAFETY: the first byte of the mapping just made, which nobody else has.
+            unsafe { start.cast::<u8>().write_volatile(0) };
+            if touched.elapsed() > SLOW_HUGE_PAGE {
+                HUGE_PAGES_ARE_SLOW.store(true, Ordering::Relaxed);
+                // SAFETY: as above.
+                let _ = unsafe { madvise(start, n_bytes, Advice::LinuxNoHugepage) };
+            }
         }
         match NonNull::new(start.cast::<u8>()) {
             Some(start) => Ok(Mapping { start, n_bytes }),
