@@ -95,8 +95,8 @@ def missing_library(library: str, purpose: str, extra: str | None = None) -> Imp
     )
 
 
-def warn_left_out(left_out: Sequence[tuple[str, str]], where: str) -> None:
-    """Warn once, at the caller's line, that these (path, C++ type) pairs were not selected."""
+def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "not readable yet") -> None:
+    """Warn once, at the caller's line, that these (path, C++ type or what else tells) were not selected."""
     if not left_out:
         return
     quoted = ", ".join(f"{path} ({type_name})" for path, type_name in left_out[:N_QUOTED])
@@ -104,7 +104,7 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str) -> None:
         quoted += f" and {len(left_out) - N_QUOTED} more"
     plural = "branch" if len(left_out) == 1 else "branches"
     warnings.warn(
-        f"{where}: left out {len(left_out)} {plural} not readable yet: {quoted}",
+        f"{where}: left out {len(left_out)} {plural} {why}: {quoted}",
         UnsupportedColumnWarning,
         stacklevel=_depth_of_caller(),
     )

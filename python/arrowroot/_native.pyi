@@ -78,6 +78,9 @@ class Tree:
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
+    def short_columns(
+        self,
+    ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree
     def clusters(self) -> list[int]: ...  # boundaries: first entries, then the number of entries
     def __arrow_c_schema__(self) -> object: ...  # of all readable columns
     def scan(

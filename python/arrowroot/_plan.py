@@ -214,8 +214,3 @@ class ScanStats:
     def entries_per_second(self) -> float | None:
         """Entries delivered per second of wall time."""
         return _ratio(self.n_entries * 1e9, self.wall_ns)
-
-    @property
-    def values_bytes_per_second(self) -> float | None:
-        """Arrow bytes delivered per second of wall time."""
-        return _ratio(self.values_bytes * 1e9, self.wall_ns)

@@ -332,7 +332,14 @@ class Tree:
 
         selection = _select.select(self.branches, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
-        return selection.paths
+        return selection.paths if columns is not None else self._without_short(selection.paths)
+
+    def _without_short(self, paths: list[str]) -> list[str]:
+        """Leave out, with a warning, the branches that do not have all entries of the tree."""
+        short = {path: f"entries {first} to {end}" for path, first, end in self._native.short_columns()}
+        left_out = [(path, short[path]) for path in paths if path in short]
+        warn_left_out(left_out, self.where, f"that lack some of the {format_count(self.num_entries)} entries")
+        return [path for path in paths if path not in short]
 
     def matching(self, filter_name: str | Iterable[str]) -> list[_native.Branch]:
         """Return the branches whose path or name matches (see :meth:`scan`), readable or not, and groups.

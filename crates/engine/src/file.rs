@@ -257,7 +257,7 @@ impl File {
     /// Whether the objects of a class are trees.
     pub fn is_tree_class(&self, class: &str) -> bool {
         match class {
-            "TTree" | "TNtuple" | "TNtupleD" | "TChain" => true,
+            "TTree" | "TNtuple" | "TNtupleD" => true,
             _ if class.is_empty() || class.starts_with("TH") => false,
             _ if class.contains("Tree") || class.contains("tuple") => {
                 self.streamer_infos().is_ok_and(|infos| infos.is_derived_from(class, "TTree"))

@@ -455,11 +455,17 @@ fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result
         return Ok(());
     }
     let branch = tree.branch(column.branch);
-    let what = format!(
-        "entries {} to {} are asked for, but the branch has no basket for entry {covered} (it has {} entries, from {})",
-        span.start, span.end, branch.n_entries, branch.first_entry
-    );
-    Err(format_error(tree.file().source().as_ref(), &column.path, arrowroot_format::Error::corrupt(0, what)))
+    Err(Error::InvalidRequest {
+        what: format!(
+            "{}: branch {:?} has entries {} to {} of the tree's {}, and none for entry {covered}: \
+             read it alone with that range, or leave it out",
+            tree.file().url(),
+            column.path,
+            branch.first_entry,
+            branch.entry_end,
+            tree.n_entries()
+        ),
+    })
 }
 
 /// Marks what the batch before has fetched already.

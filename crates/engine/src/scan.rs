@@ -22,6 +22,9 @@ use crate::tree::Tree;
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// More threads than any machine has cores are asked for by mistake.
+const MAX_THREADS: usize = 1024;
+
 /// One pass over some columns and entries of a tree.
 pub struct Scan {
     shared: Arc<Shared>,
@@ -30,6 +33,8 @@ pub struct Scan {
     next: usize,
     n_threads: usize,
     started: bool,
+    /// Threads do not survive a fork.
+    process: u32,
 }
 
 struct Shared {
@@ -72,8 +77,10 @@ impl Scan {
         let plan = Plan::new(tree, request)?;
         let n_threads = match request.n_threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            n_threads => n_threads,
+            n_threads => n_threads.min(MAX_THREADS),
         };
+        // A basket is the smallest piece of work.
+        let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
         let source: Arc<dyn Source> = Arc::clone(tree.file().source()) as Arc<dyn Source>;
         let context = Context {
             tree: tree.clone(),
@@ -104,6 +111,7 @@ impl Scan {
             next: 0,
             n_threads,
             started: false,
+            process: std::process::id(),
         })
     }
 
@@ -124,6 +132,11 @@ impl Scan {
     /// # Errors
     /// The first error of any thread; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
     pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
+        if self.process != std::process::id() {
+            return Err(Error::InvalidRequest {
+                what: "a scan cannot be continued in a forked process: begin a new one there".to_owned(),
+            });
+        }
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
         if !std::mem::replace(&mut self.started, true) {
@@ -154,6 +167,11 @@ impl Scan {
 
 impl Drop for Scan {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The threads are the parent's, and so may be a lock that one of them holds.
+            self.helpers.drain(..).for_each(std::mem::forget);
+            return;
+        }
         self.shared.stop();
         for helper in self.helpers.drain(..) {
             // A helper that panicked has told so through its guard.

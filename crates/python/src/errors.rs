@@ -2,9 +2,7 @@
 
 use arrowroot::Error;
 use arrowroot::format;
-use pyo3::exceptions::{
-    PyException, PyKeyError, PyKeyboardInterrupt, PyMemoryError, PyNotImplementedError, PyOSError, PyValueError,
-};
+use pyo3::exceptions::{PyException, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -55,10 +53,10 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         let exception = match &error {
             Error::Cancelled => {
                 // A signal that stopped the scan has its own exception.
-                return match py.check_signals() {
-                    Err(signal) => signal,
-                    Ok(()) => PyKeyboardInterrupt::new_err(message),
-                };
+                if let Err(signal) = py.check_signals() {
+                    return signal;
+                }
+                &BASE
             }
             Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
             Error::Storage(_) => &STORAGE,

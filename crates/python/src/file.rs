@@ -233,6 +233,20 @@ impl PyTree {
         .map_err(to_python)
     }
 
+    fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
+        let tree = &self.tree;
+        py.detach(|| {
+            let n_entries = i64::try_from(tree.n_entries()).unwrap_or(i64::MAX);
+            tree.walk()
+                .into_iter()
+                .map(|(id, _)| (id, tree.branch(id)))
+                .filter(|(_, branch)| branch.branches.is_empty())
+                .filter(|(_, branch)| branch.first_entry > 0 || branch.entry_end < n_entries)
+                .map(|(id, branch)| (tree.path(id).to_owned(), branch.first_entry, branch.entry_end))
+                .collect()
+        })
+    }
+
     fn clusters(&self, py: Python<'_>) -> Vec<u64> {
         py.detach(|| self.tree.clusters())
     }
@@ -304,7 +318,10 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
     let branch = tree.branch(id);
     let column = tree.column(id);
     let data_type = column.as_ref().ok().and_then(|column| column.data_type());
-    let element_class = || branch.element.as_ref().map(|element| element.class_name.clone()).unwrap_or_default();
+    let element_class = || {
+        // The title of a plain branch is its leaf list.
+        branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
+    };
     PyBranch {
         path: tree.path(id).to_owned(),
         name: branch.name.clone(),

@@ -27,11 +27,15 @@ impl LocalFile {
         let path = path.as_ref();
         let url = path.to_string_lossy().into_owned();
         let failed = |source| Error::Io { url: url.clone(), doing: "cannot be opened".to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
+        // Asked before opening: that of a pipe would wait for a writer.
+        let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
         }
+        if !metadata.is_file() {
+            return Err(failed(std::io::Error::other("not a regular file")));
+        }
+        let file = File::open(path).map_err(failed)?;
         Ok(LocalFile { size_bytes: metadata.len(), file, url })
     }
 }

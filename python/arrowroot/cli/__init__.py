@@ -128,7 +128,12 @@ def parser() -> argparse.ArgumentParser:
     )
     perf.add_argument("url", metavar="URL[:TREE]", nargs="?", help=_URL_HELP)
     _add_columns(perf, "read only these columns")
-    perf.add_argument("--entries", metavar="A:B", type=_entry_range, help="as a Python slice: 0:1000, -500:")
+    perf.add_argument(
+        "--entries",
+        metavar="A:B",
+        type=_entry_range,
+        help="as a Python slice: 0:1000, or with = before a minus: --entries=-500:",
+    )
     perf.add_argument(
         "--fraction", metavar="F", type=_fraction, help="read this share of the entries, at random"
     )

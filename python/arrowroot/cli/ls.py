@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     if path is not None:
         keys = _below(file, keys, path.strip("/"))
     patterns = column_texts(options.columns)
-    trees = [] if options.keys else _trees(file, keys, patterns, with_cycle=path is not None and ";" in path)
+    trees = [] if options.keys else _trees(file, keys, patterns)
     readable = [listed.tree for listed in trees if listed.tree]
     if patterns and readable and not any(listed.branches for listed in trees):
         readable[0].choose(patterns)  # says which names come near
@@ -104,9 +104,7 @@ def _below(file: File, keys: list[Key], path: str) -> list[Key]:
     return found
 
 
-def _trees(
-    file: File, keys: Sequence[Key], patterns: Sequence[str] | None, *, with_cycle: bool
-) -> list[_Listed]:
+def _trees(file: File, keys: Sequence[Key], patterns: Sequence[str] | None) -> list[_Listed]:
     """Open each tree once, in its highest cycle unless one was named.
 
     One that cannot be read comes with the reason, and does not stop the others.
@@ -118,7 +116,8 @@ def _trees(
     result = []
     for key in best.values():
         try:
-            tree = file[f"{key.path};{key.cycle}" if with_cycle else key.path]
+            # Always with its cycle: a newer one may be of another class.
+            tree = file[f"{key.path};{key.cycle}"]
         except ArrowrootError as error:
             result.append(_Listed(key, None, error, []))
             continue

@@ -54,9 +54,6 @@ pub struct EmbeddedBasket {
 }
 
 impl BasketHead {
-    /// Most bytes that the head of a basket can take, short of absurd names: enough for a read of heads alone.
-    pub const TYPICAL_BYTES: usize = 256;
-
     /// Reads the head from the first bytes of the record.
     ///
     /// # Errors

@@ -1,0 +1,50 @@
+"""Scans that are stopped, forked or asked for with absurd numbers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import arrowroot
+
+EVENTS = Path(__file__).parents[1] / "fixtures" / "events.root"
+
+
+def test_a_cancelled_scan_raises_an_error_of_arrowroot():
+    native = arrowroot.open(EVENTS)["events"]._native.scan(["number"])
+    native.cancel()
+    with pytest.raises(arrowroot.ArrowrootError, match="cancelled"):
+        native.next_batch()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_told_that_a_scan_stays_with_its_parent():
+    tree = arrowroot.open(EVENTS)["events"]
+    native = tree._native.scan(n_threads=2, batch_bytes=1000)
+    native.next_batch()
+    child = os.fork()
+    if child == 0:
+        try:
+            native.next_batch()
+        except arrowroot.InvalidRequestError as error:
+            os._exit(7 if "forked" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert native.next_batch() is not None
+
+
+def test_more_threads_than_work_are_not_started():
+    scan = arrowroot.open(EVENTS)["events"]._native.scan(["number"], n_threads=2**40)
+    scan.next_batch()
+    # The column has four baskets.
+    assert scan.stats()["n_threads"] == 4
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(arrowroot.StorageError, match="not a regular file"):
+        arrowroot.open(pipe)
