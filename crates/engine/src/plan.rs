@@ -13,8 +13,9 @@ use crate::file::format_error;
 use crate::task::fixed_bytes;
 use crate::tree::Tree;
 
-/// Compressed bytes of a window: small enough to stay in the processor's cache between reading and decoding.
-const WINDOW_BYTES: u64 = 8 << 20;
+/// Compressed bytes of a window: small enough to stay in the cache between reading and decoding, and to cost few page
+/// faults the first time.
+const WINDOW_BYTES: u64 = 2 << 20;
 /// What lies between two baskets is read with them if it is not more than this; CMS found the same size useful.
 const MAX_GAP_BYTES: u64 = 32 << 10;
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
