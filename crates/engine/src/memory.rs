@@ -1,12 +1,13 @@
 //! Memory for columns: taken in large pieces, written by many threads, handed to Arrow without a copy.
 //!
 //! A [`Column`] of memory leases disjoint [`Slot`]s, front to back; each may be filled by another thread. It becomes an
-//! Arrow buffer once all slots are gone. Pieces of 2 MiB and more are asked for as huge pages: with small ones the
-//! kernel's page faults cost as much as decoding.
+//! Arrow buffer once all slots are gone. Fresh pages cost as much as decoding if each is asked for by a fault of its own:
+//! pieces of 2 MiB and more are advised as huge pages, and slots ask for their pages in steps of many before they are
+//! written.
 
 #![expect(unsafe_code, reason = "disjoint parts of one allocation are written by several threads")]
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -23,11 +24,15 @@ const OWN_REGION_BYTES: usize = 8 << 20;
 const SHARED_REGION_BYTES: usize = 16 << 20;
 /// Regions from this size on are asked for as huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// A huge page whose first touch takes longer is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine
-/// must get them back from its host it takes many ms, and small pages that were used a moment ago do not.
+/// A huge page that takes longer is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine must get them
+/// back from its host it takes many ms, and small pages that were used a moment ago do not.
 const SLOW_HUGE_PAGE: Duration = Duration::from_millis(1);
-/// What the first huge pages of this process taught.
+/// What the huge pages of this process taught.
 static HUGE_PAGES_ARE_SLOW: AtomicBool = AtomicBool::new(false);
+/// Size of the small pages of every system that we know; where they are larger, populating is refused and faults do it.
+const PAGE_BYTES: usize = 4 << 10;
+/// Pages are asked for in steps of so many bytes: still in the cache when they are written.
+const POPULATE_BYTES: usize = 128 << 10;
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
 
@@ -37,6 +42,8 @@ const ALIGNMENT: usize = 64;
 struct Mapping {
     start: NonNull<u8>,
     n_bytes: usize,
+    /// A batch before had it: most of its pages are there.
+    is_used: bool,
 }
 
 // SAFETY: a mapping is plain memory; who may write which part is up to the slots.
@@ -63,18 +70,28 @@ impl Mapping {
         if n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed) {
             // SAFETY: the range is the mapping just made. Advice that is not taken changes nothing.
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
-            let touched = Instant::now();
-            // SAFETY: the first byte of the mapping just made, which nobody else has.
-            unsafe { start.cast::<u8>().write_volatile(0) };
-            if touched.elapsed() > SLOW_HUGE_PAGE {
-                HUGE_PAGES_ARE_SLOW.store(true, Ordering::Relaxed);
-                // SAFETY: as above.
-                let _ = unsafe { madvise(start, n_bytes, Advice::LinuxNoHugepage) };
-            }
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => Ok(Mapping { start, n_bytes }),
+            Some(start) => Ok(Mapping { start, n_bytes, is_used: false }),
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
+        }
+    }
+
+    /// Asks for the pages of a range at once, which is half the price of a fault for each. Their content stays.
+    fn populate(&self, range: Range<usize>) {
+        let start = range.start - range.start % PAGE_BYTES;
+        let end = range.end.min(self.n_bytes);
+        if start >= end {
+            return;
+        }
+        let may_be_huge = self.n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed);
+        let asked = Instant::now();
+        // SAFETY: the range is inside the mapping. Populating changes no content, and where it fails faults do the same.
+        let _ = unsafe { madvise(self.start.as_ptr().add(start).cast(), end - start, Advice::LinuxPopulateWrite) };
+        if may_be_huge && asked.elapsed() > SLOW_HUGE_PAGE {
+            HUGE_PAGES_ARE_SLOW.store(true, Ordering::Relaxed);
+            // SAFETY: the whole mapping. Advice that is not taken changes nothing.
+            let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxNoHugepage) };
         }
     }
 }
@@ -123,6 +140,12 @@ impl Region {
         Ok(Arc::new(Region { mapping: Some(pool.mapping(n_bytes)?), pool: Arc::downgrade(pool) }))
     }
 
+    fn populate(&self, range: Range<usize>) {
+        if let Some(mapping) = self.mapping.as_ref().filter(|mapping| !mapping.is_used) {
+            mapping.populate(range);
+        }
+    }
+
     fn n_bytes(&self) -> usize {
         self.mapping.as_ref().map_or(0, |mapping| mapping.n_bytes)
     }
@@ -135,7 +158,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        if let (Some(pool), Some(mapping)) = (self.pool.upgrade(), self.mapping.take()) {
+        if let (Some(pool), Some(mut mapping)) = (self.pool.upgrade(), self.mapping.take()) {
+            mapping.is_used = true;
             pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(mapping);
         }
     }
@@ -188,13 +212,15 @@ pub(crate) struct Column {
     start: usize,
     capacity: usize,
     used: usize,
+    /// End in the region of the pages that slots have been told to ask for.
+    populated: usize,
     /// Each slot holds a clone: the column is complete when this is the only one.
     leases: Arc<()>,
 }
 
 impl Column {
     fn new(region: Arc<Region>, start: usize, capacity: usize) -> Self {
-        Column { region, start, capacity, used: 0, leases: Arc::new(()) }
+        Column { region, start, capacity, used: 0, populated: start, leases: Arc::new(()) }
     }
 
     /// Bytes that were leased so far.
@@ -212,14 +238,16 @@ impl Column {
         if n_bytes > self.left() {
             return None;
         }
-        let slot = Slot {
-            region: Arc::clone(&self.region),
-            start: self.start + self.used,
-            n_bytes,
-            _lease: Arc::clone(&self.leases),
-        };
+        let start = self.start + self.used;
         self.used += n_bytes;
-        Some(slot)
+        let mut fresh = 0..0;
+        if start + n_bytes > self.populated {
+            // Small steps for small columns, which may be larger than they need to be.
+            let step = (self.capacity / 8).clamp(PAGE_BYTES, POPULATE_BYTES);
+            fresh = self.populated..(start + n_bytes).next_multiple_of(step).min(self.start + self.capacity);
+            self.populated = fresh.end;
+        }
+        Some(Slot { region: Arc::clone(&self.region), start, n_bytes, fresh, _lease: Arc::clone(&self.leases) })
     }
 
     /// What was written, if no slot is left.
@@ -248,6 +276,8 @@ pub(crate) struct Slot {
     region: Arc<Region>,
     start: usize,
     n_bytes: usize,
+    /// Part of the region whose pages are to be asked for before the first write.
+    fresh: Range<usize>,
     _lease: Arc<()>,
 }
 
@@ -262,6 +292,9 @@ impl Deref for Slot {
 
 impl DerefMut for Slot {
     fn deref_mut(&mut self) -> &mut [u8] {
+        if !self.fresh.is_empty() {
+            self.region.populate(std::mem::take(&mut self.fresh));
+        }
         // SAFETY: as above, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.region.start().as_ptr().add(self.start), self.n_bytes) }
     }
