@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release --example scan -- FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]`
 
+use arrowroot::storage::Options;
 use arrowroot::{Entries, File, Request, Scan};
 
 fn main() -> arrowroot::Result<()> {
@@ -14,7 +15,7 @@ fn main() -> arrowroot::Result<()> {
     };
     for _ in 0..number(5).unwrap_or(3) {
         let start = std::time::Instant::now();
-        let tree = File::open(path)?.tree(name)?;
+        let tree = File::open(path, &Options::default())?.tree(name)?;
         let columns = match argument(3) {
             None | Some("all") => tree.readable(),
             Some(names) => names.split(',').map(|name| tree.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Accounted, ReadTotals, Source, open_url};
+use arrowroot_storage::{Opened, Options, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{
     Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, is_directory_class, looks_like_directory,
@@ -31,7 +31,7 @@ pub struct File {
 }
 
 struct Inner {
-    source: Arc<Accounted>,
+    stack: Stack,
     header: FileHeader,
     keys: OnceLock<Vec<Entry>>,
     root_directory: Option<Directory>,
@@ -61,8 +61,8 @@ impl File {
     ///
     /// # Errors
     /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
-    pub fn open(url: &str) -> Result<File> {
-        Self::from_source(open_url(url)?)
+    pub fn open(url: &str, options: &Options) -> Result<File> {
+        Self::from_stack(Stack::open(url, options)?)
     }
 
     /// Opens a file that a source holds.
@@ -70,7 +70,11 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        let source = Arc::new(Accounted::new(source, false));
+        Self::from_stack(Stack::new(Opened { source, known: Vec::new() }, &Options::default()))
+    }
+
+    fn from_stack(stack: Stack) -> Result<File> {
+        let source = Arc::clone(stack.base());
         let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
         source.read_at(0, &mut head)?;
         let in_file = |error| format_error(source.as_ref(), "file header", error);
@@ -79,7 +83,7 @@ impl File {
         let is_whole = header.end <= source.size_bytes();
         let root_directory = Self::root_record(source.as_ref(), &head, &header).ok().filter(Directory::has_keys);
         let root_directory = root_directory.filter(|_| is_whole);
-        let inner = Inner { source, header, keys: OnceLock::new(), root_directory, infos: OnceLock::new() };
+        let inner = Inner { stack, header, keys: OnceLock::new(), root_directory, infos: OnceLock::new() };
         Ok(File { inner: Arc::new(inner) })
     }
 
@@ -100,12 +104,12 @@ impl File {
 
     /// What was opened.
     pub fn url(&self) -> &str {
-        self.inner.source.url()
+        self.source().url()
     }
 
     /// Size in bytes.
     pub fn size_bytes(&self) -> u64 {
-        self.inner.source.size_bytes()
+        self.source().size_bytes()
     }
 
     /// The header.
@@ -118,13 +122,18 @@ impl File {
         self.inner.root_directory.is_none()
     }
 
-    /// Reads of metadata so far.
+    /// Reads of the store since the opening, those of scans among them.
     pub fn read_totals(&self) -> ReadTotals {
-        self.inner.source.totals()
+        self.inner.stack.ledger().read_totals()
     }
 
-    pub(crate) fn source(&self) -> &Arc<Accounted> {
-        &self.inner.source
+    pub(crate) fn source(&self) -> &Arc<dyn Source> {
+        self.inner.stack.base()
+    }
+
+    /// The store and its layers.
+    pub fn stack(&self) -> &Stack {
+        &self.inner.stack
     }
 
     /// All keys of all directories, in the order of the file; directories before what is in them.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Accounted, Source};
+use arrowroot_storage::Source;
 use format::column::{Header, Layout};
 use format::tree::{BasketHead, BranchId};
 
@@ -23,7 +23,7 @@ use crate::tree::Tree;
 pub(crate) struct Context {
     pub(crate) tree: Tree,
     pub(crate) plan: Plan,
-    pub(crate) source: Arc<Accounted>,
+    pub(crate) source: Arc<dyn Source>,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
     pub(crate) pool: Arc<Pool>,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowroot_format::column::{Column, Layout};
 use arrowroot_format::tree::{BasketLocation, BranchId};
-use arrowroot_storage::{CoalesceLimits, Span, coalesce};
+use arrowroot_storage::{ReadStyle, Span, coalesce};
 
 use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
@@ -13,11 +13,6 @@ use crate::file::format_error;
 use crate::task::fixed_bytes;
 use crate::tree::Tree;
 
-/// Compressed bytes of a window: small enough to stay in the cache between reading and decoding, and to cost few page
-/// faults the first time.
-const WINDOW_BYTES: u64 = 2 << 20;
-/// What lies between two baskets is read with them if it is not more than this; CMS found the same size useful.
-const MAX_GAP_BYTES: u64 = 32 << 10;
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
 const MAX_RATIO: u64 = 1 << 16;
 /// A plan of more batches is that of a file with wrong numbers, and would take all memory.
@@ -62,6 +57,8 @@ pub struct Plan {
     pub batches: Vec<PlannedBatch>,
     /// Number of entries that will be delivered.
     pub n_entries: u64,
+    /// How it is read.
+    pub style: ReadStyle,
     pub(crate) schema: SchemaRef,
 }
 
@@ -176,7 +173,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] for entries that are not there; [`Error::Format`] for columns that cannot be read.
-    pub fn new(tree: &Tree, request: &Request) -> Result<Plan> {
+    pub fn new(tree: &Tree, request: &Request, style: &ReadStyle) -> Result<Plan> {
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
         for (branch, name) in &request.columns {
@@ -197,7 +194,7 @@ impl Plan {
             }
             Entries::List(list) => cut_list(&columns, list, request.batch_bytes, n_entries)?,
         };
-        let window_bytes = WINDOW_BYTES.min(request.memory_budget_bytes / WINDOW_SHARE).max(1);
+        let window_bytes = style.window_bytes.min(request.memory_budget_bytes / WINDOW_SHARE).max(1);
         let mut planned = Vec::with_capacity(batches.len());
         // First basket of each column that the next batch may need.
         let mut next: Vec<usize> = vec![0; columns.len()];
@@ -212,11 +209,17 @@ impl Plan {
         }
         for batch in &mut planned {
             for window in &mut batch.windows {
-                window.spans = spans_of(&columns, &window.baskets);
+                window.spans = spans_of(&columns, &window.baskets, style);
             }
         }
         let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
-        Ok(Plan { columns, batches: planned, n_entries: n_delivered, schema: Schema::new(fields).into() })
+        Ok(Plan {
+            columns,
+            batches: planned,
+            n_entries: n_delivered,
+            style: *style,
+            schema: Schema::new(fields).into(),
+        })
     }
 
     /// Schema of the batches.
@@ -231,7 +234,7 @@ impl Plan {
 
     /// What lies between two baskets is read with them if it is not more than this, in bytes.
     pub fn max_gap_bytes(&self) -> u64 {
-        MAX_GAP_BYTES
+        self.style.limits.map_or(0, |limits| limits.max_gap_bytes)
     }
 
     /// Number of baskets that are decompressed.
@@ -508,8 +511,7 @@ fn cut_windows(columns: &[PlannedColumn], baskets: Vec<PlannedBasket>, window_by
     windows
 }
 
-fn spans_of(columns: &[PlannedColumn], baskets: &[PlannedBasket]) -> Vec<Span> {
-    let limits = CoalesceLimits { max_gap_bytes: MAX_GAP_BYTES, max_span_bytes: 2 * WINDOW_BYTES };
+fn spans_of(columns: &[PlannedColumn], baskets: &[PlannedBasket], style: &ReadStyle) -> Vec<Span> {
     let mut places = Vec::with_capacity(baskets.len());
     let mut ranges = Vec::with_capacity(baskets.len());
     for (place, basket) in baskets.iter().enumerate() {
@@ -519,7 +521,10 @@ fn spans_of(columns: &[PlannedColumn], baskets: &[PlannedBasket]) -> Vec<Span> {
             ranges.push(location.offset..location.offset + u64::from(location.stored_bytes));
         }
     }
-    let mut spans = coalesce(&ranges, limits);
+    let mut spans = match style.limits {
+        Some(limits) => coalesce(&ranges, limits),
+        None => ranges.into_iter().zip(0..).map(|(range, place)| Span { range, members: vec![place] }).collect(),
+    };
     for member in spans.iter_mut().flat_map(|span| &mut span.members) {
         *member = places[*member];
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowroot_storage::{Accounted, ReadEvent, Source};
+use arrowroot_storage::{Ledger, ReadEvent};
 
 use crate::batch::Builder;
 use crate::error::{Error, Result};
@@ -39,6 +39,7 @@ pub struct Scan {
 
 struct Shared {
     context: Context,
+    physical: Arc<Ledger>,
     state: Mutex<State>,
     changed: Condvar,
     /// Windows that may be in use at a time.
@@ -74,18 +75,18 @@ impl Scan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn new(tree: &Tree, request: &Request) -> Result<Scan> {
-        let plan = Plan::new(tree, request)?;
+        let reading = tree.file().stack().scan(request.trace);
+        let plan = Plan::new(tree, request, &reading.style)?;
         let n_threads = match request.n_threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             n_threads => n_threads.min(MAX_THREADS),
         };
         // A basket is the smallest piece of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
-        let source: Arc<dyn Source> = Arc::clone(tree.file().source()) as Arc<dyn Source>;
         let context = Context {
             tree: tree.clone(),
             plan,
-            source: Arc::new(Accounted::new(source, request.trace)),
+            source: reading.source,
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             pool: Arc::default(),
@@ -99,6 +100,7 @@ impl Scan {
         let state = State { placer: Some(Placer::new()), ..State::default() };
         let shared = Shared {
             context,
+            physical: reading.physical,
             state: Mutex::new(state),
             changed: Condvar::new(),
             max_windows: if n_threads == 1 { 1 } else { 2 },
@@ -201,7 +203,7 @@ impl ScanHandle {
     /// Counters so far.
     pub fn stats(&self) -> Stats {
         let context = &self.shared.context;
-        let reads = context.source.totals();
+        let reads = self.shared.physical.read_totals();
         Stats {
             read_calls: reads.n_reads,
             read_bytes: reads.bytes,
@@ -214,7 +216,7 @@ impl ScanHandle {
 
     /// The reads so far, if the request asked for a trace. Times count from the making of the scan.
     pub fn trace(&self) -> Vec<ReadEvent> {
-        self.shared.context.source.trace()
+        self.shared.physical.events()
     }
 }
 

@@ -70,7 +70,9 @@ pub(crate) struct PyFile {
 
 #[pyfunction]
 pub(crate) fn open_file(py: Python<'_>, url: &str) -> PyResult<PyFile> {
-    py.detach(|| File::open(url)).map(|file| PyFile { file }).map_err(to_python)
+    py.detach(|| File::open(url, &arrowroot::storage::Options::default()))
+        .map(|file| PyFile { file })
+        .map_err(to_python)
 }
 
 #[pymethods]

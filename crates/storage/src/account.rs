@@ -4,36 +4,102 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::source::{Result, Source};
+use crate::error::Result;
+use crate::source::{Nature, Part, Source};
 
-/// A layer that counts and times the reads below it.
-pub struct Accounted {
-    inner: Arc<dyn Source>,
-    started: Instant,
-    n_reads: AtomicU64,
-    n_failed: AtomicU64,
-    bytes: AtomicU64,
-    wall_ns: AtomicU64,
-    /// `None` if no trace was asked for.
-    events: Option<Mutex<Vec<ReadEvent>>>,
+/// Kinds of operations, by the names that reports give them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Opening a file.
+    Open,
+    /// Asking for its size or state.
+    Stat,
+    /// One range.
+    Read,
+    /// Several ranges in one request.
+    ReadVector,
+    /// Fetched before it was asked for.
+    Prefetch,
+    /// Answered from a cache of the layer.
+    CacheHit,
+    /// Copied to a local disk.
+    StageIn,
+    /// Closing.
+    Close,
 }
 
-/// Sums over all reads so far. Times are sums over threads.
+impl Operation {
+    /// All of them, in the order of reports.
+    pub const ALL: [Operation; 8] = [
+        Operation::Open,
+        Operation::Stat,
+        Operation::Read,
+        Operation::ReadVector,
+        Operation::Prefetch,
+        Operation::CacheHit,
+        Operation::StageIn,
+        Operation::Close,
+    ];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Open => "open",
+            Operation::Stat => "stat",
+            Operation::Read => "read",
+            Operation::ReadVector => "readv",
+            Operation::Prefetch => "prefetch",
+            Operation::CacheHit => "cache-hit",
+            Operation::StageIn => "stage-in",
+            Operation::Close => "close",
+        }
+    }
+}
+
+/// Sums over the operations of one kind. Times are sums over threads, in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReadTotals {
-    /// Reads that succeeded.
-    pub n_reads: u64,
-    /// Reads that did not.
-    pub n_failed: u64,
-    /// Bytes that came.
+pub struct Totals {
+    /// How many were begun.
+    pub n_attempted: u64,
+    /// How many of them succeeded.
+    pub n_successful: u64,
+    /// Bytes that they brought.
     pub bytes: u64,
-    /// Time between asking and having, in ns.
-    pub wall_ns: u64,
+    /// Time of all of them, failed ones too.
+    pub total_ns: u64,
+    /// Time of the fastest successful one; 0 if there was none.
+    pub min_ns: u64,
+    /// Time of the slowest successful one.
+    pub max_ns: u64,
 }
 
-/// One read in a trace. Times in ns since the layer was made.
+#[derive(Debug)]
+struct Counter {
+    n_attempted: AtomicU64,
+    n_successful: AtomicU64,
+    bytes: AtomicU64,
+    total_ns: AtomicU64,
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+}
+
+/// The operations at one layer boundary; many threads add to it.
+#[derive(Debug)]
+pub struct Ledger {
+    layer: &'static str,
+    started: Instant,
+    counters: [Counter; Operation::ALL.len()],
+    /// `None` if no trace was asked for.
+    events: Mutex<Option<Vec<ReadEvent>>>,
+}
+
+/// One operation in a trace. Times in ns since the ledger was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadEvent {
+    /// What it was.
+    pub operation: Operation,
+    /// Number of the request: the ranges of one vector read share it.
+    pub request: u64,
     /// Offset in bytes.
     pub offset: u64,
     /// Length in bytes.
@@ -44,45 +110,137 @@ pub struct ReadEvent {
     pub end_ns: u64,
 }
 
-impl Accounted {
-    /// Counts the reads of `inner`; with `trace`, keeps each of them.
-    pub fn new(inner: Arc<dyn Source>, trace: bool) -> Self {
-        Accounted {
-            inner,
+impl Ledger {
+    /// An empty one for the boundary above `layer`; with `trace`, operations are kept one by one.
+    pub fn new(layer: &'static str, trace: bool) -> Self {
+        Ledger {
+            layer,
             started: Instant::now(),
-            n_reads: AtomicU64::new(0),
-            n_failed: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            wall_ns: AtomicU64::new(0),
-            events: trace.then(|| Mutex::new(Vec::new())),
+            counters: std::array::from_fn(|_| Counter {
+                n_attempted: AtomicU64::new(0),
+                n_successful: AtomicU64::new(0),
+                bytes: AtomicU64::new(0),
+                total_ns: AtomicU64::new(0),
+                min_ns: AtomicU64::new(u64::MAX),
+                max_ns: AtomicU64::new(0),
+            }),
+            events: Mutex::new(trace.then(Vec::new)),
         }
     }
 
-    /// The sums so far.
-    pub fn totals(&self) -> ReadTotals {
-        ReadTotals {
-            n_reads: self.n_reads.load(Relaxed),
-            n_failed: self.n_failed.load(Relaxed),
-            bytes: self.bytes.load(Relaxed),
-            wall_ns: self.wall_ns.load(Relaxed),
+    /// Name of the layer below the boundary.
+    pub fn layer(&self) -> &'static str {
+        self.layer
+    }
+
+    /// Does something and enters what it cost. `ranges` are what it reads: offsets and lengths in bytes.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn enter<T>(
+        &self,
+        operation: Operation,
+        ranges: impl Iterator<Item = (u64, u64)> + Clone,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let start = Instant::now();
+        let result = work();
+        let end = Instant::now();
+        let counter = &self.counters[operation as usize];
+        let request = counter.n_attempted.fetch_add(1, Relaxed);
+        let elapsed_ns = nanoseconds(end.duration_since(start));
+        counter.total_ns.fetch_add(elapsed_ns, Relaxed);
+        if result.is_ok() {
+            counter.n_successful.fetch_add(1, Relaxed);
+            counter.bytes.fetch_add(ranges.clone().map(|(_, n_bytes)| n_bytes).sum(), Relaxed);
+            counter.min_ns.fetch_min(elapsed_ns, Relaxed);
+            counter.max_ns.fetch_max(elapsed_ns, Relaxed);
+            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(events) = events.as_mut() {
+                let start_ns = nanoseconds(start.duration_since(self.started));
+                let end_ns = nanoseconds(end.duration_since(self.started));
+                events.extend(ranges.map(|(offset, n_bytes)| ReadEvent {
+                    operation,
+                    request,
+                    offset,
+                    n_bytes,
+                    start_ns,
+                    end_ns,
+                }));
+            }
+        }
+        result
+    }
+
+    /// The sums of one kind so far.
+    pub fn totals(&self, operation: Operation) -> Totals {
+        let counter = &self.counters[operation as usize];
+        let n_successful = counter.n_successful.load(Relaxed);
+        Totals {
+            n_attempted: counter.n_attempted.load(Relaxed),
+            n_successful,
+            bytes: counter.bytes.load(Relaxed),
+            total_ns: counter.total_ns.load(Relaxed),
+            min_ns: if n_successful == 0 { 0 } else { counter.min_ns.load(Relaxed) },
+            max_ns: counter.max_ns.load(Relaxed),
         }
     }
 
-    /// The reads so far, in the order in which they ended; empty if no trace was asked for.
-    pub fn trace(&self) -> Vec<ReadEvent> {
-        self.events
-            .as_ref()
-            .map(|events| events.lock().unwrap_or_else(PoisonError::into_inner).clone())
-            .unwrap_or_default()
+    /// Read requests of any kind so far: number, bytes and time in ns.
+    pub fn read_totals(&self) -> ReadTotals {
+        let kinds = [Operation::Read, Operation::ReadVector, Operation::Prefetch, Operation::StageIn];
+        kinds.into_iter().map(|kind| self.totals(kind)).fold(ReadTotals::default(), |sum, totals| ReadTotals {
+            n_reads: sum.n_reads + totals.n_successful,
+            n_failed: sum.n_failed + (totals.n_attempted - totals.n_successful.min(totals.n_attempted)),
+            bytes: sum.bytes + totals.bytes,
+            wall_ns: sum.wall_ns + totals.total_ns,
+        })
     }
 
-    fn since_start_ns(&self, at: Instant) -> u64 {
-        nanoseconds(at.duration_since(self.started))
+    /// The operations so far, in the order in which they ended; empty if no trace was asked for.
+    pub fn events(&self) -> Vec<ReadEvent> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
+
+    /// When times of events count from.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+}
+
+/// Sums over reads. Times are sums over threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadTotals {
+    /// Requests that succeeded.
+    pub n_reads: u64,
+    /// Requests that did not.
+    pub n_failed: u64,
+    /// Bytes that came.
+    pub bytes: u64,
+    /// Time between asking and having, in ns.
+    pub wall_ns: u64,
 }
 
 fn nanoseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A layer that enters the reads below it in a ledger.
+pub struct Accounted {
+    inner: Arc<dyn Source>,
+    ledger: Arc<Ledger>,
+}
+
+impl Accounted {
+    /// Accounts for the reads of `inner`.
+    pub fn new(inner: Arc<dyn Source>, ledger: Arc<Ledger>) -> Self {
+        Accounted { inner, ledger }
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -96,23 +254,18 @@ impl Source for Accounted {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let start = Instant::now();
-        let result = self.inner.read_at(offset, buffer);
-        let end = Instant::now();
-        self.wall_ns.fetch_add(nanoseconds(end.duration_since(start)), Relaxed);
-        if result.is_err() {
-            self.n_failed.fetch_add(1, Relaxed);
-            return result;
-        }
-        let n_bytes = buffer.len() as u64;
-        self.n_reads.fetch_add(1, Relaxed);
-        self.bytes.fetch_add(n_bytes, Relaxed);
-        if let Some(events) = &self.events {
-            let event =
-                ReadEvent { offset, n_bytes, start_ns: self.since_start_ns(start), end_ns: self.since_start_ns(end) };
-            events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
-        }
-        result
+        let range = std::iter::once((offset, buffer.len() as u64));
+        self.ledger.enter(Operation::Read, range, || self.inner.read_at(offset, buffer))
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        let ranges: Vec<_> = parts.iter().map(|part| (part.offset, part.buffer.len() as u64)).collect();
+        let operation = if ranges.len() == 1 { Operation::Read } else { Operation::ReadVector };
+        self.ledger.enter(operation, ranges.into_iter(), || self.inner.read_vector(parts))
+    }
+
+    fn nature(&self) -> Nature {
+        self.inner.nature()
     }
 }
 
@@ -121,17 +274,36 @@ mod tests {
     use super::*;
     use crate::MemorySource;
 
+    fn accounted(trace: bool) -> Accounted {
+        Accounted::new(Arc::new(MemorySource::new("m", vec![7_u8; 10])), Arc::new(Ledger::new("memory", trace)))
+    }
+
     #[test]
     fn reads_and_failures_are_counted_apart() {
-        let source = Accounted::new(Arc::new(MemorySource::new("m", vec![7_u8; 10])), true);
+        let source = accounted(true);
         let mut buffer = [0_u8; 4];
         source.read_at(2, &mut buffer).unwrap();
         source.read_at(8, &mut buffer).unwrap_err();
-        let totals = source.totals();
-        assert_eq!((totals.n_reads, totals.n_failed, totals.bytes), (1, 1, 4));
-        let trace = source.trace();
-        assert_eq!(trace.len(), 1);
-        assert_eq!((trace[0].offset, trace[0].n_bytes), (2, 4));
-        assert!(trace[0].start_ns <= trace[0].end_ns);
+        let totals = source.ledger().totals(Operation::Read);
+        assert_eq!((totals.n_attempted, totals.n_successful, totals.bytes), (2, 1, 4));
+        assert!(totals.min_ns <= totals.max_ns && totals.max_ns <= totals.total_ns);
+        let events = source.ledger().events();
+        assert_eq!(events.len(), 1);
+        assert_eq!((events[0].offset, events[0].n_bytes), (2, 4));
+        assert!(events[0].start_ns <= events[0].end_ns);
+    }
+
+    #[test]
+    fn a_vector_read_is_one_operation_of_several_ranges() {
+        let source = accounted(true);
+        let (mut first, mut second) = ([0_u8; 2], [0_u8; 3]);
+        let mut parts = [Part { offset: 1, buffer: &mut first }, Part { offset: 5, buffer: &mut second }];
+        source.read_vector(&mut parts).unwrap();
+        let totals = source.ledger().totals(Operation::ReadVector);
+        assert_eq!((totals.n_attempted, totals.bytes), (1, 5));
+        assert_eq!(source.ledger().totals(Operation::Read), Totals::default());
+        let events = source.ledger().events();
+        assert_eq!(events.iter().map(|event| (event.request, event.offset)).collect::<Vec<_>>(), [(0, 1), (0, 5)]);
+        assert_eq!(source.ledger().read_totals().n_reads, 1);
     }
 }

@@ -1,19 +1,30 @@
 //! Bytes: where they live, how they are fetched, and what that cost.
 //!
 //! A [`Source`] answers "these ranges, please". Layers wrap sources and are sources themselves; [`Accounted`] counts and
-//! times what passes. [`coalesce`] turns the ranges that a format asks for into the spans that are read.
+//! times what passes. [`coalesce`] turns the ranges that a format asks for into the spans that are read. [`open`] finds
+//! the store of a URL.
 
 mod account;
 mod coalesce;
+mod error;
+mod known;
 mod local;
 mod memory;
+mod options;
+mod secret;
 mod source;
+mod stack;
 
-pub use account::{Accounted, ReadEvent, ReadTotals};
+pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
 pub use coalesce::{CoalesceLimits, Span, coalesce};
+pub use error::{Error, Result};
+pub use known::Known;
 pub use local::LocalFile;
 pub use memory::MemorySource;
-pub use source::{Error, Result, Source};
+pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy, parse_size};
+pub use secret::{Secret, redacted};
+pub use source::{Nature, Opened, Part, Source, Speculation};
+pub use stack::{ReadStyle, ScanSource, Stack};
 
 use std::sync::Arc;
 
@@ -21,13 +32,17 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`Error::Unsupported`] for other schemes; [`Error::Io`] if the file cannot be opened.
-pub fn open_url(url: &str) -> Result<Arc<dyn Source>> {
+pub fn open(url: &str, _options: &Options, _speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
         Some(("file", path)) => path,
         Some((scheme, _)) => {
-            return Err(Error::Unsupported { url: url.to_owned(), scheme: scheme.to_owned() });
+            return Err(Error::Unsupported {
+                url: redacted(url),
+                scheme: scheme.to_owned(),
+                hint: "copy the file to a local disk".to_owned(),
+            });
         }
     };
-    Ok(Arc::new(LocalFile::open(path)?))
+    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new() })
 }

@@ -6,7 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::source::{Error, Result, Source, check_range};
+use crate::error::{Error, Result};
+use crate::source::{Nature, Part, Source, check_range, read_each};
 
 /// A file read with positioned reads.
 ///
@@ -59,5 +60,13 @@ impl Source for LocalFile {
             };
             Error::Io { url: self.url.clone(), doing, source }
         })
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        read_each(self, parts)
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::LOCAL
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::source::{Result, Source, check_range};
+use crate::error::Result;
+use crate::source::{Nature, Part, Source, check_range, read_each};
 
 /// A file in memory: for tests, fuzzing, and data that came another way.
 #[derive(Debug, Clone)]
@@ -32,5 +33,13 @@ impl Source for MemorySource {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         buffer.copy_from_slice(&self.bytes[start..start + buffer.len()]);
         Ok(())
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        read_each(self, parts)
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::LOCAL
     }
 }

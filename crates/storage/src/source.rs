@@ -1,53 +1,46 @@
 //! The one trait of this crate.
 
-/// Result of everything in this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+use std::sync::Arc;
+use std::time::Duration;
 
-/// What can go wrong while bytes are fetched.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The operating system refused.
-    #[error("{url}: {doing}: {}", reason(source))]
-    Io {
-        /// What was read.
-        url: String,
-        /// What was being done to it.
-        doing: String,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A range ends after the file.
-    #[error("{url}: bytes {offset} to {} asked for, but the file ends at byte {size_bytes}; it may be cut short", offset.saturating_add(*n_bytes))]
-    PastEnd {
-        /// What was read.
-        url: String,
-        /// Start of the range in bytes.
-        offset: u64,
-        /// Its length in bytes.
-        n_bytes: u64,
-        /// Size of the file in bytes.
-        size_bytes: u64,
-    },
-    /// No store for such URLs.
-    #[error("{url}: {scheme}:// is not supported yet; copy the file to a local disk")]
-    Unsupported {
-        /// What was to be read.
-        url: String,
-        /// The scheme of the URL.
-        scheme: String,
-    },
+use crate::error::{Error, Result};
+
+/// One range of a vector read, and where its bytes go.
+#[derive(Debug)]
+pub struct Part<'b> {
+    /// Offset in the file in bytes.
+    pub offset: u64,
+    /// To be filled.
+    pub buffer: &'b mut [u8],
 }
 
-/// What the system says, without the number that it says it with.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
+/// How a store wants to be asked. What is not known yet is a careful guess; stores that measure themselves improve it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nature {
+    /// Time from asking for little to having it.
+    pub latency: Duration,
+    /// Bytes for each second, all requests together.
+    pub bytes_per_second: f64,
+    /// Requests that it answers at the same time without loss.
+    pub max_parallel: usize,
+    /// Ranges of one vector read that cost one round trip together; 1: each range is a request of its own.
+    pub max_ranges: usize,
 }
 
-/// A file somewhere: a store of bytes, or a layer around one.
+impl Nature {
+    /// A disk of this machine: reading is copying from the page cache.
+    pub const LOCAL: Nature =
+        Nature { latency: Duration::from_micros(5), bytes_per_second: 5e9, max_parallel: 1, max_ranges: 1 };
+
+    /// Whether asking early and rarely matters.
+    pub fn is_remote(&self) -> bool {
+        self.latency > Duration::from_micros(100)
+    }
+}
+
+/// A file somewhere: a store of bytes, or a layer around one. Any number of threads may read at the same time.
 pub trait Source: Send + Sync {
-    /// What was opened, for messages.
+    /// What was opened, for messages. It holds no credentials.
     fn url(&self) -> &str;
 
     /// Size in bytes, as of the opening.
@@ -56,8 +49,34 @@ pub trait Source: Send + Sync {
     /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// [`Error::PastEnd`] if the file ends before; [`Error::Io`] if reading fails. What is in `buffer` is then unspecified.
+    /// [`Error::PastEnd`] if the file ends before; others if reading fails. What is in `buffer` is then unspecified.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+
+    /// Fills all parts, with as few round trips as the store allows.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`], for any of them.
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()>;
+
+    /// How it wants to be asked, as known now.
+    fn nature(&self) -> Nature;
+}
+
+/// What opening a file brought.
+pub struct Opened {
+    /// The file.
+    pub source: Arc<dyn Source>,
+    /// Bytes that came with the opening: offset in the file, content.
+    pub known: Vec<(u64, Vec<u8>)>,
+}
+
+/// What to ask for while a remote file is opened, so that its metadata costs no round trips of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speculation {
+    /// Bytes from the start.
+    pub head_bytes: u64,
+    /// Bytes before the end.
+    pub tail_bytes: u64,
 }
 
 /// Checks that a range lies in the file.
@@ -67,4 +86,9 @@ pub(crate) fn check_range(source: &dyn Source, offset: u64, n_bytes: usize) -> R
         Some(end) if end <= source.size_bytes() => Ok(()),
         _ => Err(Error::PastEnd { url: source.url().to_owned(), offset, n_bytes, size_bytes: source.size_bytes() }),
     }
+}
+
+/// A vector read of a store that has none: one part after the other.
+pub(crate) fn read_each(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
+    parts.iter_mut().try_for_each(|part| source.read_at(part.offset, part.buffer))
 }

@@ -1,0 +1,142 @@
+//! Bytes that came with the opening of a file.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::source::{Nature, Part, Source, check_range};
+
+/// A layer that answers from bytes that it was given, and asks below only for the rest.
+pub struct Known {
+    inner: Arc<dyn Source>,
+    /// Offset in the file and content, by offset, without overlap.
+    pieces: Vec<(u64, Vec<u8>)>,
+}
+
+impl Known {
+    /// Puts `pieces` (offset in the file, content; in any order) before `inner`.
+    pub fn new(inner: Arc<dyn Source>, mut pieces: Vec<(u64, Vec<u8>)>) -> Self {
+        pieces.retain(|(_, bytes)| !bytes.is_empty());
+        pieces.sort_by_key(|(offset, _)| *offset);
+        let mut end = 0;
+        for (offset, bytes) in &mut pieces {
+            let overlap = usize::try_from(end.max(*offset) - *offset).unwrap_or(usize::MAX).min(bytes.len());
+            bytes.drain(..overlap);
+            *offset += overlap as u64;
+            end = end.max(*offset + bytes.len() as u64);
+        }
+        pieces.retain(|(_, bytes)| !bytes.is_empty());
+        Known { inner, pieces }
+    }
+
+    /// Copies what is known; hands each run of unknown bytes, with its place in `buffer`, to `missing`.
+    fn fill<'b>(&self, mut offset: u64, mut buffer: &'b mut [u8], missing: &mut Vec<Part<'b>>) {
+        while !buffer.is_empty() {
+            let after = self.pieces.partition_point(|(start, bytes)| start + bytes.len() as u64 <= offset);
+            let next = self.pieces.get(after);
+            let n_unknown = next.map_or(u64::MAX, |(start, _)| start.saturating_sub(offset));
+            let n_unknown = usize::try_from(n_unknown).unwrap_or(usize::MAX).min(buffer.len());
+            let (unknown, rest) = buffer.split_at_mut(n_unknown);
+            if !unknown.is_empty() {
+                missing.push(Part { offset, buffer: unknown });
+                offset += n_unknown as u64;
+            }
+            buffer = rest;
+            if let Some((start, bytes)) = next.filter(|_| !buffer.is_empty()) {
+                let from = usize::try_from(offset - start).unwrap_or(usize::MAX);
+                let n_bytes = buffer.len().min(bytes.len() - from);
+                let (here, rest) = buffer.split_at_mut(n_bytes);
+                here.copy_from_slice(&bytes[from..from + n_bytes]);
+                offset += n_bytes as u64;
+                buffer = rest;
+            }
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Source for Known {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_vector(&mut [Part { offset, buffer }])
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        for part in &*parts {
+            check_range(self, part.offset, part.buffer.len())?;
+        }
+        let mut missing = Vec::new();
+        for part in parts {
+            self.fill(part.offset, part.buffer, &mut missing);
+        }
+        match missing.as_mut_slice() {
+            [] => Ok(()),
+            [part] => self.inner.read_at(part.offset, part.buffer),
+            parts => self.inner.read_vector(parts),
+        }
+    }
+
+    fn nature(&self) -> Nature {
+        self.inner.nature()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Accounted, Ledger, MemorySource, Operation};
+    use proptest::prelude::*;
+
+    fn content() -> Vec<u8> {
+        (0..100).collect()
+    }
+
+    fn known(pieces: &[(usize, usize)]) -> (Known, Arc<Ledger>) {
+        let ledger = Arc::new(Ledger::new("memory", true));
+        let store = Accounted::new(Arc::new(MemorySource::new("m", content())), Arc::clone(&ledger));
+        let pieces = pieces.iter().map(|&(start, end)| (start as u64, content()[start..end].to_vec())).collect();
+        (Known::new(Arc::new(store), pieces), ledger)
+    }
+
+    #[test]
+    fn only_what_is_not_known_is_asked_for() {
+        let (source, ledger) = known(&[(80, 100), (0, 10)]);
+        let mut buffer = [0; 10];
+        source.read_at(85, &mut buffer).unwrap();
+        assert_eq!(buffer.as_slice(), &content()[85..95]);
+        assert_eq!(ledger.totals(Operation::Read).n_attempted, 0);
+        let mut all = [0; 100];
+        source.read_at(0, &mut all).unwrap();
+        assert_eq!(all.as_slice(), content());
+        assert_eq!(ledger.events().iter().map(|e| (e.offset, e.n_bytes)).collect::<Vec<_>>(), [(10, 70)]);
+    }
+
+    #[test]
+    fn a_range_after_the_end_is_an_error() {
+        let (source, _) = known(&[(90, 100)]);
+        source.read_at(95, &mut [0; 10]).unwrap_err();
+    }
+
+    proptest! {
+        #[test]
+        fn content_is_the_same_whatever_is_known(
+            pieces in prop::collection::vec((0_usize..100, 0_usize..40), 0..6),
+            reads in prop::collection::vec((0_usize..100, 0_usize..60), 1..5),
+        ) {
+            let pieces: Vec<_> = pieces.iter().map(|&(start, n)| (start, (start + n).min(100))).collect();
+            let (source, _) = known(&pieces);
+            let mut buffers: Vec<_> = reads.iter().map(|&(start, n)| (start, vec![0_u8; n.min(100 - start)])).collect();
+            let mut parts: Vec<_> = buffers.iter_mut().map(|(start, buffer)| Part { offset: *start as u64, buffer }).collect();
+            source.read_vector(&mut parts).unwrap();
+            for (start, buffer) in buffers {
+                prop_assert_eq!(&content()[start..start + buffer.len()], buffer.as_slice());
+            }
+        }
+    }
+}

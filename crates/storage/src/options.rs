@@ -1,0 +1,293 @@
+//! What can be set, by whom, and how it is written: one table for arguments, URLs, environment and files.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::secret::Secret;
+
+/// How reads are made of what the engine asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// From the plan, the store and the memory budget.
+    #[default]
+    Auto,
+    /// Each basket is a read of its own, in the order of need.
+    Direct,
+    /// The engine's own windows go to the store; no layer between. CMS's cache hint of that name.
+    ApplicationOnly,
+    /// The engine asks basket by basket, but tells the storage layer what comes, which reads ahead in the background.
+    StorageOnly,
+    /// Segments of 128 MiB are copied to a local disk when first touched.
+    LazyDownload,
+    /// One window of fixed size, filled again when a read misses it: RFIO's READBUF.
+    ReadAhead,
+    /// ROOT's TTreeCache: learns the branches, then one vector read for each cluster window.
+    TreeCache,
+}
+
+impl Strategy {
+    /// All of them with their names.
+    pub const ALL: [(Strategy, &'static str); 7] = [
+        (Strategy::Auto, "auto"),
+        (Strategy::Direct, "direct"),
+        (Strategy::ApplicationOnly, "application-only"),
+        (Strategy::StorageOnly, "storage-only"),
+        (Strategy::LazyDownload, "lazy-download"),
+        (Strategy::ReadAhead, "readahead"),
+        (Strategy::TreeCache, "treecache"),
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(strategy, _)| *strategy == self).map_or("auto", |(_, name)| name)
+    }
+}
+
+/// How to reach a store, and for how long to try.
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// A request that brings nothing for so long has failed.
+    pub timeout: Duration,
+    /// All tries of one read together.
+    pub deadline: Duration,
+    /// Tries after the first.
+    pub retries: u32,
+    /// Connections to one server; 0: as many as the store is good for.
+    pub max_connections: usize,
+    /// A bearer token (WLCG, SciTokens, Macaroon).
+    pub token: Option<Secret>,
+    /// PEM file of an X.509 client certificate or proxy.
+    pub certificate: Option<PathBuf>,
+    /// PEM file of its key, if that is another one.
+    pub key: Option<PathBuf>,
+    /// PEM file or directory of the authorities to trust, besides those of the system.
+    pub authorities: Option<PathBuf>,
+    /// Endpoint of an S3 service that is not Amazon's.
+    pub s3_endpoint: Option<String>,
+    /// Region of an S3 service.
+    pub s3_region: Option<String>,
+}
+
+/// All that can be set.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How reads are made.
+    pub strategy: Strategy,
+    /// Window of readahead, cache of treecache, window of the others, in bytes; `None`: as the strategy finds right.
+    pub cache_bytes: Option<u64>,
+    /// What lies between two ranges is read with them if it is not more than this; `None`: from the store's nature.
+    pub max_gap_bytes: Option<u64>,
+    /// No merged read is larger than this.
+    pub max_span_bytes: Option<u64>,
+    /// Windows that are fetched while one is decoded; `None`: from the store's nature.
+    pub prefetch: Option<usize>,
+    /// Entries during which treecache watches which branches are read.
+    pub learn_entries: u64,
+    /// Where segments are downloaded to; `None`: the system's directory for temporary files.
+    pub download_directory: Option<PathBuf>,
+    /// Where blocks are kept between runs; `None`: no block cache.
+    pub block_cache: Option<PathBuf>,
+    /// Most bytes of the block cache.
+    pub block_cache_bytes: u64,
+    /// How to reach the store.
+    pub network: Network,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            strategy: Strategy::Auto,
+            cache_bytes: None,
+            max_gap_bytes: None,
+            max_span_bytes: None,
+            prefetch: None,
+            learn_entries: 100,
+            download_directory: None,
+            block_cache: None,
+            block_cache_bytes: 10_000_000_000,
+            network: Network {
+                timeout: Duration::from_secs(30),
+                deadline: Duration::from_secs(300),
+                retries: 5,
+                max_connections: 0,
+                token: None,
+                certificate: None,
+                key: None,
+                authorities: None,
+                s3_endpoint: None,
+                s3_region: None,
+            },
+        }
+    }
+}
+
+/// One option, as the documentation and `arrowroot config` show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Its name as an argument, in a URL (`arrowroot.NAME=`) and in TOML; `ARROWROOT_NAME` in the environment.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// Whether its value must not be shown.
+    pub is_secret: bool,
+}
+
+const fn option(name: &'static str, takes: &'static str, meaning: &'static str) -> OptionInfo {
+    OptionInfo { name, takes, meaning, is_secret: false }
+}
+
+/// All options.
+pub const OPTIONS: [OptionInfo; 19] = [
+    option(
+        "strategy",
+        "a name",
+        "how reads are made: auto, direct, application-only, storage-only, lazy-download, readahead, treecache",
+    ),
+    option("cache_size", "a size", "window of readahead, cache of treecache, window of the other strategies"),
+    option("max_gap", "a size", "what lies between two ranges is read with them if it is not more"),
+    option("max_span", "a size", "no merged read is larger"),
+    option("prefetch", "a number", "windows fetched while one is decoded"),
+    option("learn_entries", "a number", "entries during which treecache watches which branches are read"),
+    option("download_dir", "a directory", "where lazy-download keeps its segments"),
+    option("block_cache", "a directory", "where blocks are kept between runs"),
+    option("block_cache_size", "a size", "most bytes of the block cache"),
+    option("timeout", "seconds", "a request that brings nothing for so long has failed"),
+    option("deadline", "seconds", "all tries of one read together"),
+    option("retries", "a number", "tries after the first"),
+    option("connections", "a number", "most connections to one server; 0: as many as the store is good for"),
+    OptionInfo { name: "token", takes: "a token", meaning: "bearer token for HTTP and XRootD", is_secret: true },
+    option("certificate", "a file", "X.509 client certificate or proxy, PEM"),
+    option("key", "a file", "its key, if that is another file, PEM"),
+    option("authorities", "a file or directory", "certificate authorities to trust, PEM"),
+    option("s3_endpoint", "a URL", "S3 service that is not Amazon's"),
+    option("s3_region", "a name", "region of the S3 service"),
+];
+
+impl Options {
+    /// Sets an option from text. `origin` says where it comes from, for the message.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there is no such option or it does not take this.
+    pub fn set(&mut self, name: &str, text: &str, origin: &str) -> Result<()> {
+        let wrong = |what: String| Error::Option { option: format!("{name} ({origin})"), what };
+        let size = || {
+            parse_size(text).ok_or_else(|| wrong(format!("{text:?} is no size; write such as 512k, 10 MB or 32 MiB")))
+        };
+        let number = |least: u64| {
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|&number: &u64| number >= least)
+                .ok_or_else(|| wrong(format!("{text:?} is no number from {least} on")))
+        };
+        let seconds = || {
+            let seconds = text.trim().trim_end_matches('s').trim_end().parse().ok();
+            let duration = seconds
+                .filter(|&seconds: &f64| seconds > 0.0)
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            duration.ok_or_else(|| wrong(format!("{text:?} is no number of seconds above 0")))
+        };
+        let path = || (!text.is_empty()).then(|| PathBuf::from(text));
+        match name {
+            "strategy" => {
+                let found = Strategy::ALL.iter().find(|(_, name)| *name == text.trim());
+                let names: Vec<_> = Strategy::ALL.iter().map(|(_, name)| *name).collect();
+                self.strategy = found.ok_or_else(|| wrong(format!("{text:?} is none of {}", names.join(", "))))?.0;
+            }
+            "cache_size" => self.cache_bytes = Some(size()?.max(1)),
+            "max_gap" => self.max_gap_bytes = Some(size()?),
+            "max_span" => self.max_span_bytes = Some(size()?.max(1)),
+            "prefetch" => self.prefetch = Some(usize::try_from(number(0)?.min(1024)).unwrap_or(1024)),
+            "learn_entries" => self.learn_entries = number(0)?,
+            "download_dir" => self.download_directory = path(),
+            "block_cache" => self.block_cache = path(),
+            "block_cache_size" => self.block_cache_bytes = size()?,
+            "timeout" => self.network.timeout = seconds()?,
+            "deadline" => self.network.deadline = seconds()?,
+            "retries" => self.network.retries = u32::try_from(number(0)?.min(100)).unwrap_or(100),
+            "connections" => self.network.max_connections = usize::try_from(number(0)?.min(256)).unwrap_or(256),
+            "token" => self.network.token = (!text.trim().is_empty()).then(|| Secret::new(text.trim())),
+            "certificate" => self.network.certificate = path(),
+            "key" => self.network.key = path(),
+            "authorities" => self.network.authorities = path(),
+            "s3_endpoint" => self.network.s3_endpoint = (!text.is_empty()).then(|| text.to_owned()),
+            "s3_region" => self.network.s3_region = (!text.is_empty()).then(|| text.to_owned()),
+            _ => {
+                let names: Vec<_> = OPTIONS.iter().map(|option| option.name).collect();
+                return Err(wrong(format!("there is no such option; there are {}", names.join(", "))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a size as people write it: `4k` and `4 KiB` are 4096 as RFIO and ROOT take them, `10 MB` is 10^7.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        _ => return None,
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "factors are small powers")]
+    let bytes = number.parse::<f64>().ok()? * factor as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+    (bytes.is_finite() && (0.0..1e18).contains(&bytes)).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(parse_size("4k"), Some(4096));
+        assert_eq!(parse_size(" 10 MB "), Some(10_000_000));
+        assert_eq!(parse_size("1.5 MiB"), Some(1_572_864));
+        assert_eq!(parse_size("128"), Some(128));
+        for wrong in ["", "k", "-1", "1x", "1e400", "99999999999999999999", "."] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_option_of_the_table_can_be_set_and_others_cannot() {
+        for info in OPTIONS {
+            let text = match info.takes {
+                "a name" if info.name == "strategy" => "treecache",
+                "a size" => "1 MB",
+                "a number" | "seconds" => "3",
+                _ => "x",
+            };
+            Options::default().set(info.name, text, "test").unwrap();
+        }
+        let error = Options::default().set("cachesize", "1", "argument").unwrap_err().to_string();
+        assert!(error.contains("cachesize (argument)") && error.contains("cache_size"), "{error}");
+        assert!(Options::default().set("timeout", "-1", "argument").is_err());
+        assert!(
+            Options::default().set("strategy", "fast", "argument").unwrap_err().to_string().contains("lazy-download")
+        );
+    }
+
+    #[test]
+    fn a_token_is_never_printed() {
+        let mut options = Options::default();
+        options.set("token", "abcdef", "environment").unwrap();
+        assert!(!format!("{options:?}").contains("abcdef"));
+    }
+}
