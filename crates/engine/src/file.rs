@@ -70,7 +70,15 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        Self::from_stack(Stack::new(Opened { source, known: Vec::new() }, &Options::default()))
+        Self::from_opened(Opened { source, known: Vec::new() }, &Options::default())
+    }
+
+    /// Opens a file that a store has opened.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn from_opened(opened: Opened, options: &Options) -> Result<File> {
+        Self::from_stack(Stack::new(opened, options))
     }
 
     fn from_stack(stack: Stack) -> Result<File> {

@@ -7,6 +7,7 @@
 mod assemble;
 mod batch;
 mod error;
+mod fetch;
 mod file;
 mod memory;
 mod place;

@@ -1,9 +1,9 @@
-//! Fetching windows and setting places aside: what one thread at a time does, so that all others can decode.
+//! Setting places aside for baskets: what one thread at a time does, so that all others can decode.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrowroot_format as format;
 use arrowroot_storage::Source;
@@ -12,11 +12,12 @@ use format::tree::{BasketHead, BranchId};
 
 use crate::batch::Builder;
 use crate::error::{Error, Result};
+use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::{format_error, read_range};
 use crate::memory::Pool;
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
 use crate::stats::Counters;
-use crate::task::{Basket, Offsets, Payload, Task, Wanted, WindowBytes, Worker, fixed_bytes};
+use crate::task::{Basket, Offsets, Payload, Task, Wanted, Worker, fixed_bytes};
 use crate::tree::Tree;
 
 /// What the placing thread needs and everybody shares.
@@ -24,57 +25,12 @@ pub(crate) struct Context {
     pub(crate) tree: Tree,
     pub(crate) plan: Plan,
     pub(crate) source: Arc<dyn Source>,
+    /// Whether several ranges can be asked for at once.
+    pub(crate) has_vector_reads: bool,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) text_as_binary: bool,
-}
-
-/// Memory that windows and batches hold, and the windows that are in use.
-#[derive(Default)]
-pub(crate) struct Held {
-    bytes: AtomicI64,
-    peak: AtomicI64,
-    pub(crate) windows: AtomicUsize,
-    buffers: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Held {
-    pub(crate) fn add(&self, n_bytes: usize) {
-        let n_bytes = i64::try_from(n_bytes).unwrap_or(i64::MAX);
-        let now = self.bytes.fetch_add(n_bytes, Ordering::Relaxed).saturating_add(n_bytes);
-        self.peak.fetch_max(now, Ordering::Relaxed);
-    }
-
-    pub(crate) fn release(&self, n_bytes: usize) {
-        self.bytes.fetch_sub(i64::try_from(n_bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
-    }
-
-    pub(crate) fn peak_bytes(&self) -> u64 {
-        u64::try_from(self.peak.load(Ordering::Relaxed)).unwrap_or(0)
-    }
-
-    /// A buffer of at least `n_bytes`, used before if there is one: its pages are there already.
-    fn buffer(&self, n_bytes: usize) -> Result<Vec<u8>> {
-        let mut buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        if buffer.len() < n_bytes {
-            let more = n_bytes - buffer.len();
-            buffer.try_reserve_exact(more).map_err(|_| Error::OutOfMemory {
-                n_bytes: n_bytes as u64,
-                source: std::io::Error::from(std::io::ErrorKind::OutOfMemory),
-            })?;
-            buffer.resize(n_bytes, 0);
-        }
-        self.windows.fetch_add(1, Ordering::Relaxed);
-        self.add(buffer.len());
-        Ok(buffer)
-    }
-
-    pub(crate) fn give_back(&self, buffer: Vec<u8>) {
-        self.release(buffer.len());
-        self.windows.fetch_sub(1, Ordering::Relaxed);
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
-    }
 }
 
 /// A basket that the next batch needs too.
@@ -88,6 +44,8 @@ struct Kept {
 pub(crate) struct Placer {
     batch: usize,
     window: usize,
+    /// Windows placed so far, of all batches.
+    n_windows: usize,
     builder: Option<Builder>,
     kept: HashMap<(u32, u32), Kept>,
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
@@ -110,6 +68,7 @@ impl Placer {
         Placer {
             batch: 0,
             window: 0,
+            n_windows: 0,
             builder: None,
             kept: HashMap::new(),
             counts: HashMap::new(),
@@ -117,16 +76,23 @@ impl Placer {
         }
     }
 
+    /// Number of the window that is placed next, among those of all batches; `None` if the batch has no more.
+    pub(crate) fn next_window(&self, plan: &Plan) -> Option<usize> {
+        let batch = plan.batches.get(self.batch)?;
+        (self.window < batch.windows.len()).then_some(self.n_windows)
+    }
+
     /// Whether the next step begins a batch.
     pub(crate) fn begins_batch(&self) -> bool {
         self.builder.is_none()
     }
 
-    /// Fetches the next window and sets aside the places of its baskets. Tasks go to `emit`; `drain` comes back when
-    /// all tasks of the batch that were emitted are done.
+    /// Sets aside the places of the baskets in the next window, which is fetched here unless it has been. Tasks go to
+    /// `emit`; `drain` comes back when all tasks of the batch that were emitted are done.
     pub(crate) fn advance(
         &mut self,
         context: &Context,
+        fetched: Option<Fetched>,
         emit: &mut dyn FnMut(Vec<Task>),
         drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
     ) -> Result<Placed> {
@@ -143,8 +109,9 @@ impl Placer {
             )?,
         };
         if let Some(window) = batch.windows.get(self.window) {
-            self.place_window(context, window, &mut builder, emit, drain)?;
+            self.place_window(context, window, fetched, &mut builder, emit, drain)?;
             self.window += 1;
+            self.n_windows += 1;
         }
         if self.window < batch.windows.len() {
             self.builder = Some(builder);
@@ -160,11 +127,15 @@ impl Placer {
         &mut self,
         context: &Context,
         window: &PlannedWindow,
+        fetched: Option<Fetched>,
         builder: &mut Builder,
         emit: &mut dyn FnMut(Vec<Task>),
         drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
     ) -> Result<()> {
-        let (bytes, ranges) = fetch(context, window)?;
+        let Fetched { bytes, ranges } = match fetched {
+            Some(fetched) => fetched,
+            None => fetch(context, window)?,
+        };
         let mut tasks = Vec::with_capacity(window.baskets.len());
         for (basket, range) in window.baskets.iter().zip(ranges) {
             self.place_basket(context, basket, &bytes, range, builder, &mut tasks, emit, drain)?;
@@ -419,35 +390,6 @@ fn wanted_entries(entries: &BatchEntries, first_entry: u64, entry_end: u64) -> W
             Wanted::List(sorted[start..stop].iter().map(narrow).collect())
         }
     }
-}
-
-/// Reads the spans of a window into one buffer; says where each basket is in it.
-fn fetch(context: &Context, window: &PlannedWindow) -> Result<(Arc<WindowBytes>, Vec<Range<usize>>)> {
-    let sizes: Vec<usize> = window
-        .spans
-        .iter()
-        .map(|span| usize::try_from(span.range.end - span.range.start).unwrap_or(usize::MAX))
-        .collect();
-    let past_end = window.spans.iter().find(|span| span.range.end > context.source.size_bytes());
-    if let Some(span) = past_end {
-        // The error of the read says more than a failed allocation.
-        read_range(context.source.as_ref(), span.range.start, span.range.end - span.range.start)?;
-    }
-    let n_bytes = sizes.iter().fold(0_usize, |sum, &size| sum.saturating_add(size));
-    let held = Arc::clone(&context.held);
-    let mut bytes = WindowBytes { bytes: held.buffer(n_bytes)?, held };
-    let mut ranges = vec![0..0; window.baskets.len()];
-    let mut start = 0;
-    for (span, size) in window.spans.iter().zip(sizes) {
-        context.source.read_at(span.range.start, &mut bytes.bytes[start..start + size])?;
-        for &member in &span.members {
-            let location = context.plan.location(&window.baskets[member]);
-            let offset = start + usize::try_from(location.offset - span.range.start).unwrap_or(usize::MAX);
-            ranges[member] = offset..offset + location.stored_bytes as usize;
-        }
-        start += size;
-    }
-    Ok((Arc::new(bytes), ranges))
 }
 
 /// Reads the values of a counter: the whole baskets around some entries.

@@ -12,8 +12,9 @@ use arrowroot_storage::{Ledger, ReadEvent};
 
 use crate::batch::Builder;
 use crate::error::{Error, Result};
+use crate::fetch::{Fetcher, Held};
 use crate::file::format_error;
-use crate::place::{Context, Held, Placed, Placer};
+use crate::place::{Context, Placed, Placer};
 use crate::plan::{Plan, Request};
 use crate::stats::{Counters, Stats, add_ns, thread_cpu_time};
 use crate::task::{Task, Worker};
@@ -40,6 +41,8 @@ pub struct Scan {
 struct Shared {
     context: Context,
     physical: Arc<Ledger>,
+    /// `None`: the thread that places windows reads them.
+    fetcher: Option<Fetcher>,
     state: Mutex<State>,
     changed: Condvar,
     /// Windows that may be in use at a time.
@@ -83,10 +86,15 @@ impl Scan {
         };
         // A basket is the smallest piece of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
+        let is_remote = reading.source.nature().is_remote();
+        let n_ahead = reading.style.n_ahead;
+        // The caller's thread never waits for a network: it has signals to look after.
+        let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
         let context = Context {
             tree: tree.clone(),
             plan,
             source: reading.source,
+            has_vector_reads: is_remote,
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             pool: Arc::default(),
@@ -101,6 +109,7 @@ impl Scan {
         let shared = Shared {
             context,
             physical: reading.physical,
+            fetcher,
             state: Mutex::new(state),
             changed: Condvar::new(),
             max_windows: if n_threads == 1 { 1 } else { 2 },
@@ -149,6 +158,14 @@ impl Scan {
                     .spawn(move || shared.help())
                     .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
                 self.helpers.push(helper);
+            }
+            for number in 0..self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads) {
+                let shared = Arc::clone(&self.shared);
+                // Nobody waits for its end: it may be in a read that takes until its timeout.
+                std::thread::Builder::new()
+                    .name(format!("arrowroot-fetch-{number}"))
+                    .spawn(move || shared.fetch())
+                    .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
             }
         }
         let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
@@ -250,15 +267,27 @@ impl Shared {
         state.tasks.clear();
         drop(state);
         self.changed.notify_all();
+        if let Some(fetcher) = &self.fetcher {
+            fetcher.stop();
+        }
     }
 
     fn fail(&self, error: Error) {
-        let mut state = self.lock();
-        state.error.get_or_insert(error);
-        state.is_stopped = true;
-        state.tasks.clear();
-        drop(state);
-        self.changed.notify_all();
+        self.lock().error.get_or_insert(error);
+        self.stop();
+    }
+
+    /// The loop of a fetching thread.
+    fn fetch(&self) {
+        let _guard = PanicGuard(self);
+        let tell = || {
+            // Who waits has looked and let go of the lock: without it this could come in between.
+            drop(self.lock());
+            self.changed.notify_all();
+        };
+        if let Some(fetcher) = &self.fetcher {
+            fetcher.run(&self.context, &tell);
+        }
     }
 
     /// The loop of a helping thread.
@@ -349,13 +378,16 @@ impl Shared {
             return Step::Stop;
         }
         // Windows first: the next one is to be there when this one is done.
-        let has_room = self.context.held.windows.load(Ordering::Relaxed) < self.max_windows;
+        let n_held = self.fetcher.as_ref().map_or(0, Fetcher::n_held);
+        let n_open = self.context.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
+        let has_room = n_open < self.max_windows;
         let may_begin = state.n_begun - state.n_delivered < self.max_batches;
         let is_due = has_room || state.tasks.is_empty();
         if is_due
             && !state.is_all_placed
             && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
             && (self.max_windows > 1 || state.tasks.is_empty())
+            && state.placer.as_ref().is_some_and(|placer| self.is_fetched(placer))
             && let Some(placer) = state.placer.take()
         {
             if placer.begins_batch() {
@@ -366,6 +398,14 @@ impl Shared {
         match state.tasks.pop_front() {
             Some(task) => Step::Decode(Box::new(task)),
             None => Step::Wait,
+        }
+    }
+
+    /// Whether the next window can be placed without waiting for it.
+    fn is_fetched(&self, placer: &Placer) -> bool {
+        match (&self.fetcher, placer.next_window(&self.context.plan)) {
+            (Some(fetcher), Some(number)) => fetcher.want(number),
+            _ => true,
         }
     }
 
@@ -393,7 +433,12 @@ impl Shared {
             self.changed.notify_all();
         };
         let mut drain = |open: &AtomicUsize| self.drain(open, worker);
-        let placed = placer.advance(&self.context, &mut emit, &mut drain);
+        let next = placer.next_window(&self.context.plan);
+        let fetched = match (&self.fetcher, next) {
+            (Some(fetcher), Some(number)) => fetcher.take(number),
+            _ => Ok(None),
+        };
+        let placed = fetched.and_then(|fetched| placer.advance(&self.context, fetched, &mut emit, &mut drain));
         let mut state = self.lock();
         state.placer = Some(placer);
         let mut closed = None;

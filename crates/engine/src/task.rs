@@ -13,22 +13,10 @@ use format::streamer::Primitive;
 use format::tree::BasketHead;
 
 use crate::batch::Target;
+use crate::fetch::WindowBytes;
 use crate::file::unpack;
-use crate::place::Held;
 use crate::plan::PlannedColumn;
 use crate::stats::{Counters, add_ns};
-
-/// The bytes of a window, which goes back to its pool when the last basket of it is done.
-pub(crate) struct WindowBytes {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) held: Arc<Held>,
-}
-
-impl Drop for WindowBytes {
-    fn drop(&mut self) {
-        self.held.give_back(std::mem::take(&mut self.bytes));
-    }
-}
 
 /// Where the payload of a basket is.
 pub(crate) enum Payload {

@@ -1,0 +1,219 @@
+//! Fetching windows: by the thread that places them, or by threads of their own before they are asked for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use arrowroot_storage::Part;
+
+use crate::error::{Error, Result};
+use crate::file::read_range;
+use crate::place::Context;
+use crate::plan::{Plan, PlannedWindow};
+use crate::stats::{add_ns, thread_cpu_time};
+
+/// More windows at a time are not fetched, whatever is asked for: each takes a thread.
+const MAX_FETCHERS: usize = 64;
+
+/// Memory that windows and batches hold, and the windows that are in use.
+#[derive(Default)]
+pub(crate) struct Held {
+    bytes: AtomicI64,
+    peak: AtomicI64,
+    pub(crate) windows: AtomicUsize,
+    buffers: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Held {
+    pub(crate) fn add(&self, n_bytes: usize) {
+        let n_bytes = i64::try_from(n_bytes).unwrap_or(i64::MAX);
+        let now = self.bytes.fetch_add(n_bytes, Ordering::Relaxed).saturating_add(n_bytes);
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release(&self, n_bytes: usize) {
+        self.bytes.fetch_sub(i64::try_from(n_bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        u64::try_from(self.peak.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// A buffer of at least `n_bytes`, used before if there is one: its pages are there already.
+    fn buffer(&self, n_bytes: usize) -> Result<Vec<u8>> {
+        let mut buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        if buffer.len() < n_bytes {
+            let more = n_bytes - buffer.len();
+            buffer.try_reserve_exact(more).map_err(|_| Error::OutOfMemory {
+                n_bytes: n_bytes as u64,
+                source: std::io::Error::from(std::io::ErrorKind::OutOfMemory),
+            })?;
+            buffer.resize(n_bytes, 0);
+        }
+        self.windows.fetch_add(1, Ordering::Relaxed);
+        self.add(buffer.len());
+        Ok(buffer)
+    }
+
+    pub(crate) fn give_back(&self, buffer: Vec<u8>) {
+        self.release(buffer.len());
+        self.windows.fetch_sub(1, Ordering::Relaxed);
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    }
+}
+
+/// The bytes of a window, which goes back to its pool when the last basket of it is done.
+pub(crate) struct WindowBytes {
+    pub(crate) bytes: Vec<u8>,
+    held: Arc<Held>,
+}
+
+impl Drop for WindowBytes {
+    fn drop(&mut self) {
+        self.held.give_back(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// A window that is in memory.
+pub(crate) struct Fetched {
+    pub(crate) bytes: Arc<WindowBytes>,
+    /// For each of its baskets the place in the bytes; empty for one that is not among them.
+    pub(crate) ranges: Vec<Range<usize>>,
+}
+
+/// Reads the spans of a window into one buffer.
+pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched> {
+    let size_bytes = context.source.size_bytes();
+    if let Some(span) = window.spans.iter().find(|span| span.range.end > size_bytes) {
+        // The error of the read says more than a failed allocation.
+        read_range(context.source.as_ref(), span.range.start, span.range.end - span.range.start)?;
+    }
+    let size = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let n_bytes = window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range)));
+    let held = Arc::clone(&context.held);
+    let mut bytes = WindowBytes { bytes: held.buffer(n_bytes)?, held };
+    let mut ranges = vec![0..0; window.baskets.len()];
+    let mut parts = Vec::with_capacity(window.spans.len());
+    let mut rest = bytes.bytes.as_mut_slice();
+    let mut start = 0;
+    for span in &window.spans {
+        let (buffer, after) = rest.split_at_mut(size(&span.range));
+        rest = after;
+        for &member in &span.members {
+            let location = context.plan.location(&window.baskets[member]);
+            let offset = start + usize::try_from(location.offset - span.range.start).unwrap_or(usize::MAX);
+            ranges[member] = offset..offset + location.stored_bytes as usize;
+        }
+        start += buffer.len();
+        parts.push(Part { offset: span.range.start, buffer });
+    }
+    if parts.len() > 1 && context.has_vector_reads && context.plan.style.limits.is_some() {
+        context.source.read_vector(&mut parts)?;
+    } else {
+        parts.iter_mut().try_for_each(|part| context.source.read_at(part.offset, part.buffer))?;
+    }
+    Ok(Fetched { bytes: Arc::new(bytes), ranges })
+}
+
+/// Fetches windows in threads of its own, in the order of the plan and not too far ahead.
+pub(crate) struct Fetcher {
+    n_ahead: usize,
+    /// All windows of the plan: number of the batch, and of the window in it.
+    windows: Vec<(usize, usize)>,
+    state: Mutex<Fetching>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Fetching {
+    /// Window that is fetched next.
+    next: usize,
+    /// Windows before this one have been asked for.
+    n_wanted: usize,
+    n_in_flight: usize,
+    ready: BTreeMap<usize, Result<Fetched>>,
+    is_stopped: bool,
+}
+
+impl Fetcher {
+    /// `n_ahead`: windows that are fetched before they are asked for; with 0 each is fetched when it is.
+    pub(crate) fn new(plan: &Plan, n_ahead: usize) -> Self {
+        let windows = plan.batches.iter().enumerate();
+        let windows =
+            windows.flat_map(|(batch, planned)| (0..planned.windows.len()).map(move |window| (batch, window)));
+        Fetcher { n_ahead, windows: windows.collect(), state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// How many threads should run [`Fetcher::run`].
+    pub(crate) fn n_threads(&self) -> usize {
+        self.n_ahead.clamp(1, MAX_FETCHERS).min(self.windows.len())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Fetching> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The loop of a fetching thread; `tell` says that a window has come.
+    pub(crate) fn run(&self, context: &Context, tell: &dyn Fn()) {
+        let mut cpu_before = thread_cpu_time();
+        while let Some(number) = self.begin_next() {
+            let (batch, window) = self.windows[number];
+            let fetched = fetch(context, &context.plan.batches[batch].windows[window]);
+            let cpu_now = thread_cpu_time();
+            add_ns(&context.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
+            cpu_before = cpu_now;
+            let mut state = self.lock();
+            state.n_in_flight -= 1;
+            state.ready.insert(number, fetched);
+            drop(state);
+            tell();
+        }
+    }
+
+    /// Waits until a window may be fetched; `None` at the end.
+    fn begin_next(&self) -> Option<usize> {
+        let mut state = self.lock();
+        loop {
+            if state.is_stopped || state.next >= self.windows.len() {
+                return None;
+            }
+            if state.next < state.n_wanted.saturating_add(self.n_ahead) {
+                state.next += 1;
+                state.n_in_flight += 1;
+                return Some(state.next - 1);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Asks for a window. Returns whether it is there.
+    pub(crate) fn want(&self, number: usize) -> bool {
+        let mut state = self.lock();
+        if state.n_wanted <= number {
+            state.n_wanted = number + 1;
+            self.changed.notify_all();
+        }
+        state.ready.contains_key(&number)
+    }
+
+    /// Takes a window that is there.
+    pub(crate) fn take(&self, number: usize) -> Result<Option<Fetched>> {
+        self.lock().ready.remove(&number).transpose()
+    }
+
+    /// Windows that are fetched and not taken, or being fetched.
+    pub(crate) fn n_held(&self) -> usize {
+        let state = self.lock();
+        state.n_in_flight + state.ready.len()
+    }
+
+    /// Lets the threads end when they come back from their reads.
+    pub(crate) fn stop(&self) {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        state.ready.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+}

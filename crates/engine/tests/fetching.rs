@@ -1,0 +1,178 @@
+//! Scans of a store that is far away: windows are fetched ahead, in order, within bounds, and nobody waits without end.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use arrowroot::storage::{Error, MemorySource, Nature, Opened, Options, Part, Result, Source};
+use arrowroot::{Entries, File, Request, Scan, Tree};
+
+static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
+
+/// A store that takes its time, notes what it is asked for, and can be told to fail or to stall.
+struct FarAway {
+    inner: MemorySource,
+    delay: Duration,
+    asked: Mutex<Vec<Vec<u64>>>,
+    n_inside: AtomicUsize,
+    most_inside: AtomicUsize,
+    fails_from: AtomicUsize,
+    stalls: AtomicBool,
+}
+
+impl FarAway {
+    fn new(delay: Duration) -> Arc<Self> {
+        Arc::new(FarAway {
+            inner: MemorySource::new("far://events.root", EVENTS),
+            delay,
+            asked: Mutex::default(),
+            n_inside: AtomicUsize::new(0),
+            most_inside: AtomicUsize::new(0),
+            fails_from: AtomicUsize::new(usize::MAX),
+            stalls: AtomicBool::new(false),
+        })
+    }
+
+    fn read(&self, offsets: Vec<u64>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let inside = self.n_inside.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_inside.fetch_max(inside, Ordering::SeqCst);
+        let number = {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(offsets);
+            asked.len() - 1
+        };
+        std::thread::sleep(self.delay);
+        while self.stalls.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.n_inside.fetch_sub(1, Ordering::SeqCst);
+        if number >= self.fails_from.load(Ordering::SeqCst) {
+            return Err(Error::Connection {
+                url: self.url().to_owned(),
+                doing: "reading".to_owned(),
+                what: "the line was cut".to_owned(),
+            });
+        }
+        work()
+    }
+}
+
+impl Source for FarAway {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read(vec![offset], || self.inner.read_at(offset, buffer))
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        self.read(parts.iter().map(|part| part.offset).collect(), || self.inner.read_vector(parts))
+    }
+
+    fn nature(&self) -> Nature {
+        Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 8, max_ranges: 1024 }
+    }
+}
+
+fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
+    let mut set = Options::default();
+    for (name, text) in options {
+        set.set(name, text, "test").unwrap();
+    }
+    File::from_opened(Opened { source, known: Vec::new() }, &set).unwrap().tree("events").unwrap()
+}
+
+fn request(tree: &Tree, n_threads: usize) -> Request {
+    Request {
+        columns: tree.readable().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+        entries: Entries::Range(0..tree.n_entries()),
+        batch_bytes: Some(2000),
+        memory_budget_bytes: 256_000_000,
+        n_threads,
+        trace: true,
+        text_as_binary: false,
+    }
+}
+
+fn batches(scan: &mut Scan) -> arrowroot::Result<Vec<RecordBatch>> {
+    let mut batches = Vec::new();
+    while let Some(batch) = scan.next_batch(&mut || false)? {
+        batches.push(batch);
+    }
+    Ok(batches)
+}
+
+#[test]
+fn the_result_does_not_depend_on_how_far_ahead_windows_are_fetched() {
+    let local = tree(Arc::new(MemorySource::new("events.root", EVENTS)), &[]);
+    let expected = batches(&mut Scan::new(&local, &request(&local, 1)).unwrap()).unwrap();
+    assert!(expected.len() > 2);
+    for ahead in ["0", "1", "3", "100"] {
+        for n_threads in [1, 2, 3] {
+            let far = tree(FarAway::new(Duration::ZERO), &[("prefetch", ahead), ("cache_size", "1k")]);
+            let found = batches(&mut Scan::new(&far, &request(&far, n_threads)).unwrap()).unwrap();
+            assert_eq!(found, expected, "{ahead} ahead, {n_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn so_many_windows_are_under_way_and_no_more() {
+    for (ahead, most) in [("1", 1), ("4", 4)] {
+        let source = FarAway::new(Duration::from_millis(3));
+        let tree = tree(Arc::clone(&source) as _, &[("prefetch", ahead), ("cache_size", "1k")]);
+        let mut scan = Scan::new(&tree, &request(&tree, 1)).unwrap();
+        source.most_inside.store(0, Ordering::SeqCst);
+        batches(&mut scan).unwrap();
+        assert_eq!(source.most_inside.load(Ordering::SeqCst), most);
+    }
+}
+
+#[test]
+fn a_window_is_one_vector_read() {
+    let source = FarAway::new(Duration::ZERO);
+    let tree = tree(Arc::clone(&source) as _, &[("prefetch", "0"), ("max_gap", "0")]);
+    source.asked.lock().unwrap().clear();
+    let mut scan = Scan::new(&tree, &request(&tree, 1)).unwrap();
+    batches(&mut scan).unwrap();
+    let asked = source.asked.lock().unwrap().clone();
+    let planned: Vec<Vec<u64>> =
+        scan.plan().windows().map(|window| window.spans.iter().map(|span| span.range.start).collect()).collect();
+    let planned: Vec<_> = planned.into_iter().filter(|window: &Vec<u64>| !window.is_empty()).collect();
+    assert_eq!(asked, planned);
+}
+
+#[test]
+fn a_read_that_fails_ends_the_scan_with_its_error() {
+    for fails_from in [0, 1, 5] {
+        let source = FarAway::new(Duration::ZERO);
+        let tree = tree(Arc::clone(&source) as _, &[("prefetch", "2"), ("cache_size", "1k")]);
+        let mut scan = Scan::new(&tree, &request(&tree, 2)).unwrap();
+        let before = source.asked.lock().unwrap().len();
+        source.fails_from.store(before + fails_from, Ordering::SeqCst);
+        let error = batches(&mut scan).unwrap_err().to_string();
+        assert!(error.contains("the line was cut"), "{error}");
+    }
+}
+
+#[test]
+fn who_is_interrupted_does_not_wait_for_a_read_that_stalls() {
+    let source = FarAway::new(Duration::ZERO);
+    let tree = tree(Arc::clone(&source) as _, &[("prefetch", "2")]);
+    let mut scan = Scan::new(&tree, &request(&tree, 2)).unwrap();
+    source.stalls.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    let error = scan.next_batch(&mut || start.elapsed() > Duration::from_millis(50)).unwrap_err();
+    assert!(matches!(error, arrowroot::Error::Cancelled), "{error}");
+    drop(scan);
+    let is_stalled = source.stalls.swap(false, Ordering::SeqCst);
+    assert!(is_stalled, "the scan came back while its reads were under way");
+}
