@@ -247,4 +247,4 @@ def open_file(url: str | os.PathLike[str]) -> File:
         file, tree = split_url(url)
         if tree is not None:
             raise InvalidRequestError(f"open() takes a file: write arrowroot.open({file!r})[{tree!r}]")
-    return File(_native.open_file(os.fspath(url)))
+    return File(_native.open_file(os.fspath(url), []))

@@ -60,6 +60,7 @@ class File:
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree: ...
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
+    def ledgers(self) -> list[dict[str, Any]]: ...  # of the store since the opening: see Scan.ledgers
 
 @final
 class Tree:
@@ -134,6 +135,23 @@ class Scan:
         In the order of their start. The entries are those of the read's baskets (half-open, numbers in the tree);
         times count from the making of the scan.
         """
+    def ledgers(self) -> list[dict[str, Any]]:
+        """What passed each layer boundary, the engine's first, one element for each kind of operation there was.
+
+        Keys: layer (below the boundary), operation, n_attempted, n_successful, bytes, total_ns, min_ns, max_ns.
+        """
+    def physical_reads(self) -> list[tuple[str, int, int, int, int, int]]:
+        """Reads of the store if asked for: (operation, request, offset, n_bytes, start ns, end ns).
+
+        The ranges of a vector read share their request number. In the order in which they ended.
+        """
+    def logical_reads(self) -> list[tuple[int, int, int, int, int, int]]:
+        """Baskets needed, in this order, if asked for: (offset, n_bytes, first entry, column, asked ns, decode ns)."""
     def cancel(self) -> None: ...
 
-def open_file(url: str) -> File: ...
+def open_file(url: str, options: Sequence[tuple[str, str, str]]) -> File:
+    """Open a file. ``options``: name, text and where it was set, as messages say it."""
+
+def options() -> list[tuple[str, str, str, bool]]:
+    """Return all options: name, what it takes, what it does, whether its value must not be shown."""
+

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use arrowroot_format as format;
 use arrowroot_storage::Source;
@@ -14,6 +15,7 @@ use crate::batch::Builder;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::{format_error, read_range};
+use crate::logical::LogicalReads;
 use crate::memory::Pool;
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
 use crate::stats::Counters;
@@ -31,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) held: Arc<Held>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) text_as_binary: bool,
+    /// `None` if no trace was asked for.
+    pub(crate) logical: Option<LogicalReads>,
 }
 
 /// A basket that the next batch needs too.
@@ -51,6 +55,15 @@ pub(crate) struct Placer {
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
     counts: HashMap<BranchId, (Range<u64>, Arc<Vec<u32>>)>,
     worker: Worker,
+}
+
+/// A window that is being placed.
+struct Placing<'p> {
+    context: &'p Context,
+    builder: &'p mut Builder,
+    tasks: Vec<Task>,
+    emit: &'p mut dyn FnMut(Vec<Task>),
+    drain: &'p mut dyn FnMut(&AtomicUsize) -> Result<()>,
 }
 
 /// What placing a window led to.
@@ -136,26 +149,23 @@ impl Placer {
             Some(fetched) => fetched,
             None => fetch(context, window)?,
         };
-        let mut tasks = Vec::with_capacity(window.baskets.len());
+        let tasks = Vec::with_capacity(window.baskets.len());
+        let mut placing = Placing { context, builder, tasks, emit, drain };
         for (basket, range) in window.baskets.iter().zip(ranges) {
-            self.place_basket(context, basket, &bytes, range, builder, &mut tasks, emit, drain)?;
+            self.place_basket(&mut placing, basket, &bytes, range)?;
         }
-        emit(tasks);
+        (placing.emit)(placing.tasks);
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one step of place_window")]
     fn place_basket(
         &mut self,
-        context: &Context,
+        placing: &mut Placing<'_>,
         basket: &PlannedBasket,
         window: &Arc<WindowBytes>,
         range: Range<usize>,
-        builder: &mut Builder,
-        tasks: &mut Vec<Task>,
-        emit: &mut dyn FnMut(Vec<Task>),
-        drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
     ) -> Result<()> {
+        let Placing { context, builder, tasks, emit, drain } = placing;
         let column_place = basket.column as usize;
         let column = &context.plan.columns[column_place];
         let location = *context.plan.location(basket);
@@ -170,12 +180,23 @@ impl Placer {
                 Failure::Other(error) => error,
             })?;
         let layout = column.layout().ok_or_else(|| in_branch(format::Error::unsupported(0, "a group")))?;
+        let logical = match (&payload, &context.logical) {
+            (Payload::Stored(..), Some(reads)) => {
+                let n_bytes = u64::from(location.stored_bytes);
+                Some(reads.begin(location.offset, n_bytes, location.first_entry, column_place))
+            }
+            _ => None,
+        };
         let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == head.n_entries as usize);
         let places_items = builder.places_items(column_place);
         let must_unpack = basket.needed_again || head.offsets_are_sizes || (places_items && !is_whole);
         if let (Payload::Stored(window, range), true) = (&payload, must_unpack) {
             let stored = window.bytes.get(range.clone()).unwrap_or_default();
+            let start = Instant::now();
             let unpacked = self.worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+            if let (Some(reads), Some(id)) = (&context.logical, logical) {
+                reads.add_decode(id, start.elapsed());
+            }
             payload = Payload::Ready(Arc::new(unpacked));
         }
         // Whole baskets of lists whose ends are those of another column need no offsets.
@@ -225,6 +246,7 @@ impl Placer {
             open: Arc::clone(&builder.open),
             file_offset: location.offset,
             first_entry: location.first_entry,
+            logical,
         });
         Ok(())
     }

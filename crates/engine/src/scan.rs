@@ -14,6 +14,7 @@ use crate::batch::Builder;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Held};
 use crate::file::format_error;
+use crate::logical::{LogicalRead, LogicalReads};
 use crate::place::{Context, Placed, Placer};
 use crate::plan::{Plan, Request};
 use crate::stats::{Counters, Stats, add_ns, thread_cpu_time};
@@ -40,7 +41,8 @@ pub struct Scan {
 
 struct Shared {
     context: Context,
-    physical: Arc<Ledger>,
+    /// What the scan asked its layers for, and what these asked the store for.
+    ledgers: [Arc<Ledger>; 2],
     /// `None`: the thread that places windows reads them.
     fetcher: Option<Fetcher>,
     state: Mutex<State>,
@@ -99,6 +101,7 @@ impl Scan {
             held: Arc::new(Held::default()),
             pool: Arc::default(),
             text_as_binary: request.text_as_binary,
+            logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
         };
         // The consumer holds one batch, and batches differ in size.
         let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
@@ -108,7 +111,7 @@ impl Scan {
         let state = State { placer: Some(Placer::new()), ..State::default() };
         let shared = Shared {
             context,
-            physical: reading.physical,
+            ledgers: [reading.logical, reading.physical],
             fetcher,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -220,7 +223,7 @@ impl ScanHandle {
     /// Counters so far.
     pub fn stats(&self) -> Stats {
         let context = &self.shared.context;
-        let reads = self.shared.physical.read_totals();
+        let reads = self.physical().read_totals();
         Stats {
             read_calls: reads.n_reads,
             read_bytes: reads.bytes,
@@ -231,9 +234,23 @@ impl ScanHandle {
         }
     }
 
-    /// The reads so far, if the request asked for a trace. Times count from the making of the scan.
-    pub fn trace(&self) -> Vec<ReadEvent> {
-        self.shared.physical.events()
+    fn physical(&self) -> &Ledger {
+        &self.shared.ledgers[1]
+    }
+
+    /// What passed each layer boundary so far: the engine's first, the store's last.
+    pub fn ledgers(&self) -> &[Arc<Ledger>] {
+        &self.shared.ledgers
+    }
+
+    /// The reads of the store so far, if the request asked for a trace. Times count from the making of the scan.
+    pub fn physical_reads(&self) -> Vec<ReadEvent> {
+        self.physical().events()
+    }
+
+    /// The baskets needed so far, in this order, if the request asked for a trace.
+    pub fn logical_reads(&self) -> Vec<LogicalRead> {
+        self.shared.context.logical.as_ref().map(LogicalReads::all).unwrap_or_default()
     }
 }
 
@@ -420,7 +437,7 @@ impl Shared {
     fn decode(&self, task: Task, worker: &mut Worker) {
         let column = &self.context.plan.columns[task.column];
         let batch = task.batch;
-        match worker.run(task, column, &self.context.counters) {
+        match worker.run(task, column, &self.context) {
             Ok(true) => self.close(batch),
             Ok(false) => {}
             Err(error) => self.fail(format_error(self.context.source.as_ref(), &column.path, error)),

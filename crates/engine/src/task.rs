@@ -15,6 +15,8 @@ use format::tree::BasketHead;
 use crate::batch::Target;
 use crate::fetch::WindowBytes;
 use crate::file::unpack;
+use crate::logical::LogicalId;
+use crate::place::Context;
 use crate::plan::PlannedColumn;
 use crate::stats::{Counters, add_ns};
 
@@ -67,6 +69,7 @@ pub(crate) struct Task {
     /// Where the basket is in the file, for errors.
     pub(crate) file_offset: u64,
     pub(crate) first_entry: u64,
+    pub(crate) logical: Option<LogicalId>,
 }
 
 /// What a thread keeps from basket to basket.
@@ -78,9 +81,13 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Decodes a basket. Returns whether it was the last open one of its batch.
-    pub(crate) fn run(&mut self, task: Task, column: &PlannedColumn, counters: &Counters) -> format::Result<bool> {
+    pub(crate) fn run(&mut self, task: Task, column: &PlannedColumn, context: &Context) -> format::Result<bool> {
         let open = Arc::clone(&task.open);
-        self.decode(task, column, counters)?;
+        let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
+        self.decode(task, column, &context.counters)?;
+        if let Some(((reads, id), start)) = logical {
+            reads.add_decode(id, start.elapsed());
+        }
         Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 

@@ -44,7 +44,7 @@ fn run(tree: &Tree, request: &Request) -> (Vec<RecordBatch>, Vec<String>) {
         }
     }
     baskets.sort();
-    let reads = scan.handle().trace().into_iter().map(|read| {
+    let reads = scan.handle().physical_reads().into_iter().map(|read| {
         let end = read.offset + read.n_bytes;
         let inside: Vec<&str> = baskets
             .iter()

@@ -1,15 +1,18 @@
 //! Files, keys, trees and branches.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrowroot::format::column::Column;
+use arrowroot::storage::{Ledger, OPTIONS, Operation, Options};
 use arrowroot::{Entries, Entry, File, Request, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors::to_python;
 use crate::interface::{schema_capsule, type_name};
+use crate::patience::patiently;
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
@@ -68,11 +71,56 @@ pub(crate) struct PyFile {
     file: File,
 }
 
+impl PyFile {
+    fn is_remote(&self) -> bool {
+        is_remote(&self.file)
+    }
+}
+
+fn is_remote(file: &File) -> bool {
+    file.stack().base().nature().is_remote()
+}
+
+/// Options come as name, text and where they were set.
 #[pyfunction]
-pub(crate) fn open_file(py: Python<'_>, url: &str) -> PyResult<PyFile> {
-    py.detach(|| File::open(url, &arrowroot::storage::Options::default()))
-        .map(|file| PyFile { file })
-        .map_err(to_python)
+pub(crate) fn open_file(py: Python<'_>, url: String, options: Vec<(String, String, String)>) -> PyResult<PyFile> {
+    let mut set = Options::default();
+    for (name, text, origin) in &options {
+        set.set(name, text, origin).map_err(|error| to_python(error.into()))?;
+    }
+    let may_wait = url.contains("://");
+    let opened = patiently(py, may_wait, move || File::open(&url, &set))?;
+    opened.map(|file| PyFile { file }).map_err(to_python)
+}
+
+/// All options: name, what it takes, what it does, whether its value must not be shown.
+#[pyfunction]
+pub(crate) fn options() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+    OPTIONS.iter().map(|option| (option.name, option.takes, option.meaning, option.is_secret)).collect()
+}
+
+/// What passed some layer boundaries: a dictionary for each kind of operation that there was.
+pub(crate) fn ledgers_as_dicts<'py>(py: Python<'py>, ledgers: &[Arc<Ledger>]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for ledger in ledgers {
+        for operation in Operation::ALL {
+            let totals = ledger.totals(operation);
+            if totals.n_attempted == 0 {
+                continue;
+            }
+            let dict = PyDict::new(py);
+            dict.set_item("layer", ledger.layer())?;
+            dict.set_item("operation", operation.name())?;
+            dict.set_item("n_attempted", totals.n_attempted)?;
+            dict.set_item("n_successful", totals.n_successful)?;
+            dict.set_item("bytes", totals.bytes)?;
+            dict.set_item("total_ns", totals.total_ns)?;
+            dict.set_item("min_ns", totals.min_ns)?;
+            dict.set_item("max_ns", totals.max_ns)?;
+            list.append(dict)?;
+        }
+    }
+    Ok(list)
 }
 
 #[pymethods]
@@ -104,8 +152,8 @@ impl PyFile {
 
     #[pyo3(signature = (*, recursive = true, cycles = true))]
     fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
-        let file = &self.file;
-        py.detach(|| {
+        let file = self.file.clone();
+        let keys = patiently(py, self.is_remote(), move || {
             let entries = file.keys()?;
             let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
             for entry in entries {
@@ -124,15 +172,21 @@ impl PyFile {
                     }
                     highest.remove(&name_of(entry));
                 }
-                keys.push(PyKey::new(file, entry));
+                keys.push(PyKey::new(&file, entry));
             }
             Ok(keys)
-        })
-        .map_err(to_python)
+        })?;
+        keys.map_err(to_python)
     }
 
-    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<PyTree> {
-        py.detach(|| self.file.tree(path)).map(|tree| PyTree { tree }).map_err(to_python)
+    fn tree(&self, py: Python<'_>, path: String) -> PyResult<PyTree> {
+        let file = self.file.clone();
+        let tree = patiently(py, self.is_remote(), move || file.tree(&path))?;
+        tree.map(|tree| PyTree { tree }).map_err(to_python)
+    }
+
+    fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        ledgers_as_dicts(py, std::slice::from_ref(self.file.stack().ledger()))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -222,17 +276,21 @@ impl PyTree {
         })
     }
 
-    fn branches(&self, py: Python<'_>) -> Vec<PyBranch> {
-        py.detach(|| self.tree.walk().into_iter().map(|(id, depth)| describe(&self.tree, id, depth)).collect())
+    fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
+        let tree = self.tree.clone();
+        patiently(py, is_remote(tree.file()), move || {
+            tree.walk().into_iter().map(|(id, depth)| describe(&tree, id, depth)).collect()
+        })
     }
 
-    fn branch(&self, py: Python<'_>, name: &str) -> PyResult<PyBranch> {
-        py.detach(|| {
-            let id = self.tree.find(name)?;
-            let depth = std::iter::successors(Some(id), |&id| self.tree.branch(id).parent).count() - 1;
-            Ok(describe(&self.tree, id, depth))
-        })
-        .map_err(to_python)
+    fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
+        let tree = self.tree.clone();
+        let branch = patiently(py, is_remote(tree.file()), move || {
+            let id = tree.find(&name)?;
+            let depth = std::iter::successors(Some(id), |&id| tree.branch(id).parent).count() - 1;
+            Ok(describe(&tree, id, depth))
+        })?;
+        branch.map_err(to_python)
     }
 
     fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
@@ -254,7 +312,8 @@ impl PyTree {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = py.detach(|| self.tree.schema());
+        let tree = self.tree.clone();
+        let schema = patiently(py, is_remote(tree.file()), move || tree.schema())?;
         schema_capsule(py, &schema)
     }
 
@@ -283,8 +342,8 @@ impl PyTree {
                 Entries::List(list.map_err(|_| to_python(negative()))?)
             }
         };
-        let tree = &self.tree;
-        let scan = py.detach(|| {
+        let tree = self.tree.clone();
+        let scan = patiently(py, is_remote(tree.file()), move || {
             let columns = match columns {
                 None => tree.readable().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
                 Some(names) => names
@@ -294,8 +353,8 @@ impl PyTree {
             };
             let request =
                 Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text_as_binary };
-            arrowroot::Scan::new(tree, &request)
-        });
+            arrowroot::Scan::new(&tree, &request)
+        })?;
         scan.map(PyScan::new).map_err(to_python)
     }
 }

@@ -3,6 +3,7 @@
 mod errors;
 mod file;
 mod interface;
+mod patience;
 mod scan;
 
 use pyo3::prelude::*;
@@ -13,6 +14,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("debug_build", cfg!(debug_assertions))?;
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
+    module.add_function(wrap_pyfunction!(file::options, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;

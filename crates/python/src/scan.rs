@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 
 use crate::errors::to_python;
+use crate::file::ledgers_as_dicts;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
 
 #[pyclass(name = "Scan", module = "arrowroot._native", frozen)]
@@ -119,7 +120,7 @@ impl PyScan {
     fn trace(&self, py: Python<'_>) -> Vec<(u64, u64, u64, u64, u64, u64)> {
         py.detach(|| {
             let mut entries = entries_of_reads(self.handle.plan());
-            let mut reads = self.handle.trace();
+            let mut reads = self.handle.physical_reads();
             reads.sort_by_key(|read| read.start_ns);
             reads
                 .into_iter()
@@ -127,6 +128,30 @@ impl PyScan {
                     let planned = entries.get_mut(&read.offset).and_then(VecDeque::pop_front).unwrap_or_default();
                     (read.offset, read.n_bytes, planned.start, planned.end, read.start_ns, read.end_ns)
                 })
+                .collect()
+        })
+    }
+
+    fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        ledgers_as_dicts(py, self.handle.ledgers())
+    }
+
+    fn physical_reads(&self, py: Python<'_>) -> Vec<(&'static str, u64, u64, u64, u64, u64)> {
+        py.detach(|| {
+            let reads = self.handle.physical_reads().into_iter();
+            reads
+                .map(|read| {
+                    (read.operation.name(), read.request, read.offset, read.n_bytes, read.start_ns, read.end_ns)
+                })
+                .collect()
+        })
+    }
+
+    fn logical_reads(&self, py: Python<'_>) -> Vec<(u64, u64, u64, usize, u64, u64)> {
+        py.detach(|| {
+            let reads = self.handle.logical_reads().into_iter();
+            reads
+                .map(|read| (read.offset, read.n_bytes, read.first_entry, read.column, read.asked_ns, read.decode_ns))
                 .collect()
         })
     }

@@ -1,0 +1,40 @@
+//! Waiting for a network without keeping signals waiting.
+
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// How long to wait before looking for a signal.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Does work without the interpreter's lock. If it may wait for a network it is done in a thread of its own, and the
+/// exception of a signal handler, such as that of Ctrl-C, ends the waiting: the thread ends when its read does.
+pub(crate) fn patiently<T, W>(py: Python<'_>, is_remote: bool, work: W) -> PyResult<T>
+where
+    T: Send + 'static,
+    W: FnOnce() -> T + Send + 'static,
+{
+    if !is_remote {
+        return Ok(py.detach(work));
+    }
+    let (sender, receiver) = sync_channel(1);
+    std::thread::Builder::new().name("arrowroot-metadata".to_owned()).spawn(move || {
+        // Nobody may be waiting any more.
+        let _ = sender.send(work());
+    })?;
+    // A receiver may move between threads, but not be shared by them.
+    let receiver = std::sync::Mutex::new(receiver);
+    loop {
+        let received = py.detach(|| {
+            let receiver = receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            receiver.recv_timeout(PATIENCE)
+        });
+        match received {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("a reading thread panicked")),
+        }
+    }
+}
