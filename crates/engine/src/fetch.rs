@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use arrowroot_storage::Part;
+use arrowroot_storage::{Part, Source};
 
 use crate::error::{Error, Result};
 use crate::file::read_range;
@@ -108,12 +108,23 @@ pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched
         start += buffer.len();
         parts.push(Part { offset: span.range.start, buffer });
     }
-    if parts.len() > 1 && context.has_vector_reads && context.plan.style.limits.is_some() {
-        context.source.read_vector(&mut parts)?;
-    } else {
-        parts.iter_mut().try_for_each(|part| context.source.read_at(part.offset, part.buffer))?;
+    match context.plan.style.limits {
+        Some(_) => read_parts(context.source.as_ref(), &mut parts)?,
+        None => read_each(context.source.as_ref(), &mut parts)?,
     }
     Ok(Fetched { bytes: Arc::new(bytes), ranges })
+}
+
+/// Fills all parts in one vector read; near by, where there is no such thing, in a read for each.
+pub(crate) fn read_parts(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
+    if parts.len() < 2 || !source.nature().is_remote() {
+        return read_each(source, parts);
+    }
+    Ok(source.read_vector(parts)?)
+}
+
+fn read_each(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
+    Ok(parts.iter_mut().try_for_each(|part| source.read_at(part.offset, part.buffer))?)
 }
 
 /// Fetches windows in threads of its own, in the order of the plan and not too far ahead.

@@ -1,29 +1,19 @@
 //! An open file: its directories, keys and class descriptions.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
 use arrowroot_storage::{Opened, Options, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
-use format::container::{
-    Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, is_directory_class, looks_like_directory,
-    may_be_directory, parse_key_list, recovered_directory,
-};
+use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, nearest};
+use crate::listing::list_directories;
 use crate::tree::Tree;
 
 /// Read at once when a file is opened: header, root directory and, in small files, everything.
 const HEAD_BYTES: u64 = 4096;
-/// Directories inside directories; offsets that run in circles end here.
-const MAX_DIRECTORY_DEPTH: usize = 100;
-/// Every key has a copy of its directory's path.
-const MAX_PATH_BYTES: usize = 4096;
-/// Bytes of a key with three empty texts. Lists do not overlap, so a file has room for so many keys and no more.
-const SMALLEST_KEY_BYTES: u64 = 29;
-
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
@@ -152,66 +142,11 @@ impl File {
         if let Some(keys) = self.inner.keys.get() {
             return Ok(keys);
         }
-        let mut keys = Vec::new();
-        match &self.inner.root_directory {
-            Some(root) => self.list_directory(root, "", 0, &mut HashSet::new(), &mut keys)?,
-            None => keys = self.recover()?,
-        }
+        let keys = match &self.inner.root_directory {
+            Some(root) => list_directories(self.source().as_ref(), root)?,
+            None => self.recover()?,
+        };
         Ok(self.inner.keys.get_or_init(|| keys))
-    }
-
-    fn list_directory(
-        &self,
-        directory: &Directory,
-        path: &str,
-        depth: usize,
-        seen: &mut HashSet<u64>,
-        keys: &mut Vec<Entry>,
-    ) -> Result<()> {
-        let name = if path.is_empty() { "root directory" } else { path };
-        if depth > MAX_DIRECTORY_DEPTH || !seen.insert(directory.seek_keys) {
-            let error = format::Error::corrupt(0, "a directory inside itself").at(directory.seek_keys);
-            return Err(format_error(self.source().as_ref(), name, error));
-        }
-        if !directory.has_keys() {
-            return Ok(());
-        }
-        let record = read_range(self.source().as_ref(), directory.seek_keys, u64::from(directory.n_bytes_keys))?;
-        let list = parse_key_list(&record)
-            .map_err(|error| format_error(self.source().as_ref(), name, error.at(directory.seek_keys)))?;
-        if (keys.len() + list.len()) as u64 > self.size_bytes() / SMALLEST_KEY_BYTES || path.len() > MAX_PATH_BYTES {
-            let what = format!("{} keys so far, in a path of {} bytes", keys.len() + list.len(), path.len());
-            let error = format::Error::corrupt(0, what).at(directory.seek_keys);
-            return Err(format_error(self.source().as_ref(), path.get(..100).unwrap_or(name), error));
-        }
-        for key in list {
-            let inside = self.directory_of(&key)?;
-            let is_directory = inside.is_some();
-            let inner_path = format!("{path}{}/", key.name);
-            keys.push(Entry { directory: path.to_owned(), key, is_directory });
-            if let Some(inside) = inside {
-                self.list_directory(&inside, &inner_path, depth + 1, seen, keys)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The directory that a key names, if it names one. Frameworks have classes of their own for them.
-    fn directory_of(&self, key: &Key) -> Result<Option<Directory>> {
-        let is_known = is_directory_class(&key.class_name);
-        let may_be = is_known || (may_be_directory(key) && looks_like_class_of_directory(&key.class_name));
-        if !may_be {
-            return Ok(None);
-        }
-        // It is never compressed, and longer only if it is none.
-        let in_key = |error: format::Error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key));
-        let range = key.payload_range().map_err(in_key)?;
-        let n_bytes = (range.end - range.start).min(Directory::MAX_BYTES as u64);
-        let payload = read_range(self.source().as_ref(), range.start, n_bytes)?;
-        if !is_known && !looks_like_directory(key, &payload) {
-            return Ok(None);
-        }
-        Directory::parse(&mut format::Cursor::new(&payload)).map(Some).map_err(in_key)
     }
 
     fn recover(&self) -> Result<Vec<Entry>> {
@@ -326,11 +261,6 @@ impl File {
         StreamerInfos::parse(&object, usize::from(key.key_bytes))
             .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(key.seek_key)))
     }
-}
-
-/// Classes of objects that are as small as a directory are many; only these are worth a read.
-fn looks_like_class_of_directory(class: &str) -> bool {
-    class.is_empty() || class.contains("File") || class.contains("Dir")
 }
 
 fn is_at(entry: &Entry, path: &str) -> bool {

@@ -9,6 +9,7 @@ mod batch;
 mod error;
 mod fetch;
 mod file;
+mod listing;
 mod logical;
 mod memory;
 mod place;

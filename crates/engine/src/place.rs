@@ -27,8 +27,6 @@ pub(crate) struct Context {
     pub(crate) tree: Tree,
     pub(crate) plan: Plan,
     pub(crate) source: Arc<dyn Source>,
-    /// Whether several ranges can be asked for at once.
-    pub(crate) has_vector_reads: bool,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
     pub(crate) pool: Arc<Pool>,

@@ -96,7 +96,6 @@ impl Scan {
             tree: tree.clone(),
             plan,
             source: reading.source,
-            has_vector_reads: is_remote,
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             pool: Arc::default(),
