@@ -11,6 +11,7 @@ from arrowroot._errors import (
 )
 from arrowroot._file import File
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
+from arrowroot._readers import open_native
 from arrowroot._scan import Scan
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, import_batch
@@ -92,14 +93,14 @@ class Member(NamedTuple):
 
     def tree(self) -> Tree:
         """Return the tree, opened again if it was not kept."""
-        return self.kept or Tree(_native.open_file(self.url, []).tree(self.path), self.url)
+        return self.kept or Tree(open_native(self.url, []).tree(self.path), self.url)
 
 
 def _members(files: list[tuple[str, str | None]]) -> Iterator[tuple[str, str, Tree]]:
     """Open the trees, one after the other."""
     only: str | None = None
     for url, name in files:
-        file = File(_native.open_file(url, []))
+        file = File(open_native(url, []))
         if name is None and only is None:
             only = file.only_tree().path
         path = name or only or ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, NoSuchKeyError, NotFoundError, UnsupportedError, nearest
+from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._sizes import format_bytes, format_count
 from arrowroot._tree import Tree
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
+
+    from arrowroot import _native
 
 _REPR_KEYS = 30
 _N_QUOTED = 10
@@ -247,4 +249,4 @@ def open_file(url: str | os.PathLike[str]) -> File:
         file, tree = split_url(url)
         if tree is not None:
             raise InvalidRequestError(f"open() takes a file: write arrowroot.open({file!r})[{tree!r}]")
-    return File(_native.open_file(os.fspath(url), []))
+    return File(open_native(os.fspath(url), []))

@@ -152,6 +152,12 @@ class Scan:
 def open_file(url: str, options: Sequence[tuple[str, str, str]]) -> File:
     """Open a file. ``options``: name, text and where it was set, as messages say it."""
 
+def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
+    """Open a file that an object reads.
+
+    It has the attributes ``url`` and ``size_bytes``, and ``read_ranges(ranges)``: a list of (offset, length) in, a list
+    of bytes out. Any thread may call it.
+    """
+
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""
-

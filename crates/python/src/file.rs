@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::format::column::Column;
-use arrowroot::storage::{Ledger, OPTIONS, Operation, Options};
+use arrowroot::storage::{Ledger, OPTIONS, Opened, Operation, Options};
 use arrowroot::{Entries, Entry, File, Request, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use crate::errors::to_python;
 use crate::interface::{schema_capsule, type_name};
 use crate::patience::patiently;
+use crate::python_source::PythonSource;
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
@@ -81,13 +82,29 @@ fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote()
 }
 
-/// Options come as name, text and where they were set.
-#[pyfunction]
-pub(crate) fn open_file(py: Python<'_>, url: String, options: Vec<(String, String, String)>) -> PyResult<PyFile> {
-    let mut set = Options::default();
-    for (name, text, origin) in &options {
-        set.set(name, text, origin).map_err(|error| to_python(error.into()))?;
+/// An option: name, text and where it was set.
+type Setting = (String, String, String);
+
+fn set_options(settings: &[Setting]) -> PyResult<Options> {
+    let mut options = Options::default();
+    for (name, text, origin) in settings {
+        options.set(name, text, origin).map_err(|error| to_python(error.into()))?;
     }
+    Ok(options)
+}
+
+/// Opens a file that a Python object reads.
+#[pyfunction]
+pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<Setting>) -> PyResult<PyFile> {
+    let set = set_options(&options)?;
+    let opened = Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new() };
+    let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
+    opened.map(|file| PyFile { file }).map_err(to_python)
+}
+
+#[pyfunction]
+pub(crate) fn open_file(py: Python<'_>, url: String, options: Vec<Setting>) -> PyResult<PyFile> {
+    let set = set_options(&options)?;
     let may_wait = url.contains("://");
     let opened = patiently(py, may_wait, move || File::open(&url, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)

@@ -4,6 +4,7 @@ mod errors;
 mod file;
 mod interface;
 mod patience;
+mod python_source;
 mod scan;
 
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("debug_build", cfg!(debug_assertions))?;
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
+    module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
     module.add_function(wrap_pyfunction!(file::options, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;

@@ -1,0 +1,131 @@
+"""Files that are read through Python: any file system of fsspec, and XRootD through its own client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot import _native
+from arrowroot._errors import StorageError, UnsupportedError, missing_library
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: What the engine reads itself.
+NATIVE_SCHEMES = ("file", "http", "https", "s3", "root", "roots")
+
+Range = tuple[int, int]
+
+
+def open_native(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:
+    """Open what a URL names with the engine's own stores, or through fsspec where it has none.
+
+    ``options``: name, text and where it was set.
+    """
+    if scheme_of(url) in NATIVE_SCHEMES:
+        return _native.open_file(url, options)
+    return _native.open_reader(FsspecReader(url), options)
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL, "file" for a path."""
+    scheme, separator, _ = url.partition("://")
+    return scheme if separator else "file"
+
+
+class FsspecReader:
+    """A file of an fsspec file system, as ``_native.open_reader`` wants it."""
+
+    def __init__(self, url: str) -> None:
+        """Open ``url``, which may be chained as fsspec has it ("zip://in.root::memory://archive").
+
+        Raises: UnsupportedError if fsspec or what it needs for the scheme is not installed; StorageError if there is
+        no such file.
+        """
+        try:
+            import fsspec  # noqa: PLC0415 - an optional extra
+        except ImportError as error:
+            raise missing_library("fsspec", f"{scheme_of(url)}://") from error
+        self.url = url
+        try:
+            self._file_system, self._path = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise UnsupportedError(f"{url}: {error}") from error
+        try:
+            size = self._file_system.size(self._path)
+        except OSError as error:
+            raise StorageError(f"{url}: {error}") from error
+        if size is None:
+            raise UnsupportedError(f"{url}: its file system does not say how large the file is")
+        self.size_bytes = int(size)
+
+    def read_ranges(self, ranges: Sequence[Range]) -> list[bytes]:
+        """Return the bytes of each (offset, length), in one request where the file system can."""
+        starts = [start for start, _ in ranges]
+        ends = [start + length for start, length in ranges]
+        paths = [self._path] * len(ranges)
+        answers: list[Any] = self._file_system.cat_ranges(paths, starts, ends, on_error="raise")
+        return [bytes(answer) for answer in answers]
+
+
+#: XRootD's own defaults, where a server does not say (readv_ior_max, readv_iov_max).
+_MAX_RANGE_BYTES, _MAX_RANGES = 2_097_136, 1024
+#: Of one vector read: servers refuse 2 GB, and memory is held for all of it.
+_MAX_REQUEST_BYTES = 64 << 20
+
+
+class XrootdReader:
+    """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
+
+    def __init__(self, url: str) -> None:
+        """Open ``url``.
+
+        Raises: UnsupportedError if the client is not installed, StorageError with the server's words.
+        """
+        try:
+            from XRootD import client  # noqa: PLC0415 - an optional extra
+        except ImportError as error:
+            raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
+        self.url = url
+        self._file = client.File()
+        self._check(self._file.open(url)[0], "cannot be opened")
+        status, info = self._file.stat()
+        self._check(status, "cannot be asked for its size")
+        self.size_bytes = int(info.size)
+        self._max_range_bytes, self._max_ranges = self._limits(client)
+
+    def _check(self, status: Any, what: str) -> None:
+        if not status.ok:
+            raise StorageError(f"{self.url}: {what}: {status.message.strip()}")
+
+    def _limits(self, client: Any) -> tuple[int, int]:
+        server = self._file.get_property("DataServer") or self.url.split("://", 1)[1].split("/", 1)[0]
+        from XRootD.client.flags import QueryCode  # noqa: PLC0415 - an optional extra
+
+        status, answer = client.FileSystem(f"root://{server}").query(
+            QueryCode.CONFIG, "readv_ior_max readv_iov_max"
+        )
+        found = answer.replace(b"\x00", b"").split() if status.ok and answer else []
+        numbers = [int(word) for word in found if word.isdigit() and int(word) > 0]
+        return (numbers[0], numbers[1]) if len(numbers) == 2 else (_MAX_RANGE_BYTES, _MAX_RANGES)
+
+    def read_ranges(self, ranges: Sequence[Range]) -> list[bytes]:
+        """Return the bytes of each (offset, length), in vector reads within the server's limits."""
+        pieces = [
+            (number, start + done, min(self._max_range_bytes, length - done))
+            for number, (start, length) in enumerate(ranges)
+            for done in range(0, length, self._max_range_bytes)
+        ]
+        answers = [bytearray() for _ in ranges]
+        while pieces:
+            n_bytes, n_pieces = 0, 0
+            while n_pieces < min(len(pieces), self._max_ranges):
+                if n_pieces and n_bytes + pieces[n_pieces][2] > _MAX_REQUEST_BYTES:
+                    break
+                n_bytes += pieces[n_pieces][2]
+                n_pieces += 1
+            request, pieces = pieces[:n_pieces], pieces[n_pieces:]
+            status, answer = self._file.vector_read(chunks=[(start, length) for _, start, length in request])
+            self._check(status, f"cannot read {n_bytes} bytes in {n_pieces} ranges")
+            for (number, _, _), chunk in zip(request, answer.chunks, strict=True):
+                answers[number] += chunk.buffer
+        return [bytes(answer) for answer in answers]

@@ -1,0 +1,54 @@
+"""Files that are read through Python, by fsspec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+fsspec = pytest.importorskip("fsspec")
+EVENTS = Path(__file__).parents[1] / "fixtures" / "events.root"
+
+
+@pytest.fixture
+def url() -> str:
+    files = fsspec.filesystem("memory")
+    files.pipe_file("/data/events.root", EVENTS.read_bytes())
+    return "memory://data/events.root"
+
+
+def test_any_file_system_of_fsspec_gives_the_same_table(url: str) -> None:
+    with ar.open(EVENTS) as local, ar.open(url) as far:
+        assert far.url == url
+        assert far.size_bytes == EVENTS.stat().st_size
+        expected = pa.table(local["events"].to_arrow())
+        assert pa.table(far["events"].to_arrow()).equals(expected)
+        assert pa.table(far["events"].to_arrow(n_threads=3, entries=slice(17, 240))).equals(
+            expected.slice(17, 223)
+        )
+
+
+def test_chains_take_such_files_too(url: str) -> None:
+    scan = ar.scan([url, str(EVENTS)], tree="events", columns=["number"])
+    assert pa.table(scan).column("number").to_pylist() == 2 * list(range(350))
+
+
+def test_a_file_that_is_not_there_is_an_error_of_storage() -> None:
+    with pytest.raises(ar.StorageError, match="nothing"):
+        ar.open("memory://nothing.root")
+
+
+def test_an_unknown_scheme_says_so() -> None:
+    with pytest.raises(ar.UnsupportedError, match="gopher"):
+        ar.open("gopher://host/file.root")
+
+
+def test_a_file_that_became_shorter_is_an_error(url: str) -> None:
+    with ar.open(url) as far:
+        tree = far["events"]
+        fsspec.filesystem("memory").pipe_file("/data/events.root", EVENTS.read_bytes()[:5000])
+        with pytest.raises(ar.StorageError, match=r"instead of \d+"):
+            tree.to_arrow()
