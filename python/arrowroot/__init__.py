@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._errors import (
+    AccessDeniedError,
     ArrowrootError,
     CorruptFileError,
     InvalidRequestError,
     NoSuchColumnError,
+    NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
     SchemaMismatchError,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from arrowroot._url import split_url
 
 __all__ = [
+    "AccessDeniedError",
     "ArrowrootError",
     "Branch",
     "Column",
@@ -51,6 +54,7 @@ __all__ = [
     "InvalidRequestError",
     "Key",
     "NoSuchColumnError",
+    "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
     "Plan",

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from arrowroot._native import (
+    AccessDeniedError,
     ArrowrootError,
     CorruptFileError,
     InvalidRequestError,
+    NoSuchFileError,
     NotFoundError,
     StorageError,
     UnsupportedError,
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
 __all__ = [
+    "AccessDeniedError",
     "ArrowrootError",
     "CorruptFileError",
     "InvalidRequestError",
     "NoSuchColumnError",
+    "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
     "SchemaMismatchError",

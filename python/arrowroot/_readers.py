@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._errors import StorageError, UnsupportedError, missing_library
+from arrowroot._errors import (
+    AccessDeniedError,
+    NoSuchFileError,
+    StorageError,
+    UnsupportedError,
+    missing_library,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +27,20 @@ def open_native(url: str, options: Sequence[tuple[str, str, str]]) -> _native.Fi
 
     ``options``: name, text and where it was set.
     """
-    if scheme_of(url) in NATIVE_SCHEMES:
+    scheme = scheme_of(url)
+    if scheme not in NATIVE_SCHEMES:
+        return _native.open_reader(FsspecReader(url), options)
+    try:
         return _native.open_file(url, options)
-    return _native.open_reader(FsspecReader(url), options)
+    except AccessDeniedError as error:
+        if scheme not in ("root", "roots"):
+            raise
+        # XRootD's own client may know the authentication that the server wants.
+        try:
+            reader = XrootdReader(url)
+        except ImportError as missing:
+            raise AccessDeniedError(f"{error} ({missing})") from None
+        return _native.open_reader(reader, options)
 
 
 def scheme_of(url: str) -> str:
@@ -52,6 +69,8 @@ class FsspecReader:
             raise UnsupportedError(f"{url}: {error}") from error
         try:
             size = self._file_system.size(self._path)
+        except FileNotFoundError as error:
+            raise NoSuchFileError(f"{url}: no such file: {error}") from error
         except OSError as error:
             raise StorageError(f"{url}: {error}") from error
         if size is None:

@@ -37,8 +37,11 @@ def test_chains_take_such_files_too(url: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error_of_storage() -> None:
-    with pytest.raises(ar.StorageError, match="nothing"):
+    with pytest.raises(FileNotFoundError, match="nothing") as caught:
         ar.open("memory://nothing.root")
+    assert isinstance(caught.value, ar.NoSuchFileError)
+    with pytest.raises(ar.NoSuchFileError, match=r"nothing\.root"):
+        ar.open("nothing.root")
 
 
 def test_an_unknown_scheme_says_so() -> None:

@@ -1,8 +1,11 @@
 //! Errors of the engine as Python exceptions, each with a builtin among its bases where one fits.
 
 use arrowroot::Error;
-use arrowroot::format;
-use pyo3::exceptions::{PyException, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyValueError};
+use arrowroot::{format, storage};
+use pyo3::exceptions::{
+    PyException, PyFileNotFoundError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
+    PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
@@ -11,6 +14,8 @@ static BASE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static CORRUPT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static UNSUPPORTED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static STORAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static NO_SUCH_FILE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static DENIED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -27,10 +32,13 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     };
     let base =
         make("ArrowrootError", "Base of all errors of arrowroot.", PyTuple::new(py, [py.get_type::<PyException>()])?)?;
+    let derive = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, bases: [Bound<'_, PyType>; 2]| {
+        let exception = make(name, doc, PyTuple::new(py, bases)?)?;
+        let _ = cell.set(py, exception.clone_ref(py));
+        PyResult::Ok(exception)
+    };
     let add = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, builtin: Bound<'_, PyType>| {
-        let exception = make(name, doc, PyTuple::new(py, [base.bind(py).clone(), builtin])?)?;
-        let _ = cell.set(py, exception);
-        PyResult::Ok(())
+        derive(cell, name, doc, [base.bind(py).clone(), builtin])
     };
     add(&CORRUPT, "CorruptFileError", "The bytes contradict the format.", py.get_type::<PyValueError>())?;
     add(
@@ -39,7 +47,19 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "The bytes may be right, but are not readable yet.",
         py.get_type::<PyNotImplementedError>(),
     )?;
-    add(&STORAGE, "StorageError", "Bytes could not be fetched.", py.get_type::<PyOSError>())?;
+    let storage = add(&STORAGE, "StorageError", "Bytes could not be fetched.", py.get_type::<PyOSError>())?;
+    derive(
+        &NO_SUCH_FILE,
+        "NoSuchFileError",
+        "There is no such file.",
+        [storage.bind(py).clone(), py.get_type::<PyFileNotFoundError>()],
+    )?;
+    derive(
+        &DENIED,
+        "AccessDeniedError",
+        "The file is there for others, or for other credentials.",
+        [storage.bind(py).clone(), py.get_type::<PyPermissionError>()],
+    )?;
     add(&NOT_FOUND, "NotFoundError", "There is no such file object, tree or column.", py.get_type::<PyKeyError>())?;
     add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
     let _ = BASE.set(py, base);
@@ -59,7 +79,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
                 &BASE
             }
             Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
-            Error::Storage(_) => &STORAGE,
+            Error::Storage(error) => exception_of_storage(error),
             Error::Format { source: format::Error::Unsupported(_), .. } => &UNSUPPORTED,
             Error::Format { .. } => &CORRUPT,
             Error::NotFound { .. } => &NOT_FOUND,
@@ -71,4 +91,20 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             None => PyException::new_err(message),
         }
     })
+}
+
+fn exception_of_storage(error: &storage::Error) -> &'static PyOnceLock<Py<PyType>> {
+    let kind = match error {
+        storage::Error::Io { source, .. } => Some(source.kind()),
+        storage::Error::NotFound { .. } => Some(std::io::ErrorKind::NotFound),
+        storage::Error::Denied { .. } => Some(std::io::ErrorKind::PermissionDenied),
+        storage::Error::Option { .. } => return &INVALID,
+        storage::Error::Unsupported { .. } => return &UNSUPPORTED,
+        _ => None,
+    };
+    match kind {
+        Some(std::io::ErrorKind::NotFound) => &NO_SUCH_FILE,
+        Some(std::io::ErrorKind::PermissionDenied) => &DENIED,
+        _ => &STORAGE,
+    }
 }
