@@ -137,6 +137,8 @@ class Scan:
         In the order of their start. The entries are those of the read's baskets (half-open, numbers in the tree);
         times count from the making of the scan.
         """
+    def begin_fetching(self) -> None:
+        """Begin to fetch from a far-away store before the first batch is asked for; near by it does nothing."""
     def ledgers(self) -> list[dict[str, Any]]:
         """What passed each layer boundary, the engine's first, one element for each kind of operation there was.
 
@@ -160,6 +162,9 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
     It has the attributes ``url`` and ``size_bytes``, and ``read_ranges(ranges)``: a list of (offset, length) in, a list
     of bytes out. Any thread may call it.
     """
+
+def redacted(url: str) -> str:
+    """Return a URL as messages may show it: without what gives access."""
 
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""

@@ -62,19 +62,19 @@ class FsspecReader:
             import fsspec  # noqa: PLC0415 - an optional extra
         except ImportError as error:
             raise missing_library("fsspec", f"{scheme_of(url)}://") from error
-        self.url = url
+        self.url = _native.redacted(url)
         try:
             self._file_system, self._path = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise UnsupportedError(f"{url}: {error}") from error
+            raise UnsupportedError(f"{self.url}: {error}") from error
         try:
             size = self._file_system.size(self._path)
         except FileNotFoundError as error:
-            raise NoSuchFileError(f"{url}: no such file: {error}") from error
+            raise NoSuchFileError(f"{self.url}: no such file: {error}") from error
         except OSError as error:
-            raise StorageError(f"{url}: {error}") from error
+            raise StorageError(f"{self.url}: {error}") from error
         if size is None:
-            raise UnsupportedError(f"{url}: its file system does not say how large the file is")
+            raise UnsupportedError(f"{self.url}: its file system does not say how large the file is")
         self.size_bytes = int(size)
 
     def read_ranges(self, ranges: Sequence[Range]) -> list[bytes]:
@@ -104,20 +104,20 @@ class XrootdReader:
             from XRootD import client  # noqa: PLC0415 - an optional extra
         except ImportError as error:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
-        self.url = url
+        self.url = _native.redacted(url)
         self._file = client.File()
         self._check(self._file.open(url)[0], "cannot be opened")
         status, info = self._file.stat()
         self._check(status, "cannot be asked for its size")
         self.size_bytes = int(info.size)
-        self._max_range_bytes, self._max_ranges = self._limits(client)
+        self._max_range_bytes, self._max_ranges = self._limits(client, url)
 
     def _check(self, status: Any, what: str) -> None:
         if not status.ok:
             raise StorageError(f"{self.url}: {what}: {status.message.strip()}")
 
-    def _limits(self, client: Any) -> tuple[int, int]:
-        server = self._file.get_property("DataServer") or self.url.split("://", 1)[1].split("/", 1)[0]
+    def _limits(self, client: Any, url: str) -> tuple[int, int]:
+        server = self._file.get_property("DataServer") or url.split("://", 1)[1].split("/", 1)[0]
         from XRootD.client.flags import QueryCode  # noqa: PLC0415 - an optional extra
 
         status, answer = client.FileSystem(f"root://{server}").query(

@@ -35,6 +35,7 @@ pub struct Scan {
     next: usize,
     n_threads: usize,
     started: bool,
+    is_fetching: bool,
     /// Threads do not survive a fork.
     process: u32,
 }
@@ -124,6 +125,7 @@ impl Scan {
             next: 0,
             n_threads,
             started: false,
+            is_fetching: false,
             process: std::process::id(),
         })
     }
@@ -152,6 +154,7 @@ impl Scan {
         }
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
+        self.begin_fetching()?;
         if !std::mem::replace(&mut self.started, true) {
             for number in 1..self.n_threads {
                 let shared = Arc::clone(&self.shared);
@@ -160,14 +163,6 @@ impl Scan {
                     .spawn(move || shared.help())
                     .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
                 self.helpers.push(helper);
-            }
-            for number in 0..self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads) {
-                let shared = Arc::clone(&self.shared);
-                // Nobody waits for its end: it may be in a read that takes until its timeout.
-                std::thread::Builder::new()
-                    .name(format!("arrowroot-fetch-{number}"))
-                    .spawn(move || shared.fetch())
-                    .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
             }
         }
         let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
@@ -178,6 +173,25 @@ impl Scan {
             self.next += 1;
         }
         result
+    }
+
+    /// Begins to fetch windows of a far-away store before the first batch is asked for; near by it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the system gives no more threads.
+    pub fn begin_fetching(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_fetching, true) {
+            return Ok(());
+        }
+        for number in 0..self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads) {
+            let shared = Arc::clone(&self.shared);
+            // Nobody waits for its end: it may be in a read that takes until its timeout.
+            std::thread::Builder::new()
+                .name(format!("arrowroot-fetch-{number}"))
+                .spawn(move || shared.fetch())
+                .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
+        }
+        Ok(())
     }
 
     /// What other threads may know of the scan and do to it while it runs.

@@ -110,6 +110,12 @@ pub(crate) fn open_file(py: Python<'_>, url: String, options: Vec<Setting>) -> P
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
 
+/// A URL as messages may show it: without what gives access.
+#[pyfunction]
+pub(crate) fn redacted(url: &str) -> String {
+    arrowroot::storage::redacted(url)
+}
+
 /// All options: name, what it takes, what it does, whether its value must not be shown.
 #[pyfunction]
 pub(crate) fn options() -> Vec<(&'static str, &'static str, &'static str, bool)> {

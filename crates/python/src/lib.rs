@@ -17,6 +17,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
     module.add_function(wrap_pyfunction!(file::options, module)?)?;
+    module.add_function(wrap_pyfunction!(file::redacted, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;

@@ -105,6 +105,14 @@ impl PyScan {
             .map_err(to_python)
     }
 
+    fn begin_fetching(&self, py: Python<'_>) -> PyResult<()> {
+        let begun = py.detach(|| {
+            let mut pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
+            pass.scan.begin_fetching()
+        });
+        begun.map_err(to_python)
+    }
+
     fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         plan_as_dict(py, self.handle.plan())
     }
