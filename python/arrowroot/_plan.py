@@ -145,6 +145,7 @@ class ScanStats:
     read_bytes: int = 0
     payload_bytes: int = 0
     read_ns: int = 0
+    decoder_read_ns: int = 0
     unzip_bytes: int = 0
     stored_bytes: int = 0
     decompress_ns: int = 0

@@ -9,6 +9,7 @@ STATS = ScanStats(
     read_bytes=1_100_000,
     payload_bytes=1_000_000,
     read_ns=10_000_000,
+    decoder_read_ns=10_000_000,
     unzip_bytes=3_000_000,
     stored_bytes=1_000_000,
     decompress_ns=60_000_000,

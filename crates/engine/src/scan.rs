@@ -241,6 +241,7 @@ impl ScanHandle {
             read_calls: reads.n_reads,
             read_bytes: reads.bytes,
             read_ns: reads.wall_ns,
+            decoder_read_ns: if self.shared.fetcher.is_none() { reads.wall_ns } else { 0 },
             n_threads: self.n_threads as u64,
             peak_buffer_bytes: context.held.peak_bytes(),
             ..context.counters.snapshot()

@@ -21,6 +21,8 @@ macro_rules! counters {
             pub read_bytes: u64,
             /// Time in reads.
             pub read_ns: u64,
+            /// Part of it in threads that decode; none where windows are fetched by threads of their own.
+            pub decoder_read_ns: u64,
             /// Threads that decode.
             pub n_threads: u64,
         }
@@ -39,6 +41,7 @@ macro_rules! counters {
                     ("read_calls", self.read_calls),
                     ("read_bytes", self.read_bytes),
                     ("read_ns", self.read_ns),
+                    ("decoder_read_ns", self.decoder_read_ns),
                     ("n_threads", self.n_threads),
                 ]
             }

@@ -90,7 +90,7 @@ pub struct Ledger {
     started: Instant,
     counters: [Counter; Operation::ALL.len()],
     /// `None` if no trace was asked for.
-    events: Mutex<Option<Vec<ReadEvent>>>,
+    events: Option<Mutex<Vec<ReadEvent>>>,
 }
 
 /// One operation in a trace. Times in ns since the ledger was made.
@@ -124,7 +124,7 @@ impl Ledger {
                 min_ns: AtomicU64::new(u64::MAX),
                 max_ns: AtomicU64::new(0),
             }),
-            events: Mutex::new(trace.then(Vec::new)),
+            events: trace.then(Mutex::default),
         }
     }
 
@@ -155,18 +155,12 @@ impl Ledger {
             counter.bytes.fetch_add(ranges.clone().map(|(_, n_bytes)| n_bytes).sum(), Relaxed);
             counter.min_ns.fetch_min(elapsed_ns, Relaxed);
             counter.max_ns.fetch_max(elapsed_ns, Relaxed);
-            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(events) = events.as_mut() {
+            if let Some(events) = &self.events {
                 let start_ns = nanoseconds(start.duration_since(self.started));
                 let end_ns = nanoseconds(end.duration_since(self.started));
-                events.extend(ranges.map(|(offset, n_bytes)| ReadEvent {
-                    operation,
-                    request,
-                    offset,
-                    n_bytes,
-                    start_ns,
-                    end_ns,
-                }));
+                events.lock().unwrap_or_else(PoisonError::into_inner).extend(
+                    ranges.map(|(offset, n_bytes)| ReadEvent { operation, request, offset, n_bytes, start_ns, end_ns }),
+                );
             }
         }
         result
@@ -199,7 +193,8 @@ impl Ledger {
 
     /// The operations so far, in the order in which they ended; empty if no trace was asked for.
     pub fn events(&self) -> Vec<ReadEvent> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+        let events = self.events.as_ref();
+        events.map(|events| events.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
     }
 
     /// When times of events count from.
