@@ -222,7 +222,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadCP",
     ),
     Metric(
-        "decoder_read_ns",
+        "read_ns",
         "s",
         "Decoding threads in physical reads; none where others fetch ahead, which is read time and perhaps wait",
         "lower",
