@@ -82,6 +82,9 @@ impl Scan {
     pub fn new(tree: &Tree, request: &Request) -> Result<Scan> {
         let reading = tree.file().stack().scan(request.trace);
         let plan = Plan::new(tree, request, &reading.style)?;
+        if reading.wants_to_be_told() {
+            reading.tell(&plan.wanted(), request.memory_budget_bytes);
+        }
         let n_threads = match request.n_threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             n_threads => n_threads.min(MAX_THREADS),
@@ -89,7 +92,7 @@ impl Scan {
         // A basket is the smallest piece of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
         let is_remote = reading.source.nature().is_remote();
-        let n_ahead = reading.style.n_ahead;
+        let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
         let context = Context {
