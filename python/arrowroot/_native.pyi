@@ -141,7 +141,7 @@ class Scan:
     def begin_fetching(self) -> None:
         """Begin to fetch from a far-away store before the first batch is asked for; near by it does nothing."""
     def ledgers(self) -> list[dict[str, Any]]:
-        """What passed each layer boundary, the engine's first, one element for each kind of operation there was.
+        """What passed each layer boundary, the store's first, one element for each kind of operation there was.
 
         Keys: layer (below the boundary), operation, n_attempted, n_successful, bytes, total_ns, min_ns, max_ns.
         """
@@ -169,3 +169,28 @@ def redacted(url: str) -> str:
 
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""
+
+def replay(
+    offsets: npt.NDArray[np.uint64],
+    lengths: npt.NDArray[np.uint64],
+    entries: npt.NDArray[np.uint64],
+    branches: npt.NDArray[np.uint64],
+    think_ns: npt.NDArray[np.uint64],
+    file_bytes: int,
+    options: Sequence[tuple[str, str, str]],
+    latency_s: float,
+    bytes_per_second: float,
+    n_streams: int,
+    n_open_requests: int,
+    max_ranges: int = 1024,
+) -> dict[str, int]:
+    """Read a trace again from a line in virtual time.
+
+    The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its first
+    entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is set.
+    ``max_ranges``: ranges of one vector read; 1 where each range is a request.
+
+    Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes, payload_bytes,
+    peak_buffer_bytes.
+    Raises: StorageError, for a trace or a line that makes no sense.
+    """

@@ -68,7 +68,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_opened(opened: Opened, options: &Options) -> Result<File> {
-        Self::from_stack(Stack::new(opened, options))
+        Self::from_stack(Stack::new(opened, options)?)
     }
 
     fn from_stack(stack: Stack) -> Result<File> {

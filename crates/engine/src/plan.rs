@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowroot_format::column::{Column, Layout};
 use arrowroot_format::tree::{BasketLocation, BranchId};
-use arrowroot_storage::{ReadStyle, Span, coalesce};
+use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
 use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
@@ -17,8 +17,6 @@ use crate::tree::Tree;
 const MAX_RATIO: u64 = 1 << 16;
 /// A plan of more batches is that of a file with wrong numbers, and would take all memory.
 const MAX_BATCHES: usize = 1 << 20;
-/// Share of the budget that windows may take.
-const WINDOW_SHARE: u64 = 8;
 
 /// What to read.
 #[derive(Debug, Clone)]
@@ -59,6 +57,7 @@ pub struct Plan {
     pub n_entries: u64,
     /// How it is read.
     pub style: ReadStyle,
+    max_gap_bytes: u64,
     pub(crate) schema: SchemaRef,
 }
 
@@ -194,30 +193,40 @@ impl Plan {
             }
             Entries::List(list) => cut_list(&columns, list, request.batch_bytes, n_entries)?,
         };
-        let window_bytes = style.window_bytes.min(request.memory_budget_bytes / WINDOW_SHARE).max(1);
-        let mut planned = Vec::with_capacity(batches.len());
+        let style = style.within(request.memory_budget_bytes);
         // First basket of each column that the next batch may need.
         let mut next: Vec<usize> = vec![0; columns.len()];
+        let mut baskets = Vec::with_capacity(batches.len());
         for (place, entries) in batches.iter().enumerate() {
-            let baskets = baskets_of_batch(tree, &columns, entries, batches.get(place + 1), &mut next)?;
-            let windows = cut_windows(&columns, baskets, window_bytes);
-            planned.push(PlannedBatch { entries: entries.clone(), windows });
+            baskets.push(baskets_of_batch(tree, &columns, entries, batches.get(place + 1), &mut next)?);
         }
-        for batch in 1..planned.len() {
-            let (before, after) = planned.split_at_mut(batch);
+        for batch in 1..baskets.len() {
+            let (before, after) = baskets.split_at_mut(batch);
             mark_carried(&before[batch - 1], &mut after[0]);
         }
-        for batch in &mut planned {
-            for window in &mut batch.windows {
-                window.spans = spans_of(&columns, &window.baskets, style);
-            }
+        let mut planner = Planner::new(style, &tree.clusters());
+        let mut planned = Vec::with_capacity(batches.len());
+        let mut max_gap_bytes = 0;
+        for (entries, baskets) in batches.into_iter().zip(baskets) {
+            let wanted: Vec<Wanted> = baskets.iter().map(|basket| wanted(&columns, basket)).collect();
+            let windows = planner.plan(&wanted).into_iter().map(|window| {
+                max_gap_bytes = max_gap_bytes.max(window.max_gap_bytes);
+                let mut spans = window.spans;
+                for member in spans.iter_mut().flat_map(|span| &mut span.members) {
+                    *member -= window.pieces.start;
+                }
+                let first_entry = wanted[window.pieces.start].first_entry;
+                PlannedWindow { first_entry, baskets: baskets[window.pieces].to_vec(), spans }
+            });
+            planned.push(PlannedBatch { windows: windows.collect(), entries });
         }
         let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
         Ok(Plan {
             columns,
             batches: planned,
             n_entries: n_delivered,
-            style: *style,
+            style,
+            max_gap_bytes,
             schema: Schema::new(fields).into(),
         })
     }
@@ -234,7 +243,13 @@ impl Plan {
 
     /// What lies between two baskets is read with them if it is not more than this, in bytes.
     pub fn max_gap_bytes(&self) -> u64 {
-        self.style.limits.map_or(0, |limits| limits.max_gap_bytes)
+        self.max_gap_bytes
+    }
+
+    /// What will be read, in this order; for a layer that wants to be told.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let baskets = self.windows().flat_map(|window| &window.baskets);
+        baskets.map(|basket| wanted(&self.columns, basket)).collect()
     }
 
     /// Number of baskets that are decompressed.
@@ -473,60 +488,22 @@ fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result
 }
 
 /// Marks what the batch before has fetched already.
-fn mark_carried(before: &PlannedBatch, batch: &mut PlannedBatch) {
-    let mut kept: Vec<(u32, u32)> = before
-        .windows
-        .iter()
-        .flat_map(|window| &window.baskets)
-        .filter(|basket| basket.needed_again)
-        .map(|basket| (basket.column, basket.basket))
-        .collect();
+fn mark_carried(before: &[PlannedBasket], batch: &mut [PlannedBasket]) {
+    let mut kept: Vec<(u32, u32)> =
+        before.iter().filter(|basket| basket.needed_again).map(|basket| (basket.column, basket.basket)).collect();
     kept.sort_unstable();
-    for basket in batch.windows.iter_mut().flat_map(|window| &mut window.baskets) {
+    for basket in batch {
         basket.carried = kept.binary_search(&(basket.column, basket.basket)).is_ok();
     }
 }
 
-fn cut_windows(columns: &[PlannedColumn], baskets: Vec<PlannedBasket>, window_bytes: u64) -> Vec<PlannedWindow> {
-    let mut windows: Vec<PlannedWindow> = Vec::new();
-    let mut filled = 0;
-    for basket in baskets {
-        let location = location(columns, &basket);
-        let n_bytes = u64::from(location.stored_bytes);
-        match windows.last_mut() {
-            Some(window) if filled + n_bytes <= window_bytes => {
-                filled += n_bytes;
-                window.baskets.push(basket);
-            }
-            _ => {
-                filled = n_bytes;
-                windows.push(PlannedWindow {
-                    first_entry: location.first_entry,
-                    baskets: vec![basket],
-                    spans: Vec::new(),
-                });
-            }
-        }
+/// A basket as the planner of windows takes it.
+fn wanted(columns: &[PlannedColumn], basket: &PlannedBasket) -> Wanted {
+    let location = location(columns, basket);
+    Wanted {
+        range: location.offset..location.offset.saturating_add(u64::from(location.stored_bytes)),
+        first_entry: location.first_entry,
+        branch: basket.column,
+        is_fetched: !basket.carried && location.embedded.is_none(),
     }
-    windows
-}
-
-fn spans_of(columns: &[PlannedColumn], baskets: &[PlannedBasket], style: &ReadStyle) -> Vec<Span> {
-    let mut places = Vec::with_capacity(baskets.len());
-    let mut ranges = Vec::with_capacity(baskets.len());
-    for (place, basket) in baskets.iter().enumerate() {
-        let location = location(columns, basket);
-        if !basket.carried && location.embedded.is_none() {
-            places.push(place);
-            ranges.push(location.offset..location.offset + u64::from(location.stored_bytes));
-        }
-    }
-    let mut spans = match style.limits {
-        Some(limits) => coalesce(&ranges, limits),
-        None => ranges.into_iter().zip(0..).map(|(range, place)| Span { range, members: vec![place] }).collect(),
-    };
-    for member in spans.iter_mut().flat_map(|span| &mut span.members) {
-        *member = places[*member];
-    }
-    spans
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowroot_storage::{Ledger, ReadEvent};
+use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
 use crate::batch::Builder;
 use crate::error::{Error, Result};
@@ -42,8 +42,9 @@ pub struct Scan {
 
 struct Shared {
     context: Context,
-    /// What the scan asked its layers for, and what these asked the store for.
-    ledgers: [Arc<Ledger>; 2],
+    /// What the scan reads through.
+    reading: ScanSource,
+    memory_budget_bytes: u64,
     /// `None`: the thread that places windows reads them.
     fetcher: Option<Fetcher>,
     state: Mutex<State>,
@@ -90,13 +91,13 @@ impl Scan {
         // A basket is the smallest piece of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
         let is_remote = reading.source.nature().is_remote();
-        let n_ahead = reading.style.n_ahead;
+        let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
         let context = Context {
             tree: tree.clone(),
             plan,
-            source: reading.source,
+            source: Arc::clone(&reading.source),
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             pool: Arc::default(),
@@ -111,7 +112,8 @@ impl Scan {
         let state = State { placer: Some(Placer::new()), ..State::default() };
         let shared = Shared {
             context,
-            ledgers: [reading.logical, reading.physical],
+            reading,
+            memory_budget_bytes: request.memory_budget_bytes,
             fetcher,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -183,6 +185,10 @@ impl Scan {
         if std::mem::replace(&mut self.is_fetching, true) {
             return Ok(());
         }
+        let (reading, plan) = (&self.shared.reading, self.plan());
+        if reading.wants_to_be_told() {
+            reading.tell(&plan.wanted(), self.shared.memory_budget_bytes);
+        }
         for number in 0..self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads) {
             let shared = Arc::clone(&self.shared);
             // Nobody waits for its end: it may be in a read that takes until its timeout.
@@ -249,12 +255,12 @@ impl ScanHandle {
     }
 
     fn physical(&self) -> &Ledger {
-        &self.shared.ledgers[1]
+        &self.shared.reading.physical
     }
 
-    /// What passed each layer boundary so far: the engine's first, the store's last.
+    /// What passed each layer boundary so far: the store's first, the engine's last.
     pub fn ledgers(&self) -> &[Arc<Ledger>] {
-        &self.shared.ledgers
+        &self.shared.reading.ledgers
     }
 
     /// The reads of the store so far, if the request asked for a trace. Times count from the making of the scan.

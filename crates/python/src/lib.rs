@@ -5,6 +5,7 @@ mod file;
 mod interface;
 mod patience;
 mod python_source;
+mod replay;
 mod scan;
 
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
     module.add_function(wrap_pyfunction!(file::options, module)?)?;
     module.add_function(wrap_pyfunction!(file::redacted, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;

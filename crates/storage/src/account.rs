@@ -145,6 +145,20 @@ impl Ledger {
     ) -> Result<T> {
         let start = Instant::now();
         let result = work();
+        self.enter_since(start, operation, ranges, result)
+    }
+
+    /// Enters what was done since `start`: for an operation of which only its end tells the kind.
+    ///
+    /// # Errors
+    /// That of the result.
+    pub fn enter_since<T>(
+        &self,
+        start: Instant,
+        operation: Operation,
+        ranges: impl Iterator<Item = (u64, u64)> + Clone,
+        result: Result<T>,
+    ) -> Result<T> {
         let end = Instant::now();
         let counter = &self.counters[operation as usize];
         let request = counter.n_attempted.fetch_add(1, Relaxed);
@@ -261,6 +275,10 @@ impl Source for Accounted {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.inner.version()
     }
 }
 

@@ -2,6 +2,23 @@
 
 use std::ops::Range;
 
+use crate::source::Nature;
+
+/// What lies between two ranges of a local file is read with them if it is not more than this; CMS found the same size
+/// useful.
+const LOCAL_GAP_BYTES: u64 = 32 << 10;
+/// Merged reads of a local file are not larger: they would leave the cache before they are decoded.
+const LOCAL_SPAN_BYTES: u64 = 4 << 20;
+/// What one more range costs in bytes on the line: the head of a part in an HTTP answer is up to 200, that of XRootD 16,
+/// and the request names the range too.
+const RANGE_BYTES: f64 = 256.0;
+/// Bytes that may be read without need, for each byte that is needed.
+const SCARCE_SHARE: f64 = 0.05;
+/// The same where the line would be idle most of the time; RNTuple's reader allows as much.
+const IDLE_SHARE: f64 = 0.25;
+/// The line is idle most of the time if waiting for answers takes so many times as long as their bytes.
+const IDLE_FACTOR: f64 = 2.0;
+
 /// What may be merged into one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoalesceLimits {
@@ -18,6 +35,72 @@ pub struct Span {
     pub range: Range<u64>,
     /// Places of its ranges in the list that was coalesced.
     pub members: Vec<usize>,
+}
+
+/// The limits that make reading some ranges from a store of this nature fastest without wasting its line.
+///
+/// `ranges`: half-open offsets in bytes, in any order; they may overlap. A gap is worth reading if its bytes take less
+/// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the share of a
+/// round trip that is not hidden by other requests. All gaps together are at most 5 % of the payload, or 25 % where the
+/// line would be idle most of the time. Costs a sort of the ranges.
+///
+/// # Source
+/// That the sum of the gaps is bounded, and not only each: `RPageStorageFile` of ROOT 6.
+pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
+    if !nature.is_remote() {
+        return CoalesceLimits { max_gap_bytes: LOCAL_GAP_BYTES, max_span_bytes: LOCAL_SPAN_BYTES };
+    }
+    let (payload_bytes, gaps) = gaps_of(ranges);
+    let round_trip_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
+    let together = as_f64(nature.max_parallel.max(1) as u64) * as_f64(nature.max_ranges.max(1) as u64);
+    let request_bytes = round_trip_bytes / together;
+    let worth_bytes = RANGE_BYTES + request_bytes;
+    let cut = |share: f64| largest_cut(&gaps, worth_bytes, share * as_f64(payload_bytes));
+    let (gap_bytes, n_merged, extra_bytes) = cut(SCARCE_SHARE);
+    let n_requests = (gaps.len() + 1 - n_merged) as u64;
+    let idle_bytes = as_f64(n_requests) * request_bytes;
+    let is_idle = idle_bytes > IDLE_FACTOR * as_f64(payload_bytes + extra_bytes);
+    let max_gap_bytes = if is_idle { cut(IDLE_SHARE).0 } else { gap_bytes };
+    CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX }
+}
+
+/// Bytes of the union of the ranges, and the gaps in it, smallest first. What touches has no gap.
+fn gaps_of(ranges: &[Range<u64>]) -> (u64, Vec<u64>) {
+    let mut sorted: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();
+    sorted.sort_unstable();
+    let mut gaps = Vec::new();
+    let mut payload_bytes = 0;
+    let mut end = sorted.first().map_or(0, |&(start, _)| start);
+    for (start, stop) in sorted {
+        if start > end {
+            gaps.push(start - end);
+        }
+        payload_bytes += stop.saturating_sub(start.max(end));
+        end = end.max(stop);
+    }
+    gaps.sort_unstable();
+    (payload_bytes, gaps)
+}
+
+/// The largest gap that may be read over, how many are, and their sum. Gaps of equal size are all read over, or none is.
+fn largest_cut(gaps: &[u64], worth_bytes: f64, allowed_bytes: f64) -> (u64, usize, u64) {
+    let mut cut = (0, 0, 0);
+    let mut sum = 0_u64;
+    for (place, &gap) in gaps.iter().enumerate() {
+        sum = sum.saturating_add(gap);
+        if as_f64(gap) > worth_bytes || as_f64(sum) > allowed_bytes {
+            break;
+        }
+        if gaps.get(place + 1) != Some(&gap) {
+            cut = (gap, place + 1, sum);
+        }
+    }
+    cut
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes of files are below 2^53")]
+fn as_f64(number: u64) -> f64 {
+    number as f64
 }
 
 /// Merges ranges whose gap is small into spans to read.
@@ -65,7 +148,54 @@ mod tests {
         );
     }
 
+    fn remote(latency_ms: u64, bytes_per_second: f64, max_parallel: usize, max_ranges: usize) -> Nature {
+        Nature { latency: std::time::Duration::from_millis(latency_ms), bytes_per_second, max_parallel, max_ranges }
+    }
+
+    /// `n` ranges of `n_bytes`, with gaps of `gap_bytes`.
+    fn comb(n: u64, n_bytes: u64, gap_bytes: u64) -> Vec<Range<u64>> {
+        (0..n).map(|i| i * (n_bytes + gap_bytes)).map(|start| start..start + n_bytes).collect()
+    }
+
+    #[test]
+    fn local_files_keep_the_rule_of_32_kib() {
+        let limits = limits_for(Nature::LOCAL, &comb(10, 100, 5000));
+        assert_eq!(limits, CoalesceLimits { max_gap_bytes: 32 << 10, max_span_bytes: 4 << 20 });
+    }
+
+    #[test]
+    fn a_vector_read_skips_what_a_single_request_reads() {
+        let ranges = comb(50, 200_000, 4000);
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1024), &ranges).max_gap_bytes, 0);
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &ranges).max_gap_bytes, 4000);
+    }
+
+    #[test]
+    fn the_gaps_together_are_bounded_and_more_are_read_where_the_line_is_idle() {
+        // 10 % of the payload: too much on a slow line, right where each of many small ranges is a round trip.
+        let ranges = comb(1000, 10_000, 1000);
+        assert_eq!(limits_for(remote(5, 1.2e7, 8, 1), &ranges).max_gap_bytes, 0);
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &ranges).max_gap_bytes, 1000);
+        // 50 % is too much anywhere.
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &comb(1000, 10_000, 5000)).max_gap_bytes, 0);
+    }
+
     proptest! {
+        #[test]
+        fn over_read_is_bounded_on_every_line(
+            starts in prop::collection::vec((0_u64..1_000_000, 1_u64..5000), 1..80),
+            latency_ms in 1_u64..200,
+            bytes_per_second in 1e6_f64..1e9,
+            max_ranges in prop::sample::select(vec![1_usize, 16, 1024]),
+        ) {
+            let ranges: Vec<_> = starts.iter().map(|&(start, n_bytes)| start..start + n_bytes).collect();
+            let limits = limits_for(remote(latency_ms, bytes_per_second, 4, max_ranges), &ranges);
+            let read: u64 = coalesce(&ranges, limits).iter().map(|span| span.range.end - span.range.start).sum();
+            let (payload_bytes, _) = gaps_of(&ranges);
+            prop_assert!(read >= payload_bytes);
+            prop_assert!((read - payload_bytes) * 4 <= payload_bytes, "{read} of {payload_bytes}");
+        }
+
         #[test]
         fn every_range_is_in_exactly_one_span(starts in prop::collection::vec((0_u64..2000, 1_u64..150), 0..60)) {
             let ranges: Vec<_> = starts.iter().map(|&(start, n_bytes)| start..start + n_bytes).collect();

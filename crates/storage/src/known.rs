@@ -9,7 +9,7 @@ use crate::source::{Nature, Part, Source, check_range};
 pub struct Known {
     inner: Arc<dyn Source>,
     /// Offset in the file and content, by offset, without overlap.
-    pieces: Vec<(u64, Vec<u8>)>,
+    pieces: Arc<[(u64, Vec<u8>)]>,
 }
 
 impl Known {
@@ -25,7 +25,12 @@ impl Known {
             end = end.max(*offset + bytes.len() as u64);
         }
         pieces.retain(|(_, bytes)| !bytes.is_empty());
-        Known { inner, pieces }
+        Known { inner, pieces: pieces.into() }
+    }
+
+    /// The same bytes before another source of the same file.
+    pub fn around(&self, inner: Arc<dyn Source>) -> Self {
+        Known { inner, pieces: Arc::clone(&self.pieces) }
     }
 
     /// Copies what is known; hands each run of unknown bytes, with its place in `buffer`, to `missing`.
@@ -84,6 +89,10 @@ impl Source for Known {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.inner.version()
     }
 }
 

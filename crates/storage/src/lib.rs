@@ -5,26 +5,43 @@
 //! the store of a URL.
 
 mod account;
+mod background;
+mod block_cache;
 mod coalesce;
 mod error;
+mod evict;
 mod known;
+mod lazy_download;
 mod local;
 mod memory;
 mod options;
+mod readahead;
 mod secret;
+mod segments;
+pub mod simulate;
 mod source;
 mod stack;
+mod strategy;
+pub mod testing;
+mod windows;
 
 pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
-pub use coalesce::{CoalesceLimits, Span, coalesce};
+pub use background::Background;
+pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
+pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
 pub use error::{Error, Result};
 pub use known::Known;
+pub use lazy_download::{Download, LazyDownload};
 pub use local::LocalFile;
 pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy, parse_size};
+pub use readahead::{ReadAhead, ReadAheadWindow, Step};
 pub use secret::{Secret, redacted};
+pub use segments::Segmented;
 pub use source::{Nature, Opened, Part, Source, Speculation};
-pub use stack::{ReadStyle, ScanSource, Stack};
+pub use stack::{ScanSource, Stack};
+pub use strategy::{Between, Reading, ahead_for};
+pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
 
 use std::sync::Arc;
 

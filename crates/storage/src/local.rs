@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "this is the one place where files are opened")]
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -16,6 +16,7 @@ use crate::source::{Nature, Part, Source, check_range, read_each};
 pub struct LocalFile {
     url: String,
     size_bytes: u64,
+    version: String,
     file: File,
 }
 
@@ -37,7 +38,9 @@ impl LocalFile {
             return Err(failed(std::io::Error::other("not a regular file")));
         }
         let file = File::open(path).map_err(failed)?;
-        Ok(LocalFile { size_bytes: metadata.len(), file, url })
+        let version =
+            format!("{}.{:09}-{}-{}", metadata.mtime(), metadata.mtime_nsec(), metadata.len(), metadata.ino());
+        Ok(LocalFile { size_bytes: metadata.len(), version, file, url })
     }
 }
 
@@ -68,5 +71,9 @@ impl Source for LocalFile {
 
     fn nature(&self) -> Nature {
         Nature::LOCAL
+    }
+
+    fn version(&self) -> Option<String> {
+        Some(self.version.clone())
     }
 }

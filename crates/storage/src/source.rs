@@ -60,6 +60,12 @@ pub trait Source: Send + Sync {
 
     /// How it wants to be asked, as known now.
     fn nature(&self) -> Nature;
+
+    /// What tells this content from another under the same URL and size: an entity tag, a time of modification.
+    /// `None` if the store does not say.
+    fn version(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What opening a file brought.

@@ -3,37 +3,32 @@
 use std::sync::Arc;
 
 use crate::account::{Accounted, Ledger};
-use crate::coalesce::CoalesceLimits;
+use crate::background::Background;
+use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
 use crate::known::Known;
+use crate::lazy_download::{Download, LazyDownload};
 use crate::options::Options;
-use crate::source::{Nature, Opened, Source, Speculation};
+use crate::readahead::ReadAhead;
+use crate::source::{Opened, Source, Speculation};
+use crate::strategy::{Between, Reading};
+use crate::windows::{ReadStyle, Wanted};
 
 /// Asked for while a remote file is opened. Tree records, key list and class descriptions are written last, so most
 /// files have them in the tail; a larger one would be over-read where few columns are wanted.
 const SPECULATION: Speculation = Speculation { head_bytes: 4 << 10, tail_bytes: 256 << 10 };
-/// Compressed bytes of a window of a local file: small enough to stay in the cache between reading and decoding, and to
-/// cost few page faults the first time.
-const LOCAL_WINDOW_BYTES: u64 = 2 << 20;
-/// What lies between two baskets is read with them if it is not more than this; CMS found the same size useful.
-const LOCAL_GAP_BYTES: u64 = 32 << 10;
-
-/// An open file's store and the layers that all its scans share.
+/// An open file's store, and what the layers of all its scans share.
+///
+/// From the bottom up: the store, the block cache (where one is set and the store is remote), what came with the opening,
+/// and for a scan the layer of its strategy. Metadata is read below that one.
 pub struct Stack {
+    store: Arc<dyn Source>,
     base: Arc<dyn Source>,
     ledger: Arc<Ledger>,
+    known: Option<Known>,
+    blocks: Option<Arc<Blocks>>,
+    download: Option<Arc<Download>>,
     options: Options,
-}
-
-/// How the engine is to ask a scan's source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadStyle {
-    /// Payload of one vector read in bytes, at most, unless a single range is larger.
-    pub window_bytes: u64,
-    /// What of a window is merged into one range; `None`: each range by itself, in the order of need.
-    pub limits: Option<CoalesceLimits>,
-    /// Windows that are fetched in the background; 0: who decodes, reads.
-    pub n_ahead: usize,
 }
 
 /// What one scan reads through.
@@ -42,27 +37,69 @@ pub struct ScanSource {
     pub source: Arc<dyn Source>,
     /// What the engine asked for.
     pub logical: Arc<Ledger>,
-    /// What the store, or the layer that all scans share, was asked for.
+    /// What the store was asked for.
     pub physical: Arc<Ledger>,
+    /// One for each layer boundary, from the store's to the engine's. That of a layer between holds what it was asked for,
+    /// and what it did besides: cache hits, stage-ins, prefetches.
+    pub ledgers: Vec<Arc<Ledger>>,
     /// How to ask.
     pub style: ReadStyle,
+    background: Option<Arc<Background>>,
+}
+
+impl ScanSource {
+    /// Announces what will be read, in this order; a strategy that reads ahead below the engine needs it.
+    pub fn tell(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
+        if let Some(background) = &self.background {
+            background.tell(wanted, memory_budget_bytes);
+        }
+    }
+
+    /// Whether [`ScanSource::tell`] makes a difference.
+    pub fn wants_to_be_told(&self) -> bool {
+        self.background.is_some()
+    }
 }
 
 impl Stack {
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`crate::open`].
+    /// As [`crate::open`] and [`Stack::new`].
     pub fn open(url: &str, options: &Options) -> Result<Stack> {
-        Ok(Self::new(crate::open(url, options, SPECULATION)?, options))
+        Self::new(crate::open(url, options, SPECULATION)?, options)
     }
 
-    /// Builds the shared layers around a file that is open.
-    pub fn new(opened: Opened, options: &Options) -> Stack {
+    /// Builds the layers around a file that is open.
+    ///
+    /// # Errors
+    /// [`crate::Error::LocalDisk`] if the directory of the block cache cannot be made.
+    pub fn new(opened: Opened, options: &Options) -> Result<Stack> {
         let ledger = Arc::new(Ledger::new("store", false));
-        let store: Arc<dyn Source> = Arc::new(Accounted::new(opened.source, Arc::clone(&ledger)));
-        let base = if opened.known.is_empty() { store } else { Arc::new(Known::new(store, opened.known)) };
-        Stack { base, ledger, options: options.clone() }
+        let nature = opened.source.nature();
+        let reading = Reading::new(options, nature);
+        // A local copy of a local file would only cost.
+        let blocks = match options.block_cache.as_deref().filter(|_| nature.is_remote()) {
+            Some(directory) => Blocks::new(opened.source.as_ref(), directory, options.block_cache_bytes)?.map(Arc::new),
+            None => None,
+        };
+        let download = match reading.between {
+            Between::LazyDownload(segment_bytes) => {
+                let directory = options.download_directory.as_deref();
+                Some(Arc::new(Download::new(opened.source.as_ref(), directory, segment_bytes)))
+            }
+            _ => None,
+        };
+        let store: Arc<dyn Source> = Arc::new(Accounted::new(Arc::clone(&opened.source), Arc::clone(&ledger)));
+        let mut base = Arc::clone(&store);
+        if let Some(blocks) = &blocks {
+            base = Arc::new(BlockCache::new(base, Arc::clone(blocks), Arc::new(Ledger::new("block-cache", false))));
+        }
+        let known = (!opened.known.is_empty()).then(|| Known::new(Arc::clone(&base), opened.known));
+        if let Some(known) = &known {
+            base = Arc::new(known.around(base));
+        }
+        Ok(Stack { store, base, ledger, known, blocks, download, options: options.clone() })
     }
 
     /// What metadata is read through.
@@ -82,21 +119,49 @@ impl Stack {
 
     /// The layers of a scan. With `trace`, its ledgers keep each read.
     pub fn scan(&self, trace: bool) -> ScanSource {
-        let physical = Arc::new(Ledger::new("store", trace));
-        let logical = Arc::new(Ledger::new("engine", trace));
-        let below = Arc::new(Accounted::new(Arc::clone(&self.base), Arc::clone(&physical)));
-        let source = Arc::new(Accounted::new(below, Arc::clone(&logical)));
-        ScanSource { source, logical, physical, style: style(&self.options, self.base.nature()) }
-    }
-}
-
-fn style(options: &Options, _nature: Nature) -> ReadStyle {
-    ReadStyle {
-        window_bytes: options.cache_bytes.unwrap_or(LOCAL_WINDOW_BYTES),
-        limits: Some(CoalesceLimits {
-            max_gap_bytes: options.max_gap_bytes.unwrap_or(LOCAL_GAP_BYTES),
-            max_span_bytes: options.max_span_bytes.unwrap_or(2 * LOCAL_WINDOW_BYTES),
-        }),
-        n_ahead: options.prefetch.unwrap_or(0),
+        let mut ledgers = Vec::with_capacity(4);
+        let mut new_ledger = |name| {
+            let ledger = Arc::new(Ledger::new(name, trace));
+            ledgers.push(Arc::clone(&ledger));
+            ledger
+        };
+        let accounted = |source: Arc<dyn Source>, ledger: &Arc<Ledger>| -> Arc<dyn Source> {
+            Arc::new(Accounted::new(source, Arc::clone(ledger)))
+        };
+        let physical = new_ledger("store");
+        let mut source = accounted(Arc::clone(&self.store), &physical);
+        if let Some(blocks) = &self.blocks {
+            let ledger = new_ledger("block-cache");
+            source = Arc::new(BlockCache::new(source, Arc::clone(blocks), Arc::clone(&ledger)));
+            source = accounted(source, &ledger);
+        }
+        if let Some(known) = &self.known {
+            source = Arc::new(known.around(source));
+        }
+        // The store may have measured itself since the opening.
+        let reading = Reading::new(&self.options, self.store.nature());
+        let mut background = None;
+        match (reading.between, &self.download) {
+            (Between::ReadAhead(window_bytes), _) => {
+                let ledger = new_ledger("readahead");
+                source = Arc::new(ReadAhead::new(source, window_bytes, Arc::clone(&ledger)));
+                source = accounted(source, &ledger);
+            }
+            (Between::LazyDownload(_), Some(download)) => {
+                let ledger = new_ledger("lazy-download");
+                source = Arc::new(LazyDownload::new(source, Arc::clone(download), Arc::clone(&ledger)));
+                source = accounted(source, &ledger);
+            }
+            (Between::Background(style), _) => {
+                let ledger = new_ledger("prefetch");
+                let layer = Arc::new(Background::new(source, style, Arc::clone(&ledger)));
+                background = Some(Arc::clone(&layer));
+                source = accounted(layer, &ledger);
+            }
+            (Between::Nothing | Between::LazyDownload(_), _) => {}
+        }
+        let logical = new_ledger("engine");
+        let source = accounted(source, &logical);
+        ScanSource { source, logical, physical, ledgers, style: reading.style, background }
     }
 }

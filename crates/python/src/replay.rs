@@ -1,0 +1,70 @@
+//! A trace read again in virtual time.
+
+use std::time::Duration;
+
+use arrowroot::storage::simulate::{Line, LogicalRead, Trace, replay as replay_trace};
+use arrowroot::storage::{Error, Options};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::to_python;
+
+#[pyfunction]
+#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one array for each property of a read, and one number for each of the line"
+)]
+pub(crate) fn replay<'py>(
+    py: Python<'py>,
+    offsets: PyReadonlyArray1<'py, u64>,
+    lengths: PyReadonlyArray1<'py, u64>,
+    entries: PyReadonlyArray1<'py, u64>,
+    branches: PyReadonlyArray1<'py, u64>,
+    think_ns: PyReadonlyArray1<'py, u64>,
+    file_bytes: u64,
+    options: Vec<(String, String, String)>,
+    latency_s: f64,
+    bytes_per_second: f64,
+    n_streams: usize,
+    n_open_requests: u64,
+    max_ranges: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let wrong = |option: &str, what: String| to_python(Error::Option { option: option.to_owned(), what }.into());
+    let columns = [&offsets, &lengths, &entries, &branches, &think_ns];
+    let n_reads = offsets.len()?;
+    if columns.iter().any(|column| column.as_array().len() != n_reads) {
+        return Err(wrong("trace", "its arrays differ in length".to_owned()));
+    }
+    let columns = columns.map(|column| column.as_array());
+    let read = |place: usize| {
+        let [offset, n_bytes, first_entry, branch, think_ns] = columns.map(|column| column[place]);
+        let branch = u32::try_from(branch).map_err(|_| wrong("trace", format!("branch number {branch}")))?;
+        Ok(LogicalRead { offset, n_bytes, first_entry, branch, think_ns })
+    };
+    let reads = (0..n_reads).map(read).collect::<PyResult<Vec<_>>>()?;
+    let trace = Trace { reads, file_bytes, n_open_requests };
+    let mut set = Options::default();
+    for (name, text, origin) in &options {
+        set.set(name, text, origin).map_err(|error| to_python(error.into()))?;
+    }
+    let latency = Duration::try_from_secs_f64(latency_s)
+        .map_err(|_| wrong("latency", format!("{latency_s} is no number of seconds")))?;
+    let line = Line { latency, bytes_per_second, n_streams, max_ranges };
+    let outcome = py.detach(|| replay_trace(&trace, &set, &line)).map_err(|error| to_python(error.into()))?;
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("wall_ns", outcome.wall_ns),
+        ("wait_ns", outcome.wait_ns),
+        ("think_ns", outcome.think_ns),
+        ("n_requests", outcome.n_requests),
+        ("n_ranges", outcome.n_ranges),
+        ("read_bytes", outcome.read_bytes),
+        ("payload_bytes", outcome.payload_bytes),
+        ("peak_buffer_bytes", outcome.peak_buffer_bytes),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}

@@ -1,0 +1,379 @@
+//! Reading a trace again under any options, from a line in virtual time.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::block_cache::BLOCK_BYTES;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::readahead::{ReadAheadWindow, Step};
+use crate::segments::Segmented;
+use crate::simulate::link::{Event, Line, Link, RequestId};
+use crate::strategy::{Between, Reading};
+use crate::windows::{Planner, Wanted, Window, clusters_of};
+
+/// Memory that windows share, as in a scan that was not told otherwise.
+const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+
+/// No basket is larger: its length is a signed number of 32 bits.
+const MAX_READ_BYTES: u64 = i32::MAX as u64;
+/// Larger numbers are no size of a file, and not exact in virtual time.
+const MAX_FILE_BYTES: u64 = 1 << 53;
+
+/// What the format asked for: a basket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogicalRead {
+    /// Offset in the file in bytes.
+    pub offset: u64,
+    /// Length in bytes.
+    pub n_bytes: u64,
+    /// First entry in it.
+    pub first_entry: u64,
+    /// Number of its branch.
+    pub branch: u32,
+    /// What was done with it before the next one was needed, in ns.
+    pub think_ns: u64,
+}
+
+/// A scan as it was recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// In the order of need.
+    pub reads: Vec<LogicalRead>,
+    /// Size of the file in bytes.
+    pub file_bytes: u64,
+    /// Round trips before the first of them.
+    pub n_open_requests: u64,
+}
+
+/// What it would have cost. Times in ns of virtual time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// From opening to the end.
+    pub wall_ns: u64,
+    /// Of it, without anything to do.
+    pub wait_ns: u64,
+    /// Of it, at work.
+    pub think_ns: u64,
+    /// Requests to the store, those of opening among them.
+    pub n_requests: u64,
+    /// Ranges in them; each request of opening counts as one.
+    pub n_ranges: u64,
+    /// Bytes that the store sent, without those of opening.
+    pub read_bytes: u64,
+    /// Bytes that the format asked for.
+    pub payload_bytes: u64,
+    /// Most bytes of windows and buffers at a time.
+    pub peak_buffer_bytes: u64,
+    /// The requests in the order in which they were made, without those of opening: half-open offsets in bytes.
+    pub requests: Vec<Vec<Range<u64>>>,
+}
+
+/// Reads a trace again.
+///
+/// One thread decodes; windows are fetched up to `n_ahead` before the one that is decoded, as the engine does. A block cache
+/// is empty at the beginning. Takes time proportional to the number of reads and its logarithm.
+///
+/// # Errors
+/// [`Error::PastEnd`] if the trace reads after the end of its file; [`Error::Option`] for a line that brings nothing.
+pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> {
+    line.check()?;
+    trace.check()?;
+    let reading = Reading::new(options, line.nature());
+    let style = match reading.between {
+        Between::Background(style) => style,
+        _ => reading.style,
+    };
+    let style = style.within(MEMORY_BUDGET_BYTES);
+    let wanted = trace.wanted();
+    let windows = Planner::new(style, &clusters_of(&wanted)).plan(&wanted);
+    let layers = Layers::new(reading.between, options, line, trace.file_bytes);
+    let mut simulation =
+        Simulation { link: Link::new(line), layers, max_ranges: line.max_ranges, outcome: Outcome::default() };
+    #[expect(clippy::cast_precision_loss, reason = "few")]
+    let opened = line.latency.as_secs_f64() * trace.n_open_requests as f64;
+    simulation.link.advance_to(opened);
+    let time = if style.n_ahead == 0 {
+        simulation.read_in_turn(&windows, &trace.reads, opened)
+    } else {
+        simulation.read_ahead(&windows, &trace.reads, style.n_ahead, opened)
+    };
+    let mut outcome = simulation.outcome;
+    outcome.n_requests += trace.n_open_requests;
+    outcome.n_ranges += trace.n_open_requests;
+    outcome.think_ns = trace.reads.iter().fold(0, |sum, read| sum.saturating_add(read.think_ns));
+    outcome.payload_bytes = trace.reads.iter().fold(0, |sum, read| sum.saturating_add(read.n_bytes));
+    outcome.wall_ns = nanoseconds(time).max(outcome.think_ns);
+    outcome.wait_ns = outcome.wall_ns - outcome.think_ns;
+    Ok(outcome)
+}
+
+impl Trace {
+    fn check(&self) -> Result<()> {
+        let is_inside = |read: &&LogicalRead| {
+            let end = read.offset.checked_add(read.n_bytes);
+            end.is_some_and(|end| end <= self.file_bytes) && read.n_bytes <= MAX_READ_BYTES
+        };
+        if self.file_bytes > MAX_FILE_BYTES {
+            let what = format!("a file of {} bytes", self.file_bytes);
+            return Err(Error::Option { option: "trace".to_owned(), what });
+        }
+        match self.reads.iter().find(|read| !is_inside(read)) {
+            None => Ok(()),
+            Some(read) => Err(Error::PastEnd {
+                url: "trace".to_owned(),
+                offset: read.offset,
+                n_bytes: read.n_bytes,
+                size_bytes: self.file_bytes,
+            }),
+        }
+    }
+
+    /// What was needed, as a plan takes it.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let wanted = self.reads.iter().map(|read| Wanted {
+            range: read.offset..read.offset + read.n_bytes,
+            first_entry: read.first_entry,
+            branch: read.branch,
+            is_fetched: true,
+        });
+        wanted.collect()
+    }
+}
+
+/// The state of the layers between the engine and the store, without bytes.
+struct Layers {
+    between: Memory,
+    blocks: Option<Pieces>,
+}
+
+enum Memory {
+    Nothing,
+    ReadAhead(ReadAheadWindow),
+    Download(Pieces),
+}
+
+/// Pieces of a file that are on a local disk.
+struct Pieces {
+    file: Segmented,
+    present: HashSet<u64>,
+}
+
+impl Pieces {
+    fn new(file_bytes: u64, piece_bytes: u64) -> Self {
+        Pieces { file: Segmented { file_bytes, piece_bytes }, present: HashSet::new() }
+    }
+
+    /// Pieces of some ranges that are not there, sorted; from now on they are.
+    fn take_missing(&mut self, ranges: &[Range<u64>]) -> Vec<u64> {
+        let touched = ranges.iter().flat_map(|range| self.file.touched(range));
+        let mut missing: Vec<u64> = touched.filter(|&piece| self.present.insert(piece)).collect();
+        missing.sort_unstable();
+        missing
+    }
+}
+
+impl Layers {
+    fn new(between: Between, options: &Options, line: &Line, file_bytes: u64) -> Self {
+        let has_cache = options.block_cache.is_some() && line.nature().is_remote();
+        Layers {
+            between: match between {
+                Between::ReadAhead(bytes) => Memory::ReadAhead(ReadAheadWindow::new(bytes, file_bytes)),
+                Between::LazyDownload(bytes) => Memory::Download(Pieces::new(file_bytes, bytes)),
+                Between::Nothing | Between::Background(_) => Memory::Nothing,
+            },
+            blocks: has_cache.then(|| Pieces::new(file_bytes, BLOCK_BYTES)),
+        }
+    }
+
+    /// The requests that a request of the engine leads to, one after the other.
+    fn requests(&mut self, ranges: Vec<Range<u64>>) -> Vec<Vec<Range<u64>>> {
+        let between = match &mut self.between {
+            Memory::Nothing => vec![ranges],
+            Memory::ReadAhead(window) => {
+                let steps = ranges.iter().flat_map(|range| window.read(range));
+                let asked = steps.filter_map(|step| match step {
+                    Step::Copy(_) => None,
+                    Step::Refill(range) | Step::Direct(range) => Some(vec![range]),
+                });
+                asked.collect()
+            }
+            Memory::Download(pieces) => {
+                let missing = pieces.take_missing(&ranges);
+                missing.into_iter().map(|piece| vec![pieces.file.range_of(piece)]).collect()
+            }
+        };
+        let asked = match &mut self.blocks {
+            None => between,
+            Some(blocks) => between
+                .into_iter()
+                .map(|ranges| {
+                    let missing = blocks.take_missing(&ranges);
+                    blocks.file.runs(&missing)
+                })
+                .collect(),
+        };
+        asked.into_iter().filter(|ranges| !ranges.is_empty()).collect()
+    }
+
+    /// Memory that a layer holds whatever is read.
+    fn buffer_bytes(&self) -> u64 {
+        match &self.between {
+            Memory::Nothing => 0,
+            Memory::ReadAhead(window) => window.held().end - window.held().start,
+            Memory::Download(pieces) => pieces.file.piece_bytes.min(pieces.file.file_bytes),
+        }
+    }
+}
+
+struct Simulation {
+    link: Link,
+    layers: Layers,
+    max_ranges: usize,
+    outcome: Outcome,
+}
+
+impl Simulation {
+    /// Makes one request: several where the store takes fewer ranges.
+    fn submit(&mut self, time: f64, ranges: Vec<Range<u64>>) -> Vec<RequestId> {
+        let mut requests = Vec::with_capacity(1);
+        for together in ranges.chunks(self.max_ranges) {
+            let n_bytes = n_bytes(together);
+            self.outcome.n_requests += 1;
+            self.outcome.n_ranges += together.len() as u64;
+            self.outcome.read_bytes += n_bytes;
+            requests.push(self.link.submit(time, n_bytes));
+        }
+        self.outcome.requests.push(ranges);
+        requests
+    }
+
+    fn wait_for(&mut self, request: RequestId) -> f64 {
+        loop {
+            if let Some(time) = self.link.finished(request) {
+                return time;
+            }
+            if self.link.step(f64::INFINITY) == Event::Nothing {
+                return self.link.now();
+            }
+        }
+    }
+
+    fn hold(&mut self, window_bytes: u64) {
+        let held_bytes = window_bytes.saturating_add(self.layers.buffer_bytes());
+        self.outcome.peak_buffer_bytes = self.outcome.peak_buffer_bytes.max(held_bytes);
+    }
+
+    /// Each window is read when the one before is decoded. Returns when all is done.
+    fn read_in_turn(&mut self, windows: &[Window], reads: &[LogicalRead], mut time: f64) -> f64 {
+        for window in windows {
+            for ranges in self.layers.requests(ranges_of(window)) {
+                let asked = time;
+                for request in self.submit(asked, ranges) {
+                    time = self.wait_for(request).max(time);
+                }
+            }
+            self.hold(n_bytes(&ranges_of(window)));
+            time += think(window, reads);
+        }
+        time
+    }
+
+    /// Up to `n_ahead` windows are under way, and none further than that from the one that is decoded.
+    fn read_ahead(&mut self, windows: &[Window], reads: &[LogicalRead], n_ahead: usize, mut time: f64) -> f64 {
+        let mut ahead = Ahead {
+            n_ahead,
+            next: 0,
+            n_under_way: 0,
+            owners: Vec::new(),
+            n_missing: vec![0; windows.len()],
+            held_bytes: 0,
+        };
+        self.link.advance_to(time);
+        for (place, window) in windows.iter().enumerate() {
+            ahead.fill(self, windows, place);
+            while place >= ahead.next || ahead.n_missing[place] > 0 {
+                if !ahead.step(self, f64::INFINITY) {
+                    break;
+                }
+                ahead.fill(self, windows, place);
+            }
+            time = self.link.now().max(time) + think(window, reads);
+            while ahead.step(self, time) {
+                ahead.fill(self, windows, place);
+            }
+            self.link.advance_to(time);
+            ahead.held_bytes -= n_bytes(&ranges_of(window));
+        }
+        time
+    }
+}
+
+/// The windows under way.
+struct Ahead {
+    n_ahead: usize,
+    /// Window that is asked for next.
+    next: usize,
+    n_under_way: usize,
+    /// The window of each request, by number; requests of opening have none.
+    owners: Vec<Option<usize>>,
+    /// For each window its requests that are not answered.
+    n_missing: Vec<usize>,
+    held_bytes: u64,
+}
+
+impl Ahead {
+    /// Asks for as many windows as may be under way while `current` is wanted.
+    fn fill(&mut self, simulation: &mut Simulation, windows: &[Window], current: usize) {
+        while self.n_under_way < self.n_ahead && self.next < windows.len().min(current + 1 + self.n_ahead) {
+            let ranges = ranges_of(&windows[self.next]);
+            self.held_bytes += n_bytes(&ranges);
+            simulation.hold(self.held_bytes);
+            // One at most: no layer that asks several times is read ahead through.
+            for ranges in simulation.layers.requests(ranges) {
+                for request in simulation.submit(simulation.link.now(), ranges) {
+                    self.owners.resize(request.0 + 1, None);
+                    self.owners[request.0] = Some(self.next);
+                    self.n_missing[self.next] += 1;
+                }
+            }
+            self.n_under_way += usize::from(self.n_missing[self.next] > 0);
+            self.next += 1;
+        }
+    }
+
+    /// Lets time pass until something happens; `false` if nothing does before the limit.
+    fn step(&mut self, simulation: &mut Simulation, limit: f64) -> bool {
+        match simulation.link.step(limit) {
+            Event::Nothing => return false,
+            Event::Progress => {}
+            Event::Finished(request) => {
+                if let Some(window) = self.owners.get(request.0).copied().flatten() {
+                    self.n_missing[window] -= 1;
+                    self.n_under_way -= usize::from(self.n_missing[window] == 0);
+                }
+            }
+        }
+        true
+    }
+}
+
+fn ranges_of(window: &Window) -> Vec<Range<u64>> {
+    window.spans.iter().map(|span| span.range.clone()).collect()
+}
+
+fn n_bytes(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+/// Seconds of work on a window.
+fn think(window: &Window, reads: &[LogicalRead]) -> f64 {
+    let think_ns = reads[window.pieces.clone()].iter().fold(0_u64, |sum, read| sum.saturating_add(read.think_ns));
+    std::time::Duration::from_nanos(think_ns).as_secs_f64()
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
+    let nanoseconds = (seconds * 1e9).round() as u64;
+    nanoseconds
+}

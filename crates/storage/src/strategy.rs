@@ -1,0 +1,157 @@
+//! What a strategy means for a store: how the engine asks, and which layer is between. Decisions only, no I/O.
+
+use crate::coalesce::CoalesceLimits;
+use crate::options::{Options, Strategy};
+use crate::source::Nature;
+use crate::windows::{Grouping, Merging, ReadStyle};
+
+/// Compressed bytes of a window of a local file: small enough to stay in the cache between reading and decoding, and to
+/// cost few page faults the first time.
+const LOCAL_WINDOW_BYTES: u64 = 2 << 20;
+/// Bounds of the window of a remote file: with a smaller one its requests are many, a larger one delays the first entry.
+const REMOTE_WINDOW_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
+/// What is on the way, as a multiple of latency times bandwidth: below 2 the line is idle between two windows, and what
+/// is measured of a line varies.
+const IN_FLIGHT: f64 = 2.5;
+/// Windows on the way.
+const N_AHEAD: std::ops::RangeInclusive<u64> = 2..=8;
+/// RFIO's buffer, unless it was set.
+const READAHEAD_BYTES: u64 = 128 << 10;
+/// TTreeCache's size for trees that are flushed every 30 MB, which is the default.
+const TREE_CACHE_BYTES: u64 = 30_000_000;
+/// CMS's size of what is copied at once.
+const SEGMENT_BYTES: u64 = 128 << 20;
+/// Smaller segments are not made, whatever is asked for: each has an entry in a table.
+const LEAST_SEGMENT_BYTES: u64 = 4 << 10;
+
+/// The layer between the engine and the store that a strategy brings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Between {
+    /// None.
+    Nothing,
+    /// One window of so many bytes.
+    ReadAhead(u64),
+    /// Segments of so many bytes are copied to a local disk.
+    LazyDownload(u64),
+    /// What was announced is fetched in the background in this way.
+    Background(ReadStyle),
+}
+
+/// How a scan reads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// How the engine asks.
+    pub style: ReadStyle,
+    /// What is between.
+    pub between: Between,
+}
+
+impl Reading {
+    /// What the options mean for a store.
+    pub fn new(options: &Options, nature: Nature) -> Reading {
+        let each = ReadStyle { grouping: Grouping::Each, window_bytes: 1, limits: None, n_ahead: 0 };
+        let style = |style| Reading { style, between: Between::Nothing };
+        let behind = |between| Reading { style: each, between };
+        match options.strategy {
+            Strategy::Auto => style(windows(options, nature, nature.is_remote())),
+            Strategy::ApplicationOnly => style(windows(options, nature, false)),
+            Strategy::Direct => style(each),
+            Strategy::StorageOnly => {
+                let ahead = windows(options, nature, nature.is_remote());
+                behind(Between::Background(ReadStyle { n_ahead: ahead.n_ahead.max(1), ..ahead }))
+            }
+            Strategy::LazyDownload => {
+                behind(Between::LazyDownload(options.cache_bytes.unwrap_or(SEGMENT_BYTES).max(LEAST_SEGMENT_BYTES)))
+            }
+            Strategy::ReadAhead => behind(Between::ReadAhead(options.cache_bytes.unwrap_or(READAHEAD_BYTES))),
+            Strategy::TreeCache => style(ReadStyle {
+                grouping: Grouping::TreeCache { learn_entries: options.learn_entries, prefill: true },
+                window_bytes: options.cache_bytes.unwrap_or(TREE_CACHE_BYTES),
+                limits: Some(fixed_limits(options).unwrap_or(Merging::Touching)),
+                n_ahead: options.prefetch.unwrap_or(0),
+            }),
+        }
+    }
+}
+
+/// Windows in the order of need.
+fn windows(options: &Options, nature: Nature, is_ahead: bool) -> ReadStyle {
+    let (window_bytes, n_ahead) = ahead_for(nature);
+    ReadStyle {
+        grouping: Grouping::Windows,
+        window_bytes: options.cache_bytes.unwrap_or(window_bytes),
+        limits: Some(fixed_limits(options).unwrap_or(Merging::For(nature))),
+        n_ahead: options.prefetch.unwrap_or(if is_ahead { n_ahead } else { 0 }),
+    }
+}
+
+fn fixed_limits(options: &Options) -> Option<Merging> {
+    let is_set = options.max_gap_bytes.is_some() || options.max_span_bytes.is_some();
+    is_set.then(|| {
+        Merging::Fixed(CoalesceLimits {
+            max_gap_bytes: options.max_gap_bytes.unwrap_or(0),
+            max_span_bytes: options.max_span_bytes.unwrap_or(u64::MAX),
+        })
+    })
+}
+
+/// Size of a window in bytes, and how many are to be on the way, so that the line is never idle: together some times what
+/// it holds. A local file is read when it is needed.
+pub fn ahead_for(nature: Nature) -> (u64, usize) {
+    if !nature.is_remote() {
+        return (LOCAL_WINDOW_BYTES, 0);
+    }
+    let line_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
+    let line_bytes = (line_bytes * IN_FLIGHT) as u64;
+    let window_bytes = (line_bytes / N_AHEAD.start()).clamp(*REMOTE_WINDOW_BYTES.start(), *REMOTE_WINDOW_BYTES.end());
+    let n_ahead = line_bytes.div_ceil(window_bytes).clamp(*N_AHEAD.start(), *N_AHEAD.end());
+    (window_bytes, usize::try_from(n_ahead).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn line(latency_ms: u64, bytes_per_second: f64) -> Nature {
+        Nature { latency: Duration::from_millis(latency_ms), bytes_per_second, max_parallel: 8, max_ranges: 1024 }
+    }
+
+    #[test]
+    fn what_is_on_the_way_fills_the_line() {
+        assert_eq!(ahead_for(Nature::LOCAL), (2 << 20, 0));
+        for (latency_ms, bytes_per_second) in [(5, 1.2e7), (50, 1.2e7), (5, 1e8), (50, 1e8), (150, 1e8), (20, 1.25e9)] {
+            let (window_bytes, n_ahead) = ahead_for(line(latency_ms, bytes_per_second));
+            let in_flight = window_bytes * n_ahead as u64;
+            let line_bytes = bytes_per_second * latency_ms as f64 / 1000.0;
+            assert!(in_flight as f64 >= 2.0 * line_bytes, "{in_flight} for {line_bytes}");
+            assert!(in_flight <= 128 << 20);
+        }
+    }
+
+    #[test]
+    fn a_site_may_set_what_it_wants() {
+        let mut options = Options::default();
+        for (name, text) in [("cache_size", "1k"), ("prefetch", "7"), ("max_gap", "3")] {
+            options.set(name, text, "test").unwrap();
+        }
+        let style = Reading::new(&options, line(50, 1e8)).style;
+        assert_eq!((style.window_bytes, style.n_ahead), (1024, 7));
+        let limits = CoalesceLimits { max_gap_bytes: 3, max_span_bytes: u64::MAX };
+        assert_eq!(style.limits, Some(Merging::Fixed(limits)));
+        options.set("strategy", "readahead", "test").unwrap();
+        assert_eq!(Reading::new(&options, line(50, 1e8)).between, Between::ReadAhead(1024));
+    }
+
+    #[test]
+    fn every_strategy_has_its_layer() {
+        let between = |strategy| Reading::new(&Options { strategy, ..Options::default() }, line(50, 1e8)).between;
+        assert_eq!(between(Strategy::Direct), Between::Nothing);
+        assert_eq!(between(Strategy::ReadAhead), Between::ReadAhead(128 << 10));
+        assert_eq!(between(Strategy::LazyDownload), Between::LazyDownload(128 << 20));
+        assert!(matches!(between(Strategy::StorageOnly), Between::Background(style) if style.n_ahead >= 2));
+        let style = |strategy| Reading::new(&Options { strategy, ..Options::default() }, Nature::LOCAL).style;
+        assert_eq!((style(Strategy::Auto).n_ahead, style(Strategy::Auto).window_bytes), (0, 2 << 20));
+    }
+}

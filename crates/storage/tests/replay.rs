@@ -1,0 +1,337 @@
+//! The simulation asks what the layers ask, and its clock is right.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod scratch;
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use arrowroot_storage::simulate::{Line, LogicalRead, Outcome, Trace, replay};
+use arrowroot_storage::testing::content;
+use arrowroot_storage::{Opened, Operation, Options, Part, Planner, ReadEvent, Stack, Strategy, Wanted, clusters_of};
+use proptest::prelude::*;
+use scratch::{FAR, Scratch, far_away};
+
+const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+const LINE: Line =
+    Line { latency: FAR.latency, bytes_per_second: FAR.bytes_per_second, n_streams: 8, max_ranges: 1024 };
+const SLOW: Line = Line { latency: Duration::from_millis(5), bytes_per_second: 12e6, n_streams: 1, max_ranges: 1024 };
+
+/// A scan of some branches, in clusters: each basket of a branch in each cluster, and something else between.
+fn trace(n_clusters: u64, n_branches: u32, basket_bytes: u64, gap_bytes: u64, think_ns: u64) -> Trace {
+    let mut reads = Vec::new();
+    let mut offset = 100;
+    for cluster in 0..n_clusters {
+        for branch in 0..n_branches {
+            reads.push(LogicalRead { offset, n_bytes: basket_bytes, first_entry: cluster * 50, branch, think_ns });
+            offset += basket_bytes + gap_bytes;
+        }
+    }
+    Trace { reads, file_bytes: offset + 1000, n_open_requests: 0 }
+}
+
+fn options(set: &[(&str, &str)]) -> Options {
+    let mut options = Options::default();
+    for (name, text) in set {
+        options.set(name, text, "test").unwrap();
+    }
+    options
+}
+
+/// What an engine asks the real layers for, and what these ask the store for.
+fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Range<u64>>> {
+    let stack = Stack::new(Opened { source: far_away(content), known: Vec::new() }, options).unwrap();
+    let scan = stack.scan(true);
+    let wanted = trace.wanted();
+    scan.tell(&wanted, MEMORY_BUDGET_BYTES);
+    let mut planner = Planner::new(scan.style.within(MEMORY_BUDGET_BYTES), &clusters_of(&wanted));
+    for window in planner.plan(&wanted) {
+        let mut buffers: Vec<(u64, Vec<u8>)> = window
+            .spans
+            .iter()
+            .map(|span| (span.range.start, vec![0; usize::try_from(span.range.end - span.range.start).unwrap()]))
+            .collect();
+        let mut parts: Vec<Part<'_>> =
+            buffers.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        match parts.as_mut_slice() {
+            [part] => scan.source.read_at(part.offset, part.buffer).unwrap(),
+            parts => scan.source.read_vector(parts).unwrap(),
+        }
+        for (offset, buffer) in &buffers {
+            let offset = usize::try_from(*offset).unwrap();
+            assert_eq!(buffer.as_slice(), &content[offset..offset + buffer.len()]);
+        }
+    }
+    assert_eq!(scan.ledgers.first().unwrap().layer(), "store");
+    assert_eq!(scan.ledgers.last().unwrap().layer(), "engine");
+    requests_of(&scan.physical.events())
+}
+
+fn requests_of(events: &[ReadEvent]) -> Vec<Vec<Range<u64>>> {
+    let same = |a: &ReadEvent, b: &ReadEvent| (a.operation, a.request) == (b.operation, b.request);
+    let range = |event: &ReadEvent| event.offset..event.offset + event.n_bytes;
+    events.chunk_by(same).map(|request| request.iter().map(range).collect()).collect()
+}
+
+#[test]
+fn the_layers_ask_for_what_the_simulation_says() {
+    let trace = trace(40, 5, 3000, 400, 1000);
+    let content = content(usize::try_from(trace.file_bytes).unwrap());
+    for (strategy, name) in Strategy::ALL {
+        for cache_size in ["2k", "10k", "50k", "1M"] {
+            for blocks in [false, true] {
+                let scratch = Scratch::new(name);
+                let directory = scratch.path().to_str().unwrap();
+                let mut set = vec![("strategy", name), ("cache_size", cache_size), ("learn_entries", "60")];
+                if blocks {
+                    set.push(("block_cache", directory));
+                    // Windows that are fetched at the same time may both want the block between them.
+                    set.push(("prefetch", if strategy == Strategy::StorageOnly { "1" } else { "0" }));
+                }
+                let options = options(&set);
+                let mut said = replay(&trace, &options, &LINE).unwrap().requests;
+                let mut asked = really_asked(&trace, &options, &content);
+                if strategy == Strategy::StorageOnly {
+                    // Threads that fetch windows may overtake each other.
+                    said.sort_by_key(|ranges| ranges[0].start);
+                    asked.sort_by_key(|ranges| ranges[0].start);
+                }
+                assert_eq!(asked, said, "{name} {cache_size} blocks: {blocks}");
+            }
+        }
+    }
+}
+
+/// 5 ms a read and 12 MB/s: the model of the CMS page.
+#[test]
+fn direct_reads_take_a_latency_each_and_their_bytes() {
+    let trace = Trace { n_open_requests: 3, ..trace(100, 10, 12_000, 77, 2_000_000) };
+    let outcome = replay(&trace, &options(&[("strategy", "direct")]), &SLOW).unwrap();
+    let (n_reads, n_bytes) = (1000, 12_000_000_u64);
+    assert_eq!((outcome.n_requests, outcome.n_ranges), (n_reads + 3, n_reads + 3));
+    assert_eq!((outcome.read_bytes, outcome.payload_bytes), (n_bytes, n_bytes));
+    // 1003 latencies, one second of bytes, two of thinking.
+    assert!(outcome.wall_ns.abs_diff(1003 * 5_000_000 + 1_000_000_000 + 2_000_000_000) < 1000, "{}", outcome.wall_ns);
+    assert_eq!(outcome.think_ns, 2_000_000_000);
+    assert_eq!(outcome.wait_ns, outcome.wall_ns - outcome.think_ns);
+    assert_eq!(outcome.peak_buffer_bytes, 12_000);
+}
+
+#[test]
+fn fetching_ahead_hides_the_shorter_of_line_and_decoder() {
+    // 10 windows of 120 kB: 10 ms of line each.
+    let seconds = |think_ms: u64, prefetch: &str| {
+        let trace = trace(10, 1, 120_000, 0, think_ms * 1_000_000);
+        let options = options(&[("cache_size", "120000"), ("prefetch", prefetch), ("max_gap", "0")]);
+        let outcome = replay(&trace, &options, &Line { n_streams: 16, ..SLOW }).unwrap();
+        assert_eq!(outcome.n_requests, 10);
+        outcome.wall_ns as f64 / 1e9
+    };
+    // Nothing ahead: 15 ms for each window, and the work.
+    assert!((seconds(10, "0") - 10.0 * 0.025).abs() < 1e-6);
+    // All at once: they share the line, come together, and are decoded then.
+    assert!((seconds(1, "10") - (0.005 + 0.1 + 0.01)).abs() < 1e-6, "{}", seconds(1, "10"));
+    // The decoder is: it waits for the first window, which shares the line with those after it.
+    assert!((seconds(100, "4") - (0.005 + 0.04 + 1.0)).abs() < 1e-6, "{}", seconds(100, "4"));
+    // One ahead in one thread: windows come one after the other, each with its latency.
+    assert!((seconds(1, "1") - (10.0 * 0.015 + 0.001)).abs() < 1e-6, "{}", seconds(1, "1"));
+}
+
+#[test]
+fn a_tree_cache_makes_one_request_for_each_cluster_window_and_auto_fewer() {
+    let trace = trace(100, 20, 10_000, 1000, 10_000);
+    let n_requests = |set: &[(&str, &str)]| replay(&trace, &options(set), &LINE).unwrap().n_requests;
+    assert_eq!(n_requests(&[("strategy", "direct")]), 2000);
+    // Two clusters while it learns, then one for each cluster of 200 kB.
+    let tree_cache = [("strategy", "treecache"), ("cache_size", "200000")];
+    assert_eq!(n_requests(&tree_cache), 1 + 98 + 1);
+    assert_eq!(n_requests(&[tree_cache[0], tree_cache[1], ("learn_entries", "0")]), 100);
+    // 20 MB in windows of several MB.
+    assert!(n_requests(&[]) <= 4);
+}
+
+#[test]
+fn a_window_of_readahead_reads_what_lies_between() {
+    let trace = trace(100, 1, 1000, 9000, 0);
+    let outcome =
+        |size: &str| replay(&trace, &options(&[("strategy", "readahead"), ("cache_size", size)]), &SLOW).unwrap();
+    // Smaller than the reads: they pass. As large: one each. Ten of them in a window; all in one.
+    assert_eq!((outcome("999").n_requests, outcome("999").read_bytes), (100, 100_000));
+    assert_eq!((outcome("1000").n_requests, outcome("1000").read_bytes), (100, 100_000));
+    assert_eq!(outcome("100000").n_requests, 10);
+    assert_eq!(outcome("10000000").n_requests, 1);
+    assert_eq!(outcome("10000000").read_bytes, trace.file_bytes - 100);
+    assert_eq!(outcome("100000").peak_buffer_bytes, 101_000);
+}
+
+#[test]
+fn lazy_download_reads_whole_segments_once() {
+    let mut trace = trace(100, 1, 1000, 99_000, 0);
+    trace.reads.extend(trace.reads.clone());
+    let outcome = replay(&trace, &options(&[("strategy", "lazy-download"), ("cache_size", "1M")]), &SLOW).unwrap();
+    assert_eq!((outcome.n_requests, outcome.read_bytes), (10, trace.file_bytes));
+    assert!(outcome.payload_bytes == 200_000);
+}
+
+#[test]
+fn a_store_of_few_ranges_gets_more_requests() {
+    let trace = trace(1, 100, 1000, 1000, 0);
+    let options = options(&[("max_gap", "0")]);
+    let outcome = |max_ranges| replay(&trace, &options, &Line { max_ranges, ..LINE }).unwrap();
+    assert_eq!((outcome(1024).n_requests, outcome(1024).n_ranges), (1, 100));
+    assert_eq!((outcome(30).n_requests, outcome(30).n_ranges), (4, 100));
+    assert_eq!((outcome(1).n_requests, outcome(1).n_ranges), (100, 100));
+}
+
+#[test]
+fn traces_and_lines_that_make_no_sense_are_errors() {
+    let good = trace(1, 1, 10, 0, 0);
+    for file_bytes in [0, 105, u64::MAX] {
+        replay(&Trace { file_bytes, ..good.clone() }, &options(&[]), &LINE).unwrap_err();
+    }
+    for bytes_per_second in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        replay(&good, &options(&[]), &Line { bytes_per_second, ..LINE }).unwrap_err();
+    }
+    replay(&good, &options(&[]), &Line { n_streams: 0, ..LINE }).unwrap_err();
+    let empty = replay(&Trace::default(), &options(&[]), &LINE).unwrap();
+    assert_eq!(empty, Outcome::default());
+}
+
+#[test]
+fn a_hundred_thousand_reads_take_milliseconds() {
+    let trace = trace(1000, 100, 3000, 500, 1000);
+    for (_, name) in Strategy::ALL {
+        let options = options(&[("strategy", name)]);
+        let best = (0..3)
+            .map(|_| {
+                let start = Instant::now();
+                replay(&trace, &options, &LINE).unwrap();
+                start.elapsed()
+            })
+            .min()
+            .unwrap();
+        println!("{name}: {best:?}");
+        // A machine that does other things too needs more than the usual 10 to 40 ms.
+        assert!(best < Duration::from_secs(1), "{name}: {best:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever the stack: no time is lost or won that the line does not explain, and it is the same each time.
+    #[test]
+    fn virtual_time_is_bounded_by_the_line(
+        reads in prop::collection::vec((0_u64..1_000_000, 1_u64..20_000, 0_u32..5, 0_u64..3_000_000), 1..80),
+        strategy in prop::sample::select(Strategy::ALL.to_vec()),
+        cache_size in prop::sample::select(vec!["1k", "30k", "1M"]),
+        n_streams in 1_usize..9,
+        max_ranges in prop::sample::select(vec![1_usize, 7, 1024]),
+    ) {
+        let reads: Vec<_> = reads.iter().enumerate().map(|(place, &(offset, n_bytes, branch, think_ns))| {
+            LogicalRead { offset, n_bytes, first_entry: place as u64 / 5 * 10, branch, think_ns }
+        }).collect();
+        let trace = Trace { reads, file_bytes: 1_020_000, n_open_requests: 2 };
+        let options = options(&[("strategy", strategy.1), ("cache_size", cache_size)]);
+        let line = Line { n_streams, max_ranges, ..LINE };
+        let outcome = replay(&trace, &options, &line).unwrap();
+        prop_assert_eq!(&outcome, &replay(&trace, &options, &line).unwrap());
+        let bytes_ns = outcome.read_bytes as f64 * 10.0;
+        let requests_ns = outcome.n_requests as f64 * 50e6;
+        let think_ns = outcome.think_ns as f64;
+        let wall_ns = outcome.wall_ns as f64;
+        // Everything in turn is the longest way; the shortest is everything at once on all streams.
+        prop_assert!(wall_ns <= bytes_ns + requests_ns + think_ns + 1000.0);
+        let shortest_ns = think_ns.max(bytes_ns).max(100e6 + (outcome.n_requests - 2) as f64 * 50e6 / n_streams as f64);
+        prop_assert!(wall_ns + 1000.0 >= shortest_ns);
+        let ranges: Vec<_> = outcome.requests.iter().flatten().cloned().collect();
+        for read in &trace.reads {
+            // What is needed was read: in pieces, where a layer cuts it.
+            let mut missing = read.offset;
+            while let Some(range) = ranges.iter().filter(|range| range.contains(&missing)).max_by_key(|range| range.end) {
+                missing = range.end;
+            }
+            prop_assert!(missing >= read.offset + read.n_bytes);
+        }
+    }
+
+    /// Whatever the stack, and whatever is read through it: the bytes are those of the file.
+    #[test]
+    fn content_is_right_under_every_stack(
+        reads in prop::collection::vec(prop::collection::vec((0_usize..300_000, 0_usize..20_000), 1..5), 1..12),
+        strategy in prop::sample::select(Strategy::ALL.to_vec()),
+        cache_bytes in prop::sample::select(vec![1_u64, 3000, 9000, 1_000_000]),
+        has_blocks in any::<bool>(),
+        told in prop::collection::vec((0_u64..300_000, 0_u64..20_000), 0..8),
+    ) {
+        let content = content(320_000);
+        let scratch = Scratch::new("property");
+        let options = Options {
+            strategy: strategy.0,
+            cache_bytes: Some(cache_bytes),
+            block_cache: has_blocks.then(|| scratch.path().to_owned()),
+            ..Options::default()
+        };
+        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new() }, &options).unwrap();
+        let scan = stack.scan(false);
+        let told: Vec<_> = told.iter().map(|&(start, n)| Wanted { range: start..start + n, first_entry: 0, branch: 0, is_fetched: true }).collect();
+        scan.tell(&told, 1 << 20);
+        for read in reads {
+            let mut buffers: Vec<_> = read.iter().map(|&(start, n)| (start, vec![0_u8; n])).collect();
+            let mut parts: Vec<_> = buffers.iter_mut().map(|(start, buffer)| Part { offset: *start as u64, buffer }).collect();
+            scan.source.read_vector(&mut parts).unwrap();
+            for (start, buffer) in buffers {
+                prop_assert_eq!(&content[start..start + buffer.len()], buffer.as_slice());
+            }
+        }
+    }
+}
+
+#[test]
+fn ledgers_read_as_the_stack_does() {
+    let trace = trace(10, 2, 3000, 400, 0);
+    let content = content(usize::try_from(trace.file_bytes).unwrap());
+    let scratch = Scratch::new("ledgers");
+    let blocks = ("block_cache", scratch.path().to_str().unwrap());
+    let layers = |set: &[(&str, &str)]| {
+        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new() }, &options(set)).unwrap();
+        let scan = stack.scan(false);
+        scan.tell(&trace.wanted(), MEMORY_BUDGET_BYTES);
+        for read in &trace.reads {
+            scan.source.read_at(read.offset, &mut vec![0; usize::try_from(read.n_bytes).unwrap()]).unwrap();
+        }
+        let describe = |operation: Operation, name: &str, ledger: &arrowroot_storage::Ledger| {
+            let n = ledger.totals(operation).n_successful;
+            if n == 0 { String::new() } else { format!(" {n} {name}") }
+        };
+        let line = |ledger: &std::sync::Arc<arrowroot_storage::Ledger>| {
+            let text: String =
+                Operation::ALL.iter().map(|&operation| describe(operation, operation.name(), ledger)).collect();
+            format!("{}:{text}", ledger.layer())
+        };
+        scan.ledgers.iter().map(line).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(layers(&[("strategy", "direct")]), "store: 20 read; engine: 20 read");
+    assert_eq!(
+        layers(&[("strategy", "readahead"), ("cache_size", "1M")]),
+        "store: 1 read; readahead: 20 read 19 cache-hit; engine: 20 read"
+    );
+    assert_eq!(
+        layers(&[("strategy", "lazy-download")]),
+        "store: 1 read; lazy-download: 20 read 19 cache-hit 1 stage-in; engine: 20 read"
+    );
+    assert_eq!(
+        layers(&[("strategy", "storage-only")]),
+        "store: 1 readv; prefetch: 20 read 1 prefetch 20 cache-hit; engine: 20 read"
+    );
+    // The file is one block. The second time nothing is asked of the store.
+    assert_eq!(
+        layers(&[("strategy", "direct"), blocks]),
+        "store: 1 read; block-cache: 20 read 19 cache-hit 1 stage-in; engine: 20 read"
+    );
+    assert_eq!(
+        layers(&[("strategy", "readahead"), ("cache_size", "1M"), blocks]),
+        "store:; block-cache: 1 read 1 cache-hit; readahead: 20 read 19 cache-hit; engine: 20 read"
+    );
+}
