@@ -60,7 +60,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        Self::from_opened(Opened { source, known: Vec::new() }, &Options::default())
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &Options::default())
     }
 
     /// Opens a file that a store has opened.

@@ -87,7 +87,7 @@ fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
     for (name, text) in options {
         set.set(name, text, "test").unwrap();
     }
-    File::from_opened(Opened { source, known: Vec::new() }, &set).unwrap().tree("events").unwrap()
+    File::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &set).unwrap().tree("events").unwrap()
 }
 
 fn request(tree: &Tree, n_threads: usize) -> Request {

@@ -97,7 +97,7 @@ fn set_options(settings: &[Setting]) -> PyResult<Options> {
 #[pyfunction]
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<Setting>) -> PyResult<PyFile> {
     let set = set_options(&options)?;
-    let opened = Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new() };
+    let opened = Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Vec::new() };
     let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }

@@ -10,12 +10,16 @@ mod block_cache;
 mod coalesce;
 mod error;
 mod evict;
+pub mod http;
 mod known;
 mod lazy_download;
 mod local;
 mod memory;
 mod options;
 mod readahead;
+mod replicas;
+mod retry;
+pub mod s3;
 mod secret;
 mod segments;
 pub mod simulate;
@@ -30,12 +34,16 @@ pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
 pub use error::{Error, Result};
+pub use http::open_http;
 pub use known::Known;
 pub use lazy_download::{Download, LazyDownload};
 pub use local::LocalFile;
 pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy, parse_size};
 pub use readahead::{ReadAhead, ReadAheadWindow, Step};
+pub use replicas::open_replicas;
+pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
+pub use s3::open_s3;
 pub use secret::{Secret, redacted};
 pub use segments::Segmented;
 pub use source::{Nature, Opened, Part, Source, Speculation};
@@ -45,21 +53,26 @@ pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, cluster
 
 use std::sync::Arc;
 
-/// Opens what a URL names: a path, or `file://` and a path.
+/// Opens what a URL names: a path, or `file://` and a path; `http://` and `https://` ([`http`]); `s3://` ([`s3`]).
 ///
 /// # Errors
-/// [`Error::Unsupported`] for other schemes; [`Error::Io`] if the file cannot be opened.
-pub fn open(url: &str, _options: &Options, _speculation: Speculation) -> Result<Opened> {
+/// [`Error::Unsupported`] for other schemes; those of the store if the file cannot be opened.
+pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
         Some(("file", path)) => path,
         Some((scheme, _)) => {
-            return Err(Error::Unsupported {
-                url: redacted(url),
-                scheme: scheme.to_owned(),
-                hint: "copy the file to a local disk".to_owned(),
-            });
+            let network = &options.network;
+            return match scheme.to_ascii_lowercase().as_str() {
+                "http" | "https" => open_http(url, network, speculation),
+                "s3" | "s3+http" | "s3+https" => open_s3(url, network, speculation),
+                _ => Err(Error::Unsupported {
+                    url: redacted(url),
+                    scheme: scheme.to_owned(),
+                    hint: "copy the file to a local disk".to_owned(),
+                }),
+            };
         }
     };
-    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new() })
+    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Vec::new() })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Ledger;
 use crate::error::{Error, Result};
 
 /// One range of a vector read, and where its bytes go.
@@ -74,6 +75,15 @@ pub struct Opened {
     pub source: Arc<dyn Source>,
     /// Bytes that came with the opening: offset in the file, content.
     pub known: Vec<(u64, Vec<u8>)>,
+    /// What layers inside the store account for: tries, requests.
+    pub ledgers: Vec<Arc<Ledger>>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known: Vec<_> = self.known.iter().map(|(offset, bytes)| (offset, bytes.len())).collect();
+        formatter.debug_struct("Opened").field("url", &self.source.url()).field("known", &known).finish_non_exhaustive()
+    }
 }
 
 /// What to ask for while a remote file is opened, so that its metadata costs no round trips of its own.

@@ -28,6 +28,8 @@ pub struct Stack {
     known: Option<Known>,
     blocks: Option<Arc<Blocks>>,
     download: Option<Arc<Download>>,
+    /// Those of the layers inside the store.
+    store_ledgers: Vec<Arc<Ledger>>,
     options: Options,
 }
 
@@ -99,7 +101,8 @@ impl Stack {
         if let Some(known) = &known {
             base = Arc::new(known.around(base));
         }
-        Ok(Stack { store, base, ledger, known, blocks, download, options: options.clone() })
+        let store_ledgers = opened.ledgers;
+        Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options: options.clone() })
     }
 
     /// What metadata is read through.
@@ -110,6 +113,11 @@ impl Stack {
     /// Everything that the store was asked for since the opening.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
+    }
+
+    /// What layers inside the store account for since the opening: tries (`attempt`), requests (`http`), replicas.
+    pub fn store_ledgers(&self) -> &[Arc<Ledger>] {
+        &self.store_ledgers
     }
 
     /// The options in force.

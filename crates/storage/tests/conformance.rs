@@ -66,7 +66,8 @@ fn every_stack() {
                     ..Options::default()
                 };
                 let known = vec![(10, content[10..5000].to_vec())];
-                let stack = Stack::new(Opened { source: far_away(&content), known }, &options).unwrap();
+                let stack =
+                    Stack::new(Opened { source: far_away(&content), known, ledgers: Vec::new() }, &options).unwrap();
                 let scan = stack.scan(true);
                 for source in [&scan.source, &scan.source, stack.base()] {
                     check_source(source, &content).unwrap_or_else(|what| panic!("{name} {cache_bytes:?}: {what}"));

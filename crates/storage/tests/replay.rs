@@ -41,7 +41,8 @@ fn options(set: &[(&str, &str)]) -> Options {
 
 /// What an engine asks the real layers for, and what these ask the store for.
 fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Range<u64>>> {
-    let stack = Stack::new(Opened { source: far_away(content), known: Vec::new() }, options).unwrap();
+    let stack =
+        Stack::new(Opened { source: far_away(content), known: Vec::new(), ledgers: Vec::new() }, options).unwrap();
     let scan = stack.scan(true);
     let wanted = trace.wanted();
     scan.tell(&wanted, MEMORY_BUDGET_BYTES);
@@ -273,7 +274,7 @@ proptest! {
             block_cache: has_blocks.then(|| scratch.path().to_owned()),
             ..Options::default()
         };
-        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new() }, &options).unwrap();
+        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Vec::new() }, &options).unwrap();
         let scan = stack.scan(false);
         let told: Vec<_> = told.iter().map(|&(start, n)| Wanted { range: start..start + n, first_entry: 0, branch: 0, is_fetched: true }).collect();
         scan.tell(&told, 1 << 20);
@@ -295,7 +296,9 @@ fn ledgers_read_as_the_stack_does() {
     let scratch = Scratch::new("ledgers");
     let blocks = ("block_cache", scratch.path().to_str().unwrap());
     let layers = |set: &[(&str, &str)]| {
-        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new() }, &options(set)).unwrap();
+        let stack =
+            Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Vec::new() }, &options(set))
+                .unwrap();
         let scan = stack.scan(false);
         scan.tell(&trace.wanted(), MEMORY_BUDGET_BYTES);
         for read in &trace.reads {

@@ -1,0 +1,64 @@
+//! Where a file is: its URL, and where the server redirected to.
+
+use std::sync::{Mutex, PoisonError};
+
+use url::Url;
+
+use crate::error::{Error, Result};
+use crate::secret::redacted;
+
+/// A file's place. URLs may hold credentials: only [`Address::name`] is for showing.
+pub(crate) struct Address {
+    name: String,
+    locate: Box<dyn Fn() -> Url + Send + Sync>,
+    /// Where the last redirect led to.
+    redirected: Mutex<Option<Url>>,
+    /// Besides what the HTTP store knows, which credentials are in use.
+    hint: Option<String>,
+}
+
+impl Address {
+    /// An `http://` or `https://` URL.
+    pub(crate) fn parse(url: &str) -> Result<Address> {
+        let name = redacted(url);
+        let mut parsed = Url::parse(url)
+            .map_err(|error| Error::Option { option: "URL".to_owned(), what: format!("{name}: {error}") })?;
+        parsed.set_fragment(None);
+        Ok(Address { name, locate: Box::new(move || parsed.clone()), redirected: Mutex::new(None), hint: None })
+    }
+
+    /// A URL that is made anew for each request.
+    pub(crate) fn signed(name: String, hint: String, locate: impl Fn() -> Url + Send + Sync + 'static) -> Address {
+        Address { name, locate: Box::new(locate), redirected: Mutex::new(None), hint: Some(hint) }
+    }
+
+    /// For messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What to say about credentials when access is denied.
+    pub(super) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The URL that was given.
+    pub(crate) fn original(&self) -> Url {
+        (self.locate)()
+    }
+
+    /// Where a redirect led to, if there was one.
+    pub(super) fn redirected(&self) -> Option<Url> {
+        self.redirected.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Later requests go there, or to the given URL again.
+    pub(super) fn redirect(&self, to: Option<Url>) {
+        *self.redirected.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+}
+
+/// Scheme, host and port.
+pub(super) fn origin_of(url: &Url) -> String {
+    format!("{}://{}:{}", url.scheme(), url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(0))
+}

@@ -1,0 +1,253 @@
+//! One request and the head of its answer: connections, redirects, credentials.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
+use ureq::Agent;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector as _, TcpConnector};
+use url::Url;
+
+use super::address::{Address, origin_of};
+use super::answer::{Answer, Version};
+use super::credentials::Credentials;
+use super::origin::Origin;
+use super::transport::{Tls, take_connecting};
+use crate::error::{Error, Result};
+use crate::options::Network;
+
+const MAX_REDIRECTS: usize = 10;
+/// Clients that are kept for later files; each has other credentials.
+const MAX_CLIENTS: usize = 16;
+/// Idle connections are closed after this; many servers close theirs sooner, which is noticed.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+
+/// What distinguishes two clients. Connections of one are never used by another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    /// A forked process must not use its parent's connections.
+    process: u32,
+    credentials: Credentials,
+    timeout: Duration,
+    max_connections: usize,
+}
+
+/// Connections to any number of servers, with the same credentials.
+pub(super) struct Client {
+    key: Key,
+    agent: Agent,
+    tls: Arc<OnceLock<Arc<ClientConfig>>>,
+    origins: Mutex<HashMap<String, Arc<Origin>>>,
+}
+
+/// One question about a file.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub address: &'a Address,
+    /// Value of the `Range` header.
+    pub range: &'a str,
+    /// For messages: what is being done.
+    pub doing: &'a str,
+    /// The file must still be this one.
+    pub version: Option<&'a Version>,
+    /// Whether the server may be asked for several ranges.
+    pub is_multi_range: bool,
+    /// When to give up.
+    pub until: Instant,
+}
+
+static CLIENTS: Mutex<Vec<Arc<Client>>> = Mutex::new(Vec::new());
+
+impl Client {
+    /// The process's client for these settings.
+    pub(super) fn shared(network: &Network) -> Arc<Client> {
+        let key = Key {
+            process: std::process::id(),
+            credentials: Credentials::find(network),
+            timeout: network.timeout,
+            max_connections: network.max_connections,
+        };
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = clients.iter().position(|client| client.key == key) {
+            let client = clients.remove(place);
+            clients.push(Arc::clone(&client));
+            return client;
+        }
+        let client = Arc::new(Client::new(key));
+        if clients.len() >= MAX_CLIENTS {
+            clients.remove(0);
+        }
+        clients.push(Arc::clone(&client));
+        client
+    }
+
+    fn new(key: Key) -> Client {
+        let tls = Arc::new(OnceLock::new());
+        let connector =
+            ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Tls(Arc::clone(&tls)));
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .accept("*/*")
+            .accept_encoding("identity")
+            .user_agent(concat!("arrowroot/", env!("CARGO_PKG_VERSION")))
+            .timeout_per_read(Some(key.timeout))
+            .timeout_per_write(Some(key.timeout))
+            .timeout_resolve(Some(key.timeout))
+            .timeout_connect(Some(key.timeout))
+            .input_buffer_size(256 << 10)
+            .max_idle_connections(512)
+            .max_idle_connections_per_host(256)
+            .max_idle_age(MAX_IDLE)
+            .build();
+        let agent = Agent::with_parts(config, connector, DefaultResolver::default());
+        Client { key, agent, tls, origins: Mutex::new(HashMap::new()) }
+    }
+
+    /// Whether it belongs to this process.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.key.process == std::process::id()
+    }
+
+    /// What is known of the server of a URL.
+    pub(super) fn origin(&self, url: &Url, is_multi_range: bool) -> Arc<Origin> {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!("{}{}", origin_of(url), if is_multi_range { "" } else { " single" });
+        let new = || Arc::new(Origin::new(self.key.max_connections, is_multi_range));
+        Arc::clone(origins.entry(name).or_insert_with(new))
+    }
+
+    /// Asks, follows redirects, and returns the head of the answer, whatever its status is.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(super) fn ask(&self, question: Question<'_>) -> Result<Answer> {
+        let Question { address, .. } = question;
+        let redirected = address.redirected();
+        if let Some(url) = redirected {
+            // That address may have been good for some time only.
+            match self.follow(url, true, question) {
+                Ok(answer) if !matches!(answer.status, 401 | 403 | 404 | 410 | 500..) => return Ok(answer),
+                _ if Instant::now() >= question.until => {}
+                _ => address.redirect(None),
+            }
+        }
+        self.follow(address.original(), false, question)
+    }
+
+    fn follow(&self, mut url: Url, mut is_redirected: bool, question: Question<'_>) -> Result<Answer> {
+        let server = |answer: &str| Error::Server {
+            url: question.address.name().to_owned(),
+            doing: question.doing.to_owned(),
+            answer: answer.to_owned(),
+            is_transient: false,
+        };
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.ask_one(&url, question)?;
+            let location = answer.header("location").filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
+            let Some(next) = location.map(|location| url.join(location)) else {
+                if is_redirected && matches!(answer.status, 200 | 206 | 416) {
+                    question.address.redirect(Some(url));
+                }
+                return Ok(answer);
+            };
+            let next = next.ok().filter(|next| matches!(next.scheme(), "http" | "https"));
+            url = next.ok_or_else(|| server("to go to another place, which is no HTTP URL"))?;
+            is_redirected = true;
+            answer.discard();
+        }
+        Err(server("to go to another place, more than ten times in a row"))
+    }
+
+    fn ask_one(&self, url: &Url, question: Question<'_>) -> Result<Answer> {
+        let Question { address, doing, until, .. } = question;
+        let failed = |what: String| Error::Connection { url: address.name().to_owned(), doing: doing.to_owned(), what };
+        let is_encrypted = url.scheme() == "https";
+        if is_encrypted && self.tls.get().is_none() {
+            // Two threads may make the same; one of them wins.
+            let _ = self.tls.set(self.key.credentials.tls()?);
+        }
+        let original = address.original();
+        let may_have_token = original.host_str() == url.host_str() && (is_encrypted || original.scheme() == "http");
+        let is_signed = address.hint().is_some();
+        let token = self.key.credentials.token(is_encrypted).filter(|_| may_have_token && !is_signed);
+        let hint = match address.hint() {
+            Some(hint) => hint.to_owned(),
+            None => self.key.credentials.hint(is_encrypted, token.is_some()),
+        };
+        let origin = self.origin(url, question.is_multi_range);
+        let permit = origin.enter(until).ok_or_else(|| failed("no connection was free in time".to_owned()))?;
+        let mut tries_left = 2;
+        loop {
+            let start = Instant::now();
+            let left = until.saturating_duration_since(start);
+            let mut request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
+            request = request.header("range", question.range);
+            if let Some(token) = &token {
+                request = request.header("authorization", format!("Bearer {}", token.expose()));
+            }
+            if let Some((name, value)) = question.version.and_then(Version::condition) {
+                request = request.header(name, value);
+            }
+            take_connecting();
+            let response = request.call();
+            let connecting = take_connecting();
+            match response {
+                Ok(response) => {
+                    origin.answered_after(start.elapsed().saturating_sub(connecting.unwrap_or_default()));
+                    return Ok(Answer::new(response, origin, permit, question, self.key.timeout, hint));
+                }
+                // An idle connection that the server closes at this moment fails like this.
+                Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {
+                    tries_left -= 1;
+                }
+                Err(error) => return Err(self.refused(error, question, hint)),
+            }
+        }
+    }
+
+    fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String) -> Error {
+        let url = question.address.name().to_owned();
+        let tls = match &error {
+            ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+            _ => None,
+        };
+        if let Some(tls) = tls {
+            let hint = match tls {
+                rustls::Error::InvalidCertificate(_) => {
+                    "if you trust the server, name its authority (option authorities, X509_CERT_DIR)".to_owned()
+                }
+                _ => hint,
+            };
+            return Error::Denied { url, answer: format!("TLS: {tls}"), hint };
+        }
+        Error::Connection { url, doing: question.doing.to_owned(), what: what_failed(&error, self.key.timeout) }
+    }
+}
+
+fn is_closing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
+/// What happened to a connection, without its URL.
+pub(super) fn what_failed(error: &ureq::Error, timeout: Duration) -> String {
+    match error {
+        ureq::Error::Timeout(ureq::Timeout::PerRead | ureq::Timeout::PerWrite) => {
+            format!("nothing came for {} s", timeout.as_secs_f64())
+        }
+        ureq::Error::Timeout(ureq::Timeout::Connect) => format!("no connection within {} s", timeout.as_secs_f64()),
+        ureq::Error::Timeout(ureq::Timeout::Resolve) => format!("no address within {} s", timeout.as_secs_f64()),
+        ureq::Error::Timeout(_) => "the deadline is over".to_owned(),
+        ureq::Error::HostNotFound => "there is no host of that name".to_owned(),
+        ureq::Error::Io(error) => {
+            let text = error.to_string();
+            text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
+        }
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL is none that can be asked for".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,313 @@
+//! Opening: head and tail of a file in one round trip, and with them its size and version.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::address::Address;
+use super::answer::{Answer, Kind, Version};
+use super::client::{Client, Question};
+use super::multipart::{Receiver, Wrong};
+use super::origin::Origin;
+use super::range::ContentRange;
+use super::store::HttpStore;
+use super::whole::WholeFile;
+use crate::account::{Ledger, Operation};
+use crate::error::{Error, Result};
+use crate::options::Network;
+use crate::retry::{Attempt as _, Policy, Retry};
+use crate::source::{Opened, Part, Source, Speculation};
+
+/// Servers may merge head and tail and send what lies between, if it is not more than this.
+const MAX_GAP_BYTES: u64 = 64 << 10;
+/// A copy of a whole file is bounded by how long nothing comes, not by how long it takes.
+const LONGEST_DOWNLOAD: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Bytes that came with the opening.
+#[derive(Default)]
+struct Pieces {
+    pieces: Vec<(u64, Vec<u8>)>,
+    total_bytes: Option<u64>,
+    n_left: u64,
+}
+
+impl Receiver for Pieces {
+    fn part(&mut self, content: &ContentRange) -> Result<(), Wrong> {
+        let Some(total) = content.total_bytes else { return Err(Wrong("it does not tell the file's size".to_owned())) };
+        if self.total_bytes.is_some_and(|known| known != total) {
+            return Err(Wrong("its parts are of files of different sizes".to_owned()));
+        }
+        self.total_bytes = Some(total);
+        let n_bytes = content.range.end - content.range.start;
+        self.n_left = self.n_left.checked_sub(n_bytes).ok_or_else(|| Wrong("more than was asked for".to_owned()))?;
+        self.pieces.push((content.range.start, Vec::new()));
+        Ok(())
+    }
+
+    fn bytes(&mut self, _offset: u64, bytes: &[u8]) -> Result<(), Wrong> {
+        // Within a part, bytes come in their order.
+        if let Some((_, piece)) = self.pieces.last_mut() {
+            piece.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn space(&mut self, _offset: u64) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn filled(&mut self, _offset: u64, _n_bytes: usize) {}
+}
+
+impl Pieces {
+    fn of_at_most(n_bytes: u64) -> Pieces {
+        Pieces { n_left: n_bytes.saturating_add(MAX_GAP_BYTES), ..Pieces::default() }
+    }
+
+    fn covers(&self, start: u64, end: u64) -> bool {
+        let mut pieces: Vec<_> =
+            self.pieces.iter().map(|(offset, bytes)| (*offset, offset + bytes.len() as u64)).collect();
+        pieces.sort_unstable();
+        let reached =
+            pieces.iter().fold(start, |reached, piece| if piece.0 <= reached { reached.max(piece.1) } else { reached });
+        reached >= end
+    }
+}
+
+/// What asking brought.
+enum Found {
+    /// A part of the file, its size and version.
+    Pieces(Pieces, Version),
+    /// All of it.
+    All(Vec<u8>, Version),
+    /// The server answers with the whole file, which is large.
+    NoRanges,
+    /// Nothing that helps; the other way of asking may.
+    AskAgain,
+}
+
+/// Everything that opening needs.
+struct Opening<'o> {
+    address: &'o Arc<Address>,
+    client: &'o Arc<Client>,
+    network: &'o Network,
+    is_multi_range: bool,
+    ledger: &'o Arc<Ledger>,
+    head_bytes: u64,
+    tail_bytes: u64,
+    until: Instant,
+}
+
+/// Opens a file; tries again as the options say.
+pub(crate) fn open_address(
+    address: Address,
+    network: &Network,
+    speculation: Speculation,
+    is_multi_range: bool,
+) -> Result<Opened> {
+    let address = Arc::new(address);
+    let client = Client::shared(network);
+    let ledger = Arc::new(Ledger::new("http", false));
+    let attempts = Arc::new(Ledger::new("attempt", false));
+    let policy = Policy::of(network);
+    let (store, known) = policy.open(address.name(), &attempts, |until| {
+        let (head_bytes, tail_bytes) = (speculation.head_bytes.max(1), speculation.tail_bytes);
+        let (address, client, ledger) = (&address, &client, &ledger);
+        Opening { address, client, network, is_multi_range, ledger, head_bytes, tail_bytes, until }.open()
+    })?;
+    let source: Arc<dyn Source> = match store {
+        Store::Ranges(store) => Arc::new(Retry::new(store, policy, Arc::clone(&attempts))),
+        Store::Whole(file) => Arc::new(file),
+    };
+    Ok(Opened { source, known, ledgers: vec![attempts, ledger] })
+}
+
+enum Store {
+    Ranges(HttpStore),
+    Whole(WholeFile),
+}
+
+impl Opening<'_> {
+    fn open(&self) -> Result<(Store, Vec<(u64, Vec<u8>)>)> {
+        let mut found = Found::AskAgain;
+        if self.is_multi_range && self.tail_bytes > 0 && self.origin().range_limit() > 1 {
+            found = self.ask_for_both()?;
+        }
+        if let Found::AskAgain = found {
+            found = self.ask_for_each()?;
+        }
+        match found {
+            Found::Pieces(pieces, version) => self.complete(pieces, version),
+            Found::All(bytes, version) => {
+                Ok((Store::Ranges(self.store(bytes.len() as u64, version)), vec![(0, bytes)]))
+            }
+            Found::NoRanges | Found::AskAgain => {
+                let mut file = None;
+                self.ledger.enter(Operation::StageIn, std::iter::empty(), || {
+                    let until = Instant::now() + LONGEST_DOWNLOAD;
+                    let answer =
+                        self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
+                    file = Some(WholeFile::download(self.address.name(), answer)?);
+                    Ok(())
+                })?;
+                let file = file.ok_or_else(|| self.wrong("there is none"))?;
+                Ok((Store::Whole(file), Vec::new()))
+            }
+        }
+    }
+
+    fn origin(&self) -> Arc<Origin> {
+        let url = self.address.redirected().unwrap_or_else(|| self.address.original());
+        self.client.origin(&url, self.is_multi_range)
+    }
+
+    fn question<'q>(&'q self, range: &'q str, doing: &'q str) -> Question<'q> {
+        let (is_multi_range, until) = (self.is_multi_range, self.until);
+        Question { address: self.address, range, doing, version: None, is_multi_range, until }
+    }
+
+    fn store(&self, size_bytes: u64, version: Version) -> HttpStore {
+        HttpStore {
+            address: Arc::clone(self.address),
+            client: Mutex::new(Arc::clone(self.client)),
+            network: self.network.clone(),
+            version,
+            size_bytes,
+            is_multi_range: self.is_multi_range,
+            ledger: Arc::clone(self.ledger),
+        }
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::WrongAnswer { url: self.address.name().to_owned(), doing: "opening".to_owned(), what: what.to_owned() }
+    }
+
+    /// Asks for head and tail in one request.
+    fn ask_for_both(&self) -> Result<Found> {
+        let range = format!("bytes=0-{},-{}", self.head_bytes - 1, self.tail_bytes);
+        let n_bytes = self.head_bytes.saturating_add(self.tail_bytes);
+        let mut found = Found::AskAgain;
+        self.ledger.enter(Operation::Open, std::iter::empty(), || {
+            let mut answer = self.client.ask(self.question(&range, "opening"))?;
+            let origin = Arc::clone(&answer.origin);
+            let version = answer.version();
+            let mut pieces = Pieces::of_at_most(n_bytes);
+            let kind = match answer.kind() {
+                Ok(kind) => kind,
+                Err(Error::WrongAnswer { .. }) => {
+                    origin.refuse(2);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            match kind {
+                Kind::Multi(parts) => match answer.receive_multi(parts, &mut pieces) {
+                    Ok(()) => found = Found::Pieces(pieces, version),
+                    Err(Error::WrongAnswer { .. }) => origin.strike(2),
+                    Err(error) => return Err(error),
+                },
+                Kind::Single(content) if content.range.end - content.range.start <= n_bytes + MAX_GAP_BYTES => {
+                    answer.receive_single(&content, &mut pieces)?;
+                    let total = content.total_bytes.unwrap_or_default();
+                    if !pieces.covers(total.saturating_sub(self.tail_bytes), total) {
+                        // It took the first range for the only one.
+                        origin.refuse(2);
+                    }
+                    found = Found::Pieces(pieces, version);
+                }
+                Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
+                    found = self.all(&mut answer, version)?;
+                }
+                Kind::Whole(_) if answer.refuses_ranges() => found = Found::NoRanges,
+                Kind::Unsatisfiable(Some(0)) => found = Found::All(Vec::new(), version),
+                Kind::Single(_) | Kind::Whole(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) => {
+                    origin.refuse(2);
+                    answer.discard();
+                }
+                // No tail in this server's language, or a fault.
+                Kind::Unsatisfiable(_) | Kind::Status(500) => answer.discard(),
+                Kind::Status(_) => return Err(answer.into_error()),
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Asks for head and tail in two requests at the same time.
+    fn ask_for_each(&self) -> Result<Found> {
+        let tail_range = format!("bytes=-{}", self.tail_bytes);
+        let (head, tail) = std::thread::scope(|scope| {
+            let ask_tail = || self.ask_for_one(&tail_range, self.tail_bytes);
+            let tail = (self.tail_bytes > 0).then(|| {
+                std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, ask_tail).ok()
+            });
+            let head = self.ask_for_one(&format!("bytes=0-{}", self.head_bytes - 1), self.head_bytes);
+            (head, tail.flatten().and_then(|tail| tail.join().ok()))
+        });
+        match (head?, tail) {
+            (Found::Pieces(mut head, version), Some(Ok(Found::Pieces(tail, tail_version)))) => {
+                if let Some(what) = version.difference(&tail_version) {
+                    return Err(Error::Changed { url: self.address.name().to_owned(), what });
+                }
+                if head.total_bytes != tail.total_bytes {
+                    let what = format!("it has {:?} and {:?} bytes", head.total_bytes, tail.total_bytes);
+                    return Err(Error::Changed { url: self.address.name().to_owned(), what });
+                }
+                head.pieces.extend(tail.pieces);
+                Ok(Found::Pieces(head, version))
+            }
+            // A tail that failed is asked for again, by its offsets.
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn ask_for_one(&self, range: &str, n_bytes: u64) -> Result<Found> {
+        let mut found = Found::AskAgain;
+        self.ledger.enter(Operation::Open, std::iter::empty(), || {
+            let mut answer = self.client.ask(self.question(range, "opening"))?;
+            let version = answer.version();
+            let mut pieces = Pieces::of_at_most(n_bytes);
+            found = match answer.kind()? {
+                Kind::Single(content) => {
+                    answer.receive_single(&content, &mut pieces)?;
+                    Found::Pieces(pieces, version)
+                }
+                Kind::Multi(parts) => {
+                    answer.receive_multi(parts, &mut pieces)?;
+                    Found::Pieces(pieces, version)
+                }
+                Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => self.all(&mut answer, version)?,
+                Kind::Whole(_) => Found::NoRanges,
+                Kind::Unsatisfiable(Some(0)) => Found::All(Vec::new(), version),
+                Kind::Unsatisfiable(_) | Kind::Status(_) => return Err(answer.into_error()),
+            };
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn all(&self, answer: &mut Answer, version: Version) -> Result<Found> {
+        let mut bytes = Vec::new();
+        answer.receive_whole(|chunk| {
+            bytes.extend_from_slice(chunk);
+            Ok(())
+        })?;
+        Ok(Found::All(bytes, version))
+    }
+
+    /// Asks for what is missing of head and tail, now that the size is known.
+    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, Vec<(u64, Vec<u8>)>)> {
+        let size_bytes = pieces.total_bytes.ok_or_else(|| self.wrong("it does not tell the file's size"))?;
+        let store = self.store(size_bytes, version);
+        let head = 0..self.head_bytes.min(size_bytes);
+        let tail = size_bytes.saturating_sub(self.tail_bytes).max(head.end)..size_bytes;
+        let missing = [head, tail].into_iter().filter(|range| !pieces.covers(range.start, range.end));
+        let mut missing: Vec<_> = missing
+            .map(|range| (range.start, vec![0; usize::try_from(range.end - range.start).unwrap_or(usize::MAX)]))
+            .collect();
+        let parts = missing.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        store.attempt(parts, self.until).1?;
+        let mut known = pieces.pieces;
+        known.extend(missing);
+        Ok((Store::Ranges(store), known))
+    }
+}

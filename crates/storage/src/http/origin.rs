@@ -1,0 +1,244 @@
+//! What is known of a server, for all files of the process that come from it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
+const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
+/// Connections to a server that answers several ranges at once.
+const PARALLEL_WITH_RANGES: usize = 8;
+/// Connections to one that does not, as S3 is used by everybody.
+const PARALLEL_WITHOUT: usize = 64;
+/// Transfers of less are over before they can be timed.
+const LEAST_TIMED_BYTES: u64 = 64 << 10;
+/// Until something was measured.
+const GUESSED_LATENCY: Duration = Duration::from_millis(20);
+const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
+
+/// A server: scheme, host and port.
+#[derive(Debug)]
+pub(super) struct Origin {
+    max_connections: usize,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Ranges that it answers at once, as far as is known.
+    range_limit: usize,
+    /// Answers to several ranges in a row that were wrong.
+    n_wrong: u32,
+    n_open: usize,
+    latency: Option<Duration>,
+    /// Bodies that are coming, since when, and their bytes.
+    n_transfers: usize,
+    transfer_start: Instant,
+    transferred_bytes: u64,
+    /// Recent bytes and the time in which they came.
+    measured_bytes: f64,
+    measured_seconds: f64,
+    not_before: Option<Instant>,
+}
+
+/// The right to one connection, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Permit(Arc<Origin>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.state().n_open -= 1;
+        self.0.freed.notify_all();
+    }
+}
+
+/// A body that is coming.
+#[derive(Debug)]
+pub(super) struct Transfer(Arc<Origin>);
+
+impl Transfer {
+    /// `n_bytes` more came.
+    pub(super) fn came(&self, n_bytes: usize) {
+        self.0.state().transferred_bytes += n_bytes as u64;
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.n_transfers -= 1;
+        if state.n_transfers > 0 {
+            return;
+        }
+        let bytes = std::mem::take(&mut state.transferred_bytes);
+        let seconds = state.transfer_start.elapsed().as_secs_f64();
+        if bytes >= LEAST_TIMED_BYTES && seconds > 0.0 {
+            #[expect(clippy::cast_precision_loss, reason = "a measure")]
+            let bytes = bytes as f64;
+            // What is long ago counts less.
+            state.measured_bytes = 0.7 * state.measured_bytes + bytes;
+            state.measured_seconds = 0.7 * state.measured_seconds + seconds;
+        }
+    }
+}
+
+impl Origin {
+    /// `max_connections`: 0 for as many as are good. `is_multi_range`: whether several ranges may be tried.
+    pub(super) fn new(max_connections: usize, is_multi_range: bool) -> Origin {
+        Origin {
+            max_connections,
+            state: Mutex::new(State {
+                range_limit: if is_multi_range { STEPS[0] } else { 1 },
+                n_wrong: 0,
+                n_open: 0,
+                latency: None,
+                n_transfers: 0,
+                transfer_start: Instant::now(),
+                transferred_bytes: 0,
+                measured_bytes: 0.0,
+                measured_seconds: 0.0,
+                not_before: None,
+            }),
+            freed: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a connection to be free, and for as long as the server asked to be left alone; `None` if that takes
+    /// beyond `until`.
+    pub(super) fn enter(self: &Arc<Self>, until: Instant) -> Option<Permit> {
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            if now >= until {
+                return None;
+            }
+            let pause = state.not_before.and_then(|instant| instant.checked_duration_since(now));
+            let wait = match pause.filter(|pause| !pause.is_zero()) {
+                Some(pause) if now + pause >= until => return None,
+                Some(pause) => pause,
+                None if state.n_open < self.most_connections(&state) => {
+                    state.n_open += 1;
+                    return Some(Permit(Arc::clone(self)));
+                }
+                None => until - now,
+            };
+            state = self.freed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn most_connections(&self, state: &State) -> usize {
+        match self.max_connections {
+            0 if state.range_limit > 1 => PARALLEL_WITH_RANGES,
+            0 => PARALLEL_WITHOUT,
+            number => number,
+        }
+    }
+
+    /// Requests that it is asked at the same time.
+    pub(super) fn max_parallel(&self) -> usize {
+        self.most_connections(&self.state())
+    }
+
+    /// Ranges that one request may ask for.
+    pub(super) fn range_limit(&self) -> usize {
+        self.state().range_limit
+    }
+
+    /// It did not answer `n_ranges` at once.
+    pub(super) fn refuse(&self, n_ranges: usize) {
+        let mut state = self.state();
+        state.range_limit = state.range_limit.min(step_below(n_ranges));
+        state.n_wrong = 0;
+        // More connections may be opened now.
+        self.freed.notify_all();
+    }
+
+    /// It answered several ranges wrongly, or broke off. Once may be chance; three times in a row are not.
+    pub(super) fn strike(&self, n_ranges: usize) {
+        let mut state = self.state();
+        state.n_wrong += 1;
+        let is_chance = state.n_wrong < 3;
+        drop(state);
+        if !is_chance {
+            self.refuse(n_ranges);
+        }
+    }
+
+    /// It answered several ranges rightly.
+    pub(super) fn approve(&self) {
+        self.state().n_wrong = 0;
+    }
+
+    /// It wants to be left alone for so long.
+    pub(super) fn pause(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        let mut state = self.state();
+        state.not_before = Some(state.not_before.map_or(until, |instant| instant.max(until)));
+    }
+
+    /// A request took so long from asking to the head of its answer, without connecting.
+    pub(super) fn answered_after(&self, latency: Duration) {
+        let mut state = self.state();
+        // The least is what the line needs; more is a server that was busy.
+        state.latency = Some(state.latency.map_or(latency, |least| least.min(latency)));
+    }
+
+    /// A body begins to come.
+    pub(super) fn transfer(self: &Arc<Self>) -> Transfer {
+        let mut state = self.state();
+        if state.n_transfers == 0 {
+            state.transfer_start = Instant::now();
+        }
+        state.n_transfers += 1;
+        Transfer(Arc::clone(self))
+    }
+
+    /// Latency, and bytes for each second.
+    pub(super) fn measured(&self) -> (Duration, f64) {
+        let state = self.state();
+        let rate = state.measured_bytes / state.measured_seconds;
+        (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
+    }
+}
+
+/// The next smaller number of ranges to try.
+pub(super) fn step_below(n_ranges: usize) -> usize {
+    STEPS.into_iter().find(|step| *step < n_ranges).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_ranges_are_tried_step_by_step() {
+        let origin = Origin::new(0, true);
+        let mut limits = vec![origin.range_limit()];
+        while origin.range_limit() > 1 {
+            origin.refuse(origin.range_limit());
+            limits.push(origin.range_limit());
+        }
+        assert_eq!(limits, STEPS);
+        let origin = Origin::new(0, true);
+        origin.refuse(2);
+        assert_eq!((origin.range_limit(), origin.max_parallel()), (1, PARALLEL_WITHOUT));
+    }
+
+    #[test]
+    fn connections_are_limited_and_waiting_ends() {
+        let origin = Arc::new(Origin::new(1, true));
+        let soon = || Instant::now() + Duration::from_millis(30);
+        let permit = origin.enter(soon()).unwrap();
+        assert!(origin.enter(soon()).is_none());
+        drop(permit);
+        drop(origin.enter(soon()).unwrap());
+        origin.pause(Duration::from_secs(60));
+        let start = Instant::now();
+        assert!(origin.enter(start + Duration::from_secs(10)).is_none());
+        assert!(start.elapsed() < Duration::from_secs(5), "a pause beyond the deadline is not waited for");
+    }
+}

@@ -1,0 +1,171 @@
+//! From a vector read to the requests that are made for it.
+
+use super::range::header_chars;
+use crate::source::Part;
+
+/// Most characters of ranges in a header: servers read heads of 8 KiB (nginx, Apache, Jetty), other headers included.
+const MAX_HEADER_CHARS: usize = 4000;
+/// Where a server takes several connections, nothing smaller is cut to use them.
+const LEAST_PIECE_BYTES: u64 = 4 << 20;
+/// Most bytes of a request. XRootD cuts ranges into elements of 2 MiB and refuses more than 1024 of them: this leaves room
+/// for ranges that begin and end inside of elements.
+const MAX_PIECE_BYTES: u64 = 1 << 30;
+
+/// What one request may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Ranges in its header.
+    pub n_ranges: usize,
+    /// Requests at the same time.
+    pub n_parallel: usize,
+}
+
+/// Deals parts out to requests, each sorted, not empty and without overlap.
+///
+/// What is large is cut so that several connections carry it. Parts that overlap others go to requests of their own.
+pub(super) fn requests<'b>(mut parts: Vec<Part<'b>>, limits: Limits) -> Vec<Vec<Part<'b>>> {
+    parts.retain(|part| !part.buffer.is_empty());
+    parts.sort_by_key(|part| part.offset);
+    let n_bytes: u64 = parts.iter().map(|part| part.buffer.len() as u64).sum();
+    let piece_bytes = n_bytes.div_ceil(limits.n_parallel.max(1) as u64);
+    let piece_bytes = piece_bytes.clamp(LEAST_PIECE_BYTES, MAX_PIECE_BYTES);
+    let mut requests = Vec::new();
+    while !parts.is_empty() {
+        let mut builder = Builder { limits, piece_bytes, requests: &mut requests, current: Request::default() };
+        let mut overlapping = Vec::new();
+        let mut end = 0;
+        for part in parts {
+            if part.offset < end {
+                overlapping.push(part);
+            } else {
+                end = part.offset.saturating_add(part.buffer.len() as u64);
+                builder.add(part);
+            }
+        }
+        builder.close();
+        parts = overlapping;
+    }
+    requests
+}
+
+#[derive(Default)]
+struct Request<'b> {
+    parts: Vec<Part<'b>>,
+    n_ranges: usize,
+    n_chars: usize,
+    n_bytes: u64,
+    end: u64,
+}
+
+struct Builder<'b, 'r> {
+    limits: Limits,
+    piece_bytes: u64,
+    requests: &'r mut Vec<Vec<Part<'b>>>,
+    current: Request<'b>,
+}
+
+impl<'b> Builder<'b, '_> {
+    fn add(&mut self, mut part: Part<'b>) {
+        while !part.buffer.is_empty() {
+            let n_bytes = part.buffer.len() as u64;
+            let chars = header_chars(&(part.offset..part.offset.saturating_add(n_bytes)));
+            let touches = !self.current.parts.is_empty() && self.current.end == part.offset;
+            let is_full = self.current.n_bytes >= self.piece_bytes
+                || (!touches
+                    && (self.current.n_ranges >= self.limits.n_ranges.max(1)
+                        || self.current.n_chars + chars > MAX_HEADER_CHARS));
+            if is_full && !self.current.parts.is_empty() {
+                self.close();
+                continue;
+            }
+            // Not for the sake of a remainder that is small.
+            let room = self.piece_bytes - self.current.n_bytes;
+            let n_here = if n_bytes > room + LEAST_PIECE_BYTES / 2 { room } else { n_bytes };
+            let (here, rest) =
+                std::mem::take(&mut part.buffer).split_at_mut(usize::try_from(n_here).unwrap_or(usize::MAX));
+            self.current.end = part.offset + n_here;
+            self.current.n_bytes += n_here;
+            self.current.n_ranges += usize::from(!touches);
+            self.current.n_chars += if touches { 0 } else { chars };
+            self.current.parts.push(Part { offset: part.offset, buffer: here });
+            part = Part { offset: part.offset + n_here, buffer: rest };
+        }
+    }
+
+    fn close(&mut self) {
+        let request = std::mem::take(&mut self.current);
+        if !request.parts.is_empty() {
+            self.requests.push(request.parts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::slots::Slots;
+    use proptest::prelude::*;
+    use std::ops::Range;
+
+    const MIB: usize = 1 << 20;
+
+    fn plan(ranges: &[(usize, usize)], limits: Limits) -> Vec<Vec<Range<u64>>> {
+        let mut buffers: Vec<_> = ranges.iter().map(|(start, end)| vec![0; end - start]).collect();
+        let parts = ranges.iter().zip(&mut buffers);
+        let parts = parts.map(|((start, _), buffer)| Part { offset: *start as u64, buffer }).collect();
+        requests(parts, limits).into_iter().map(|parts| Slots::new(parts, u64::MAX).ranges()).collect()
+    }
+
+    #[test]
+    fn little_is_one_request() {
+        let limits = Limits { n_ranges: 200, n_parallel: 8 };
+        assert_eq!(plan(&[(50, 60), (0, 10), (10, 20)], limits), [[0..20, 50..60]]);
+        assert_eq!(plan(&[(5, 5)], limits), Vec::<Vec<_>>::new());
+    }
+
+    #[test]
+    fn without_several_ranges_each_is_a_request() {
+        let limits = Limits { n_ranges: 1, n_parallel: 64 };
+        assert_eq!(plan(&[(50, 60), (0, 10), (10, 20)], limits), [[0..20], [50..60]]);
+    }
+
+    #[test]
+    fn much_is_shared_among_connections() {
+        let limits = Limits { n_ranges: 200, n_parallel: 3 };
+        let mib = |start: usize, end: usize| (start * MIB) as u64..(end * MIB) as u64;
+        assert_eq!(plan(&[(0, 15 * MIB)], limits), [[mib(0, 5)], [mib(5, 10)], [mib(10, 15)]]);
+        assert_eq!(plan(&[(0, 5 * MIB)], limits), [[mib(0, 5)]], "not for a small remainder");
+        let ranges: Vec<_> = (0..6).map(|place| (place * 4 * MIB, (place * 4 + 2) * MIB)).collect();
+        assert_eq!(
+            plan(&ranges, limits),
+            [[mib(0, 2), mib(4, 6)], [mib(8, 10), mib(12, 14)], [mib(16, 18), mib(20, 22)]]
+        );
+    }
+
+    #[test]
+    fn what_overlaps_is_asked_for_apart() {
+        let limits = Limits { n_ranges: 200, n_parallel: 8 };
+        assert_eq!(
+            plan(&[(0, 10), (5, 15), (5, 15), (20, 30)], limits),
+            [vec![0..10, 20..30], vec![5..15], vec![5..15]]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_asked_for_once_within_the_limits(
+            ranges in prop::collection::vec((0_usize..1 << 30, 1_usize..3000), 1..300),
+            n_ranges in 1_usize..250, n_parallel in 1_usize..20,
+        ) {
+            let ranges: Vec<_> = ranges.into_iter().map(|(start, n)| (start, start + n)).collect();
+            let planned = plan(&ranges, Limits { n_ranges, n_parallel });
+            let n_bytes: u64 = planned.iter().flatten().map(|range| range.end - range.start).sum();
+            prop_assert_eq!(n_bytes, ranges.iter().map(|(start, end)| (end - start) as u64).sum::<u64>());
+            for request in planned {
+                prop_assert!((1..=n_ranges).contains(&request.len()));
+                prop_assert!(request.iter().map(header_chars).sum::<usize>() <= MAX_HEADER_CHARS + 40);
+                prop_assert!(request.windows(2).all(|pair| pair[0].end < pair[1].start));
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Reading a file that is open.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::address::Address;
+use super::answer::{Answer, Kind, Version};
+use super::client::{Client, Question};
+use super::multipart::Receiver as _;
+use super::origin::{Origin, step_below};
+use super::plan::{Limits, requests};
+use super::range::range_header;
+use super::slots::Slots;
+use crate::account::{Ledger, Operation};
+use crate::error::{Error, Result};
+use crate::options::Network;
+use crate::retry::Attempt;
+use crate::source::{Nature, Part, Source, check_range};
+
+/// A file on a server that answers ranges.
+pub(super) struct HttpStore {
+    pub address: Arc<Address>,
+    pub client: Mutex<Arc<Client>>,
+    pub network: Network,
+    pub version: Version,
+    pub size_bytes: u64,
+    pub is_multi_range: bool,
+    pub ledger: Arc<Ledger>,
+}
+
+/// What the requests of one round left.
+#[derive(Default)]
+struct Round<'b> {
+    missing: Vec<Part<'b>>,
+    error: Option<Error>,
+    /// So many ranges were too many, and fewer may do.
+    n_refused: Option<usize>,
+    /// Where that may have been chance: whom to tell if fewer do.
+    suspect: Option<Arc<Origin>>,
+}
+
+/// Why a request for several ranges is to be made again with fewer.
+enum Refusal {
+    /// The server does not answer so many.
+    Certain,
+    /// It failed in a way that fewer ranges may avoid.
+    Suspected,
+}
+
+impl HttpStore {
+    /// The client, made anew in a forked process.
+    fn client(&self) -> Arc<Client> {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if !client.is_of_this_process() {
+            *client = Client::shared(&self.network);
+        }
+        Arc::clone(&client)
+    }
+
+    fn origin(&self, client: &Client) -> Arc<Origin> {
+        let url = self.address.redirected().unwrap_or_else(|| self.address.original());
+        client.origin(&url, self.is_multi_range)
+    }
+
+    /// Makes requests, some at the same time.
+    fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, n_parallel: usize, until: Instant) -> Round<'b> {
+        let n_workers = requests.len().min(n_parallel.max(1));
+        let queue = Mutex::new(requests.into_iter());
+        let round = Mutex::new(Round::default());
+        let lock = || round.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || {
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(parts) = next else { return };
+                if lock().error.is_some() {
+                    lock().missing.extend(parts);
+                    continue;
+                }
+                self.fetch(client, parts, until, &round);
+            }
+        };
+        if n_workers <= 1 {
+            work();
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 1..n_workers {
+                    // Where no thread can be had, the others do the work.
+                    let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, work);
+                }
+                work();
+            });
+        }
+        round.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes one request and enters in `round` what it left.
+    fn fetch<'b>(&self, client: &Client, parts: Vec<Part<'b>>, until: Instant, round: &Mutex<Round<'b>>) {
+        let mut slots = Slots::new(parts, self.size_bytes);
+        let ranges = slots.ranges();
+        let operation = if ranges.len() == 1 { Operation::Read } else { Operation::ReadVector };
+        let asked = ranges.iter().map(|range| (range.start, range.end - range.start));
+        let mut refusal = None;
+        let mut origin = None;
+        let result = self
+            .ledger
+            .enter(operation, asked, || self.receive(client, &ranges, &mut slots, until, &mut refusal, &mut origin));
+        let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
+        round.missing.extend(slots.into_missing());
+        match (result, refusal) {
+            (Ok(()), _) => {}
+            (Err(_), Some(refusal)) => {
+                let n_ranges = round.n_refused.map_or(ranges.len(), |number| number.min(ranges.len()));
+                round.n_refused = Some(n_ranges);
+                match refusal {
+                    Refusal::Certain => origin.into_iter().for_each(|origin| origin.refuse(ranges.len())),
+                    Refusal::Suspected => round.suspect = origin,
+                }
+            }
+            (Err(error), None) => {
+                // What will not go away by trying again says more.
+                if round.error.as_ref().is_none_or(Error::is_transient) {
+                    round.error = Some(error);
+                }
+            }
+        }
+    }
+
+    fn receive(
+        &self,
+        client: &Client,
+        ranges: &[Range<u64>],
+        slots: &mut Slots<'_>,
+        until: Instant,
+        refusal: &mut Option<Refusal>,
+        origin: &mut Option<Arc<Origin>>,
+    ) -> Result<()> {
+        let question = Question {
+            address: &self.address,
+            range: &range_header(ranges),
+            doing: &doing(ranges),
+            version: Some(&self.version),
+            is_multi_range: self.is_multi_range,
+            until,
+        };
+        let is_several = ranges.len() > 1;
+        let mut answer = client.ask(question)?;
+        *origin = Some(Arc::clone(&answer.origin));
+        if let Some(what) = self.version.difference(&answer.version()).filter(|_| matches!(answer.status, 200 | 206)) {
+            return Err(self.changed(what));
+        }
+        let kind = match answer.kind() {
+            Err(error) if is_several => {
+                *refusal = Some(Refusal::Suspected);
+                return Err(error);
+            }
+            kind => kind?,
+        };
+        match kind {
+            Kind::Single(content) if content.total_bytes.is_some_and(|total| total != self.size_bytes) => {
+                let total = content.total_bytes.unwrap_or_default();
+                Err(self.changed(format!("it has {total} bytes and had {}", self.size_bytes)))
+            }
+            Kind::Single(content) if is_several => {
+                let n_asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+                // A server that merges ranges, or one that takes the first of them for the only one.
+                let is_worth_reading = content.range.end - content.range.start <= 2 * n_asked;
+                if is_worth_reading {
+                    answer.receive_single(&content, slots)?;
+                }
+                if !slots.ranges().is_empty() {
+                    *refusal = Some(Refusal::Certain);
+                    return Err(answer.wrong("it is one range"));
+                }
+                Ok(())
+            }
+            Kind::Single(content) => {
+                if content.range != ranges[0] {
+                    let Range { start, end } = content.range;
+                    return Err(answer.wrong(format!("it is bytes {start} to {end}")));
+                }
+                let result = answer.receive_single(&content, slots);
+                self.trusting(result, slots)
+            }
+            Kind::Multi(parts) => {
+                let result = answer.receive_multi(parts, slots);
+                let n_missing: u64 = slots.ranges().iter().map(|range| range.end - range.start).sum();
+                let result = match result {
+                    Ok(()) if n_missing > 0 => Err(answer.wrong(format!("{n_missing} bytes are missing"))),
+                    result => result,
+                };
+                match &result {
+                    Ok(()) => answer.origin.approve(),
+                    Err(error) if is_several => {
+                        answer.origin.strike(ranges.len());
+                        // A broken connection is not the fault of the ranges.
+                        let is_wrong = matches!(error, Error::WrongAnswer { .. });
+                        *refusal = is_wrong.then_some(Refusal::Suspected);
+                    }
+                    Err(_) => {}
+                }
+                self.trusting(result, slots)
+            }
+            Kind::Whole(length) if length == Some(self.size_bytes) && ranges == [0..self.size_bytes] => {
+                let mut offset = 0;
+                let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
+                answer.receive_whole(|bytes| {
+                    slots.bytes(offset, bytes).map_err(wrong)?;
+                    offset += bytes.len() as u64;
+                    Ok(())
+                })?;
+                Ok(())
+            }
+            Kind::Unsatisfiable(Some(total)) if total != self.size_bytes => {
+                Err(self.changed(format!("it has {total} bytes and had {}", self.size_bytes)))
+            }
+            Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) if is_several => {
+                *refusal = Some(Refusal::Certain);
+                Err(self.refused(answer))
+            }
+            // XRootD says so when there are too many ranges, but it may be a fault of the moment.
+            Kind::Status(500) if is_several => {
+                *refusal = Some(Refusal::Suspected);
+                Err(self.refused(answer))
+            }
+            Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(_) => Err(answer.into_error()),
+        }
+    }
+
+    /// Of a wrong answer nothing is kept; of one that broke off, what came.
+    fn trusting(&self, result: Result<()>, slots: &mut Slots<'_>) -> Result<()> {
+        if let Err(Error::WrongAnswer { .. }) = result {
+            slots.clear();
+        }
+        result
+    }
+
+    fn refused(&self, answer: Answer) -> Error {
+        let error = answer.wrong(format!("status {} to several ranges", answer.status));
+        answer.discard();
+        error
+    }
+
+    fn changed(&self, what: String) -> Error {
+        Error::Changed { url: self.address.name().to_owned(), what }
+    }
+
+    fn wrong(&self, ranges: &[Range<u64>], what: String) -> Error {
+        Error::WrongAnswer { url: self.address.name().to_owned(), doing: doing(ranges), what }
+    }
+}
+
+fn doing(ranges: &[Range<u64>]) -> String {
+    match ranges {
+        [range] => format!("reading bytes {} to {}", range.start, range.end),
+        [first, .., last] => format!("reading {} ranges of bytes {} to {}", ranges.len(), first.start, last.end),
+        [] => "reading nothing".to_owned(),
+    }
+}
+
+impl Attempt for HttpStore {
+    fn attempt<'b>(&self, mut parts: Vec<Part<'b>>, until: Instant) -> (Vec<Part<'b>>, Result<()>) {
+        let past_end = parts.iter().find_map(|part| check_range(self, part.offset, part.buffer.len()).err());
+        if let Some(error) = past_end {
+            return (parts, Err(error));
+        }
+        let client = self.client();
+        let origin = self.origin(&client);
+        let mut n_ranges = origin.range_limit();
+        let mut suspects = Vec::new();
+        loop {
+            let n_parallel = origin.max_parallel();
+            let planned = requests(parts, Limits { n_ranges, n_parallel });
+            let round = self.round(&client, planned, n_parallel, until);
+            parts = round.missing;
+            if let Some(error) = round.error {
+                return (parts, Err(error));
+            }
+            if parts.is_empty() {
+                // Fewer ranges did where more had failed.
+                suspects.into_iter().for_each(|(origin, n_ranges): (Arc<Origin>, _)| origin.strike(n_ranges));
+                return (parts, Ok(()));
+            }
+            // Each round that leaves something without an error asks for fewer ranges in the next: it ends.
+            let n_refused = round.n_refused.unwrap_or(n_ranges);
+            suspects.extend(round.suspect.map(|origin| (origin, n_refused)));
+            if n_ranges <= 1 {
+                let missing: Vec<_> = parts.iter().map(|p| p.offset..p.offset + p.buffer.len() as u64).collect();
+                return (parts, Err(self.wrong(&missing, "it is not what was asked for".to_owned())));
+            }
+            n_ranges = step_below(n_refused.min(n_ranges));
+        }
+    }
+}
+
+impl Source for HttpStore {
+    fn url(&self) -> &str {
+        self.address.name()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.attempt(vec![Part { offset, buffer }], Instant::now() + self.network.deadline).1
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        let parts = parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect();
+        self.attempt(parts, Instant::now() + self.network.deadline).1
+    }
+
+    fn nature(&self) -> Nature {
+        let client = self.client();
+        let origin = self.origin(&client);
+        let (latency, bytes_per_second) = origin.measured();
+        Nature { latency, bytes_per_second, max_parallel: origin.max_parallel(), max_ranges: origin.range_limit() }
+    }
+
+    fn version(&self) -> Option<String> {
+        self.version.text()
+    }
+}

@@ -1,0 +1,247 @@
+//! Several URLs of one file.
+//!
+//! Reads go to one of them. When a read fails there for good, after all tries, the next URL is opened and the whole read is
+//! made there; later reads stay with it. After the last URL comes the first again, but one read goes round only once: if
+//! every replica fails, its error is that of the last. A replica must have the size of the one that was opened
+//! first; nothing else tells whether it is the same file, as versions (ETags) differ between servers. A file that changed
+//! ([`Error::Changed`]) or ends too early is not looked for elsewhere.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::account::{Accounted, Ledger, Operation};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::secret::redacted;
+use crate::source::{Nature, Opened, Part, Source, Speculation};
+
+/// Names of ledgers; more replicas than these share the last.
+const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
+
+type Open = dyn Fn(&str) -> Result<Opened> + Send + Sync;
+
+struct Replica {
+    url: String,
+    name: String,
+    ledger: Arc<Ledger>,
+    source: Mutex<Option<Arc<dyn Source>>>,
+}
+
+struct Replicas {
+    replicas: Vec<Replica>,
+    current: AtomicUsize,
+    /// Those of the one that was opened first.
+    size_bytes: u64,
+    version: Option<String>,
+    open: Box<Open>,
+}
+
+/// Opens the first of several URLs of one file that can be opened; the others stand in when it fails.
+///
+/// # Errors
+/// That of the last URL, if none can be opened; [`Error::Option`] if there is no URL.
+pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculation) -> Result<Opened> {
+    if let [url] = urls {
+        return crate::open(url, options, speculation);
+    }
+    let options = options.clone();
+    open_with(urls, Box::new(move |url| crate::open(url, &options, speculation)))
+}
+
+fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
+    let mut last = Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() };
+    let replicas = urls.iter().enumerate().map(|(place, url)| Replica {
+        url: url.clone(),
+        name: redacted(url),
+        ledger: Arc::new(Ledger::new(LAYERS[place.min(LAYERS.len() - 1)], false)),
+        source: Mutex::new(None),
+    });
+    let current = AtomicUsize::new(0);
+    let mut replicas = Replicas { replicas: replicas.collect(), current, size_bytes: 0, version: None, open };
+    for (place, replica) in replicas.replicas.iter().enumerate() {
+        match replica.opened(&replicas.open) {
+            Ok((source, opened)) => {
+                let mut ledgers: Vec<_> = replicas.replicas.iter().map(|replica| Arc::clone(&replica.ledger)).collect();
+                let known = opened.map_or_else(Vec::new, |opened| {
+                    ledgers.extend(opened.ledgers);
+                    opened.known
+                });
+                (replicas.size_bytes, replicas.version) = (source.size_bytes(), source.version());
+                replicas.current = AtomicUsize::new(place);
+                return Ok(Opened { source: Arc::new(replicas), known, ledgers });
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+impl Replica {
+    /// Its source, and what opening it brought if it was not open.
+    fn opened(&self, open: &Open) -> Result<(Arc<dyn Source>, Option<Opened>)> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = source.as_ref() {
+            return Ok((Arc::clone(source), None));
+        }
+        let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.url))?;
+        let accounted: Arc<dyn Source> = Arc::new(Accounted::new(Arc::clone(&opened.source), Arc::clone(&self.ledger)));
+        *source = Some(Arc::clone(&accounted));
+        Ok((accounted, Some(opened)))
+    }
+}
+
+impl Replicas {
+    fn current(&self) -> usize {
+        self.current.load(Relaxed)
+    }
+
+    fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
+        let mut place = self.current();
+        let mut n_left = self.replicas.len();
+        loop {
+            let replica = &self.replicas[place];
+            let result = replica.opened(&self.open).and_then(|(source, _)| {
+                if source.size_bytes() != self.size_bytes {
+                    let what = format!("it has {} bytes here, {} elsewhere", source.size_bytes(), self.size_bytes);
+                    return Err(Error::Changed { url: replica.name.clone(), what });
+                }
+                read(source.as_ref())
+            });
+            n_left -= 1;
+            match result {
+                Err(error) if n_left > 0 && !matches!(error, Error::PastEnd { .. } | Error::Changed { .. }) => {
+                    let next = (place + 1) % self.replicas.len();
+                    // Another read may have gone on already.
+                    let gone_on = self.current.compare_exchange(place, next, Relaxed, Relaxed);
+                    place = gone_on.map_or_else(|current| if current == place { next } else { current }, |_| next);
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Source for Replicas {
+    /// The URL of the replica in use.
+    fn url(&self) -> &str {
+        &self.replicas[self.current()].name
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_somewhere(|source| source.read_at(offset, buffer))
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        self.read_somewhere(|source| source.read_vector(parts))
+    }
+
+    fn nature(&self) -> Nature {
+        let source = self.replicas[self.current()].source.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        source.map_or(Nature::LOCAL, |source| source.nature())
+    }
+
+    fn version(&self) -> Option<String> {
+        self.version.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemorySource;
+    use std::collections::HashSet;
+
+    /// Opens files in memory whose names are their sizes; some fail.
+    fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Box<Open> {
+        struct Breakable(MemorySource, Arc<Mutex<HashSet<String>>>);
+        impl Breakable {
+            fn check(&self) -> Result<()> {
+                let is_broken = self.1.lock().unwrap().contains(self.0.url());
+                let (doing, what) = ("reading".to_owned(), "reset".to_owned());
+                if is_broken { Err(Error::Connection { url: self.0.url().to_owned(), doing, what }) } else { Ok(()) }
+            }
+        }
+        impl Source for Breakable {
+            fn url(&self) -> &str {
+                self.0.url()
+            }
+            fn size_bytes(&self) -> u64 {
+                self.0.size_bytes()
+            }
+            fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+                self.check()?;
+                self.0.read_at(offset, buffer)
+            }
+            fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
+                self.check()?;
+                self.0.read_vector(parts)
+            }
+            fn nature(&self) -> Nature {
+                Nature::LOCAL
+            }
+        }
+        Box::new(move |url| {
+            let size = url.rsplit('/').next().unwrap().parse().unwrap();
+            let source = Breakable(MemorySource::new(url, vec![1; size]), Arc::clone(&broken));
+            source.check()?;
+            Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers: Vec::new() })
+        })
+    }
+
+    fn replicas(urls: &[&str], broken: &Arc<Mutex<HashSet<String>>>) -> Result<Opened> {
+        open_with(&urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(), opener(Arc::clone(broken)))
+    }
+
+    #[test]
+    fn a_read_that_fails_for_good_goes_on_with_the_next() {
+        let broken = Arc::default();
+        let opened = replicas(&["x://a/9", "x://b/9", "x://c/9"], &broken).unwrap();
+        let source = opened.source;
+        source.read_at(0, &mut [0; 3]).unwrap();
+        assert_eq!(source.url(), "x://a/9");
+        broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
+        source.read_at(0, &mut [0; 3]).unwrap();
+        assert_eq!(source.url(), "x://c/9");
+        let totals: Vec<_> = opened.ledgers.iter().map(|ledger| ledger.totals(Operation::Read)).collect();
+        assert_eq!(
+            totals.iter().map(|t| (t.n_attempted, t.n_successful)).collect::<Vec<_>>(),
+            [(2, 1), (0, 0), (1, 1)]
+        );
+        assert_eq!(opened.ledgers[1].totals(Operation::Open).n_attempted, 1);
+        broken.lock().unwrap().remove("x://a/9");
+        broken.lock().unwrap().insert("x://c/9".to_owned());
+        source.read_at(0, &mut [0; 3]).unwrap();
+        assert_eq!(source.url(), "x://a/9", "after the last comes the first");
+    }
+
+    #[test]
+    fn when_all_fail_the_read_fails_once_round() {
+        let broken = Arc::default();
+        let opened = replicas(&["x://a/9", "x://b/9"], &broken).unwrap();
+        broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
+        assert!(matches!(opened.source.read_at(0, &mut [0; 3]), Err(Error::Connection { .. })));
+        assert!(replicas(&["x://a/9", "x://b/9"], &broken).is_err());
+        assert!(replicas(&[], &broken).is_err());
+    }
+
+    #[test]
+    fn a_replica_of_another_size_is_another_file() {
+        let broken = Arc::default();
+        let opened = replicas(&["x://u:p@a/9", "x://b/8"], &broken).unwrap();
+        assert_eq!(opened.source.url(), "x://a/9");
+        broken.lock().unwrap().insert("x://u:p@a/9".to_owned());
+        let error = opened.source.read_at(0, &mut [0; 3]).unwrap_err();
+        assert!(matches!(&error, Error::Changed { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_first_that_opens_is_used() {
+        let broken = Arc::new(Mutex::new(HashSet::from(["x://a/9".to_owned()])));
+        assert_eq!(replicas(&["x://a/9", "x://b/9"], &broken).unwrap().source.url(), "x://b/9");
+    }
+}

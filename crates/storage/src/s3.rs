@@ -1,0 +1,268 @@
+//! Files on S3 and what speaks its protocol: `s3://bucket/key`.
+//!
+//! Reads are those of [`crate::http`], single ranges over many connections, with URLs that are signed beforehand and anew
+//! before they expire. Also `s3+http://host:port/bucket/key` and `s3+https://...`, which name the endpoint.
+//!
+//! Credentials, region and endpoint are taken as the AWS tools do, in this order: options (`s3_endpoint`, `s3_region`);
+//! `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_DEFAULT_REGION`,
+//! `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`; the profile `AWS_PROFILE` (or `default`) of `~/.aws/credentials`
+//! (`AWS_SHARED_CREDENTIALS_FILE`) and `~/.aws/config` (`AWS_CONFIG_FILE`). As there, a profile that is named by
+//! `AWS_PROFILE` does not hide the keys of the environment. Without credentials, requests are not signed, which is what
+//! public buckets want. Roles, single sign-on, `credential_process` and the metadata service of EC2 are not asked.
+//!
+//! Endpoints that are not Amazon's, and buckets with dots in their names, are addressed by path, others by host.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
+use url::Url;
+
+use crate::error::{Error, Result};
+use crate::http::{Address, open_address};
+use crate::options::Network;
+use crate::source::{Opened, Speculation};
+
+/// For how long a signed URL is good, and when a new one is made.
+const SIGNED_FOR: Duration = Duration::from_secs(3600);
+const RENEWED_AFTER: Duration = Duration::from_secs(1800);
+
+/// Opens `s3://bucket/key`.
+///
+/// # Errors
+/// [`Error::Option`] if the URL or a setting is none; those of [`crate::http`].
+pub fn open_s3(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
+    let environment = |name: &str| std::env::var(name).ok();
+    open_address(address(url, network, &environment)?, network, speculation, false)
+}
+
+type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
+
+fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result<Address> {
+    let name = crate::redacted(url);
+    let wrong = |what: &str| Error::Option { option: "URL".to_owned(), what: format!("{name}: {what}") };
+    let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("no S3 URL"))?;
+    // A key may hold anything but what ends a URL.
+    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+    let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+    let settings = Settings::find(environment)?;
+    let (given, rest) = match scheme.to_ascii_lowercase().strip_prefix("s3+") {
+        Some(protocol) => {
+            let (host, rest) = rest.split_once('/').ok_or_else(|| wrong("no bucket"))?;
+            (Some(format!("{protocol}://{host}")), rest)
+        }
+        None => (network.s3_endpoint.clone().or(settings.endpoint), rest),
+    };
+    let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+    if bucket.is_empty() || key.is_empty() || key.split('/').any(|part| part == "." || part == "..") {
+        return Err(wrong("expected s3://bucket/key"));
+    }
+    let region = network.s3_region.clone().or(settings.region).unwrap_or_else(|| "us-east-1".to_owned());
+    let style = if given.is_some() || bucket.contains('.') { UrlStyle::Path } else { UrlStyle::VirtualHost };
+    let endpoint = given.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+    let endpoint = if endpoint.contains("://") { endpoint } else { format!("https://{endpoint}") };
+    let wrong_endpoint = |what: String| Error::Option { option: "s3_endpoint".to_owned(), what };
+    let endpoint: Url =
+        endpoint.parse().map_err(|error| wrong_endpoint(format!("{}: {error}", crate::redacted(&endpoint))))?;
+    let bucket = Bucket::new(endpoint, style, bucket.to_owned(), region)
+        .map_err(|error| wrong_endpoint(format!("{name}: {error}")))?;
+    let hint = match &settings.credentials {
+        Some((_, origin)) => format!("requests were signed with the key of {origin} for region {}", bucket.region()),
+        None => "no AWS credentials were found in the environment or ~/.aws: requests were not signed".to_owned(),
+    };
+    let credentials = settings.credentials.map(|(credentials, _)| credentials);
+    Ok(Address::signed(name.clone(), hint, Signer::locate(bucket, credentials, percent_decoded(key))))
+}
+
+/// What a path of a URL stands for: the signer encodes it again.
+fn percent_decoded(key: &str) -> String {
+    let mut bytes = Vec::with_capacity(key.len());
+    let mut rest = key.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = if byte == b'%' { after.get(..2).and_then(|code| std::str::from_utf8(code).ok()) } else { None };
+        let code = code.filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
+}
+
+struct Signer;
+
+impl Signer {
+    /// Makes URLs that are good for some time.
+    fn locate(bucket: Bucket, credentials: Option<Credentials>, key: String) -> impl Fn() -> Url + Send + Sync {
+        let signed: Mutex<Option<(Url, Instant)>> = Mutex::new(None);
+        move || {
+            let mut signed = signed.lock().unwrap_or_else(PoisonError::into_inner);
+            let fresh = signed.as_ref().filter(|(_, made)| made.elapsed() < RENEWED_AFTER);
+            if let Some((url, _)) = fresh {
+                return url.clone();
+            }
+            let url = bucket.get_object(credentials.as_ref(), &key).sign(SIGNED_FOR);
+            *signed = Some((url.clone(), Instant::now()));
+            url
+        }
+    }
+}
+
+/// What the AWS tools would use.
+struct Settings {
+    /// And where they are from.
+    credentials: Option<(Credentials, String)>,
+    region: Option<String>,
+    endpoint: Option<String>,
+}
+
+impl Settings {
+    fn find(environment: Environment<'_>) -> Result<Settings> {
+        let variable =
+            |name: &str| environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let named = variable("AWS_PROFILE");
+        let profile = named.clone().unwrap_or_else(|| "default".to_owned());
+        let file = |name: &str, usual: &str| {
+            let home = || variable("HOME").map(|home| PathBuf::from(home).join(".aws").join(usual));
+            variable(name).map(PathBuf::from).or_else(home)
+        };
+        let credentials_file = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        let secrets = section(credentials_file.clone(), &[profile.clone()]);
+        let config = section(file("AWS_CONFIG_FILE", "config"), &[format!("profile {profile}"), profile.clone()]);
+        if let (Some(name), None, None) = (&named, &secrets, &config) {
+            let what = format!("there is no profile {name:?} in the files of AWS credentials and configuration");
+            return Err(Error::Option { option: "AWS_PROFILE".to_owned(), what });
+        }
+        let (secrets, config) = (secrets.unwrap_or_default(), config.unwrap_or_default());
+        let from_variables = || {
+            let (key, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
+            Some((made(key, secret, variable("AWS_SESSION_TOKEN")), "AWS_ACCESS_KEY_ID".to_owned()))
+        };
+        let from_profile = |values: &HashMap<String, String>| {
+            let value = |name: &str| values.get(name).cloned();
+            let (key, secret) = (value("aws_access_key_id")?, value("aws_secret_access_key")?);
+            Some((made(key, secret, value("aws_session_token")), format!("the profile {profile:?}")))
+        };
+        let setting = |name: &str| config.get(name).or_else(|| secrets.get(name)).cloned();
+        Ok(Settings {
+            credentials: from_variables().or_else(|| from_profile(&secrets)).or_else(|| from_profile(&config)),
+            region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")).or_else(|| setting("region")),
+            endpoint: variable("AWS_ENDPOINT_URL_S3")
+                .or_else(|| variable("AWS_ENDPOINT_URL"))
+                .or_else(|| setting("endpoint_url")),
+        })
+    }
+}
+
+fn made(key: String, secret: String, token: Option<String>) -> Credentials {
+    match token {
+        Some(token) => Credentials::new_with_token(key, secret, token),
+        None => Credentials::new(key, secret),
+    }
+}
+
+/// The values of the first of some sections of an INI file; `None` if there is none of them.
+fn section(path: Option<PathBuf>, names: &[String]) -> Option<HashMap<String, String>> {
+    let path = path?;
+    if std::fs::metadata(&path).ok()?.len() > 1 << 20 {
+        return None;
+    }
+    parse_section(&std::fs::read_to_string(path).ok()?, names)
+}
+
+fn parse_section(text: &str, names: &[String]) -> Option<HashMap<String, String>> {
+    let mut sections: HashMap<String, HashMap<String, String>> = HashMap::new();
+    let mut current = None;
+    for line in text.lines() {
+        // Indented lines belong to a nested setting (`s3 =`), which is not this section's own.
+        let is_nested = line.starts_with([' ', '\t']);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) || is_nested {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            let name = name.0.split_whitespace().collect::<Vec<_>>().join(" ");
+            sections.entry(name.clone()).or_default();
+            current = Some(name);
+        } else if let (Some((name, value)), Some(section)) = (line.split_once('='), &current) {
+            let value = value.split(" #").next().unwrap_or_default().trim();
+            if !value.is_empty() {
+                sections.entry(section.clone()).or_default().insert(name.trim().to_ascii_lowercase(), value.to_owned());
+            }
+        }
+    }
+    names.iter().find_map(|name| sections.remove(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    fn located(url: &str, options: &[(&str, &str)], variables: &[(&str, &str)]) -> Result<(String, Address)> {
+        let mut network = Options::default();
+        for (name, value) in options {
+            network.set(name, value, "test").unwrap();
+        }
+        let variables: HashMap<String, String> =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let address = address(url, &network.network, &|name| variables.get(name).cloned())?;
+        Ok((address.original().to_string(), address))
+    }
+
+    const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "hushhush")];
+
+    #[test]
+    fn without_credentials_nothing_is_signed() {
+        let url = |url, options: &[_], variables: &[_]| located(url, options, variables).unwrap().0;
+        assert_eq!(url("s3://b/a/f.root", &[], &[]), "https://b.s3.us-east-1.amazonaws.com/a/f.root");
+        assert_eq!(url("s3://b/f", &[("s3_region", "eu-west-3")], &[]), "https://b.s3.eu-west-3.amazonaws.com/f");
+        assert_eq!(url("s3://b.c/f", &[], &[]), "https://s3.us-east-1.amazonaws.com/b.c/f");
+        assert_eq!(url("s3://b/f", &[("s3_endpoint", "http://h:9")], &[]), "http://h:9/b/f");
+        assert_eq!(url("s3://b/f", &[], &[("AWS_ENDPOINT_URL", "http://h:9/x")]), "http://h:9/x/b/f");
+        assert_eq!(url("s3+http://h:9/b/f%20g", &[], &[]), "http://h:9/b/f%20g");
+        for wrong in ["s3://b", "s3://b/", "s3:///f", "s3://b/../f", "s3+http://h:9"] {
+            assert!(matches!(located(wrong, &[], &[]), Err(Error::Option { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn credentials_sign_and_are_not_shown() {
+        let (url, address) = located("s3://b/f", &[], &KEYS).unwrap();
+        assert!(url.contains("X-Amz-Credential=AKIDEXAMPLE%2F") && url.contains("X-Amz-Signature="), "{url}");
+        assert_eq!(address.name(), "s3://b/f");
+        assert_eq!(address.original(), address.original(), "a signed URL is used again");
+    }
+
+    #[test]
+    fn profiles_are_read_as_the_aws_tools_write_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let (secrets, config) = (directory.path().join("credentials"), directory.path().join("config"));
+        std::fs::write(&secrets, "# mine\n[default]\naws_access_key_id=A\naws_secret_access_key = B\n[lab]\naws_access_key_id = LABKEY\naws_secret_access_key = C\naws_session_token=T\n").unwrap();
+        std::fs::write(&config, "[default]\nregion = eu-north-1\n[profile lab]\nregion=eu-south-2\ns3 =\n  region = no\nendpoint_url = https://lab:1\n").unwrap();
+        let files =
+            [("AWS_SHARED_CREDENTIALS_FILE", secrets.to_str().unwrap()), ("AWS_CONFIG_FILE", config.to_str().unwrap())];
+        let url = located("s3://b/f", &[], &files).unwrap().0;
+        assert!(url.starts_with("https://b.s3.eu-north-1.amazonaws.com/f?") && url.contains("=A%2F"), "{url}");
+        let lab = [files[0], files[1], ("AWS_PROFILE", "lab")];
+        let url = located("s3://b/f", &[], &lab).unwrap().0;
+        assert!(url.starts_with("https://lab:1/b/f?") && url.contains("LABKEY%2F"), "{url}");
+        assert!(url.contains("eu-south-2") && url.contains("X-Amz-Security-Token=T"), "{url}");
+        let unknown = [files[0], files[1], ("AWS_PROFILE", "nobody")];
+        assert!(located("s3://b/f", &[], &unknown).is_err_and(|error| error.to_string().contains("nobody")));
+    }
+
+    #[test]
+    fn keys_are_what_the_path_stands_for() {
+        assert_eq!(percent_decoded("a%20b%2fc%"), "a b/c%");
+        assert_eq!(percent_decoded("100%zz"), "100%zz");
+    }
+}

@@ -1,0 +1,307 @@
+//! Answers that are wrong, late, short or none: a read brings the right bytes or a clear error in time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrowroot_storage::{Error, Operation};
+
+use crate::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
+use crate::{check_known, check_vector, content, counts, ledger, open};
+
+const N_BYTES: usize = 300_000;
+
+/// Answers the opening rightly, and the `n`th request after it as `fault` says.
+fn server(fault: impl Fn(&[u8], &Request, usize) -> Reply + Send + Sync + 'static) -> Scripted {
+    let content = content(N_BYTES);
+    Scripted::start(move |request| {
+        if request.place == 0 { right(&content, request) } else { fault(&content, request, request.place - 1) }
+    })
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_continued_where_it_did() {
+    let server = server(|content, request, place| {
+        let mut reply = right(content, request);
+        if place == 0 {
+            reply.bytes.truncate(reply.bytes.len() - 400);
+            reply.then = Then::Close;
+        }
+        reply
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(10_000, 11_000)]).unwrap();
+    assert_eq!(server.ranges(), ["0-4095,-65536", "10000-10999", "10600-10999"]);
+    assert_eq!(counts(&ledger(&opened, "attempt"), Operation::Read), (2, 1));
+    assert_eq!(counts(&ledger(&opened, "http"), Operation::Read), (2, 1));
+    assert_eq!(ledger(&opened, "http").totals(Operation::Read).bytes, 400);
+}
+
+#[test]
+fn wrong_single_answers_are_not_taken() {
+    type Fault = fn(&[u8], std::ops::Range<usize>) -> Vec<u8>;
+    let faults: [(&str, Fault); 8] = [
+        ("it is bytes", |content, range| single(content, range.start + 1..range.end + 1)),
+        ("it is bytes", |content, range| single(content, range.start..range.end - 1)),
+        ("bytes long, its Content-Range", |content, range| {
+            let answer = String::from_utf8_lossy(&single(content, range.start..range.start)).into_owned();
+            let (head, _) = answer.split_once("Content-Range").unwrap();
+            let mut bytes = format!(
+                "{head}Content-Range: bytes {}-{}/{N_BYTES}\r\nContent-Length: 99\r\n\r\n",
+                range.start,
+                range.end - 1
+            )
+            .into_bytes();
+            bytes.extend_from_slice(&content[range.start..range.start + 99]);
+            bytes
+        }),
+        ("longer than its Content-Range", |content, range| {
+            let head = format!(
+                "HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\nContent-Range: bytes {}-{}/{N_BYTES}\r\n\r\n",
+                range.start,
+                range.end - 1
+            );
+            let mut bytes = head.into_bytes();
+            bytes.extend_from_slice(format!("{:x}\r\n", range.len() + 1).as_bytes());
+            bytes.extend_from_slice(&content[range.start..range.end + 1]);
+            bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+            bytes
+        }),
+        ("its Content-Range is", |_, _| b"HTTP/1.1 206 Partial Content\r\nContent-Length: 1\r\n\r\nx".to_vec()),
+        ("compressed (gzip)", |content, range| {
+            let answer = single(content, range);
+            let text = "HTTP/1.1 206 Partial Content\r\n";
+            [text.as_bytes(), b"Content-Encoding: gzip\r\n", &answer[text.len()..]].concat()
+        }),
+        ("whole file", |content, _| [b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n", content].concat()),
+        ("another range", |_, _| {
+            b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 7-3/9\r\nContent-Length: 0\r\n\r\n".to_vec()
+        }),
+    ];
+    for (what, fault) in faults {
+        let server = server(move |content, request, _| {
+            Reply::new(fault(content, request.ranges(content.len())[0].clone()), Then::Keep)
+        });
+        let opened = open(&server.url(), &[("retries", "1")]).unwrap();
+        let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_100)]).unwrap_err();
+        let Error::WrongAnswer { what: found, .. } = &error else { panic!("{what}: {error}") };
+        assert!(found.contains(what) || what == "another range", "{what}: {error}");
+        assert_eq!(counts(&ledger(&opened, "attempt"), Operation::Read), (2, 0), "{what}");
+    }
+}
+
+#[test]
+fn another_size_or_version_is_a_change() {
+    let faults: [fn(String) -> String; 2] =
+        [|head| head.replace("/300000", "/300001"), |head| head.replace("ETag: \"1\"", "ETag: \"2\"")];
+    for fault in faults {
+        let server = server(move |content, request, _| {
+            let bytes = right(content, request).bytes;
+            let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+            let head = fault(String::from_utf8(bytes[..end].to_vec()).unwrap());
+            Reply::new([head.as_bytes(), &bytes[end..]].concat(), Then::Keep)
+        });
+        let opened = open(&server.url(), &[]).unwrap();
+        let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_100)]).unwrap_err();
+        assert!(matches!(error, Error::Changed { .. }), "{error}");
+        assert!(server.heads()[1].contains("if-match: \"1\""), "{}", server.heads()[1]);
+    }
+}
+
+#[test]
+fn several_ranges_are_taken_in_any_order_and_merged() {
+    let answers: [fn(&[u8], Vec<std::ops::Range<usize>>) -> Vec<u8>; 3] = [
+        |content, mut ranges| {
+            ranges.reverse();
+            multi(content, &ranges)
+        },
+        |content, ranges| multi(content, &[ranges[0].start..ranges[1].end, ranges[2].clone()]),
+        |content, ranges| single(content, ranges[0].start..ranges[2].end),
+    ];
+    for answer in answers {
+        let server =
+            server(move |content, request, _| Reply::new(answer(content, request.ranges(content.len())), Then::Keep));
+        let opened = open(&server.url(), &[]).unwrap();
+        let ranges = [(10_000, 10_100), (10_110, 10_200), (10_250, 10_300)];
+        check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
+        assert_eq!(server.heads().len(), 2);
+        assert_eq!(opened.source.nature().max_ranges, 200);
+    }
+}
+
+#[test]
+fn wrong_answers_to_several_ranges_are_made_good_with_single_ones() {
+    let answers: [fn(&[u8], Vec<std::ops::Range<usize>>) -> Vec<u8>; 5] = [
+        // Twice, one missing, another one, the first only, all of it.
+        |content, ranges| multi(content, &[ranges[0].clone(), ranges[0].clone(), ranges[1].clone()]),
+        |content, ranges| multi(content, &ranges[..1]),
+        |content, ranges| multi(content, &[ranges[0].clone(), 20..30]),
+        |content, ranges| single(content, ranges[0].clone()),
+        |content, _| [b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 300000\r\n\r\n", content].concat(),
+    ];
+    for (place, answer) in answers.into_iter().enumerate() {
+        let server = server(move |content, request, _| {
+            let ranges = request.ranges(content.len());
+            let bytes = if ranges.len() > 1 { answer(content, ranges) } else { right(content, request).bytes };
+            Reply::new(bytes, Then::Keep)
+        });
+        let opened = open(&server.url(), &[("retries", "0")]).unwrap();
+        for start in [10_000, 20_000, 30_000, 40_000] {
+            check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
+                .unwrap();
+        }
+        assert_eq!(opened.source.nature().max_ranges, 1, "answer {place}: remembered");
+        assert!(!server.ranges().last().unwrap().contains(','), "answer {place}: {:?}", server.ranges());
+    }
+}
+
+#[test]
+fn too_many_ranges_become_fewer() {
+    let server = server(|content, request, _| {
+        if request.ranges(content.len()).len() > 30 { status("400 Bad Request", "") } else { right(content, request) }
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
+    check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
+    assert_eq!(opened.source.nature().max_ranges, 20);
+    let n_ranges: Vec<_> = server.ranges()[1..].iter().map(|range| range.split(',').count()).collect();
+    // 100 fail, both halves fail, five of 20 do.
+    assert_eq!((n_ranges[0], n_ranges[1..3].to_vec(), n_ranges[3..].to_vec()), (100, vec![50, 50], vec![20; 5]));
+}
+
+#[test]
+fn silence_and_slowness_end_in_time() {
+    let pause = Duration::from_millis(40);
+    let silent = |content: &[u8], request: &Request, n_sent: usize| {
+        let mut reply = right(content, request);
+        reply.bytes.truncate(n_sent);
+        reply.then = Then::Stall;
+        reply
+    };
+    let settings = [("timeout", "0.3"), ("deadline", "1.5"), ("retries", "1")];
+    for n_sent in [0, 30, 200] {
+        let server = server(move |content, request, _| silent(content, request, n_sent));
+        let opened = open(&server.url(), &settings).unwrap();
+        let start = Instant::now();
+        let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_300)]).unwrap_err();
+        assert!(error.to_string().contains("nothing came for 0.3 s"), "{n_sent}: {error}");
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    }
+    let server = server(move |content, request, _| Reply { pause: Some(pause), ..right(content, request) });
+    let opened = open(&server.url(), &settings).unwrap();
+    let start = Instant::now();
+    let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_300)]).unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    assert!((1.0..3.0).contains(&start.elapsed().as_secs_f64()), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_server_that_asks_for_a_pause_gets_one() {
+    let server = server(|content, request, place| match place {
+        0 => status("429 Too Many Requests", "Retry-After: 1\r\n"),
+        _ => right(content, request),
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    let start = Instant::now();
+    check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_300)]).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(950), "{:?}", start.elapsed());
+    assert_eq!(counts(&ledger(&opened, "attempt"), Operation::Read), (2, 1));
+}
+
+#[test]
+fn opening_survives_what_reading_does() {
+    let content_bytes = Arc::new(content(N_BYTES));
+    let answers: [fn(&[u8], &Request) -> Option<Reply>; 6] = [
+        |_, request| (request.place == 0).then(|| status("503 Service Unavailable", "")),
+        |_, request| (request.place == 0).then(|| Reply::new(b"HTTP/1.1 206 Partial".to_vec(), Then::Close)),
+        // The first of the ranges only; no tails; neither.
+        |content, request| {
+            let ranges = request.ranges(content.len());
+            (ranges.len() > 1).then(|| Reply::new(single(content, ranges[0].clone()), Then::Keep))
+        },
+        |_, request| {
+            let is_tail = request.header("range").unwrap().contains("=-");
+            is_tail.then(|| status("416 Range Not Satisfiable", ""))
+        },
+        |_, request| {
+            let has_tail = request.header("range").unwrap().contains(['=', ',']) && request.head.contains("-65536");
+            has_tail.then(|| status("400 Bad Request", ""))
+        },
+        |_, request| (request.place == 0).then(|| Reply::new(b"\0\0\0 nonsense\r\n\r\n".to_vec(), Then::Close)),
+    ];
+    for (place, answer) in answers.into_iter().enumerate() {
+        let content = Arc::clone(&content_bytes);
+        let server =
+            Scripted::start(move |request| answer(&content, request).unwrap_or_else(|| right(&content, request)));
+        let opened = open(&server.url(), &[]).unwrap_or_else(|error| panic!("answer {place}: {error}"));
+        check_known(&opened, &content_bytes);
+        let n_known: usize = opened.known.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert_eq!(n_known, 4096 + 65_536, "answer {place}: {:?}", server.ranges());
+        check_vector(&opened.source, &content_bytes, &[(10_000, 10_300), (50_000, 50_001)]).unwrap();
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_a_read_is_right_or_an_error_in_time() {
+    let n_runs = std::env::var("ARROWROOT_FAULT_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(60_u64);
+    let mut n_right = 0;
+    for seed in 0..n_runs {
+        let content_bytes = Arc::new(content(N_BYTES));
+        let served = Arc::clone(&content_bytes);
+        let server = Scripted::start(move |request| {
+            let mut chance = Chance(seed * 1000 + request.place as u64 + 1);
+            let mut reply = right(&served, request);
+            let n_bytes = reply.bytes.len() as u64;
+            match chance.below(8) {
+                // Cut, cut and silent, a header changed, a byte of the frame changed, refused.
+                0 => {
+                    reply.bytes.truncate(usize::try_from(chance.below(n_bytes)).unwrap());
+                    reply.then = Then::Close;
+                }
+                1 if chance.below(3) == 0 => {
+                    reply.bytes.truncate(usize::try_from(chance.below(n_bytes)).unwrap());
+                    reply.then = Then::Stall;
+                }
+                2 => {
+                    let at = reply.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() as u64;
+                    reply.bytes[usize::try_from(chance.below(at)).unwrap()] = b'7';
+                }
+                3 => reply = status("500 Internal Server Error", ""),
+                _ => {}
+            }
+            reply
+        });
+        let settings = [("timeout", "0.3"), ("deadline", "4"), ("retries", "8")];
+        let start = Instant::now();
+        let result = open(&server.url(), &settings).and_then(|opened| {
+            let mut chance = Chance(seed + 1);
+            for _ in 0..4 {
+                let mut ranges: Vec<_> = (0..1 + chance.below(6))
+                    .map(|_| {
+                        let start = usize::try_from(chance.below(N_BYTES as u64 - 3000)).unwrap();
+                        (start, start + usize::try_from(1 + chance.below(3000)).unwrap())
+                    })
+                    .collect();
+                ranges.sort_unstable();
+                check_vector(&opened.source, &content_bytes, &ranges)?;
+            }
+            Ok(())
+        });
+        assert!(start.elapsed() < Duration::from_secs(25), "seed {seed}: {:?}", start.elapsed());
+        n_right += u64::from(result.is_ok());
+    }
+    assert!(n_right * 2 > n_runs, "only {n_right} of {n_runs} runs came to their end");
+}
+
+/// Chance that a seed repeats.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}

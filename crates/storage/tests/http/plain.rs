@@ -1,0 +1,220 @@
+//! nginx without TLS: read patterns, credentials, changes, errors.
+
+use std::time::{Duration, SystemTime};
+
+use arrowroot_storage::{Error, Operation};
+
+use crate::nginx::Nginx;
+use crate::{check_known, check_vector, content, counts, ledger, open};
+
+const N_BYTES: usize = 1_000_000;
+
+fn serve(servers: &str) -> Option<Nginx> {
+    Nginx::start(servers, |directory| {
+        std::fs::write(directory.join("www/f"), content(N_BYTES)).unwrap();
+        std::fs::write(directory.join("www/small"), content(5000)).unwrap();
+        std::fs::write(directory.join("www/empty"), "").unwrap();
+        std::fs::write(directory.join("www/large"), content(20_000_000)).unwrap();
+    })
+}
+
+const PLAIN: &str = "server { listen 127.0.0.1:PORT; }";
+
+#[test]
+fn opening_is_one_request_and_a_vector_read_another_on_the_same_connection() {
+    let Some(nginx) = serve(PLAIN) else { return };
+    let opened = open(&nginx.url("f"), &[]).unwrap();
+    check_known(&opened, &content(N_BYTES));
+    let lengths: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len())).collect();
+    assert_eq!(lengths, [(0, 4096), (934_464, 65_536)]);
+    let ranges = [(500_000, 500_100), (10_000, 10_010), (10_010, 10_020), (700_000, 700_001)];
+    check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(5000, 6000)]).unwrap();
+    assert_eq!(
+        nginx.pattern(3),
+        "c0 1 206 [bytes=0-4095,-65536] /f\n\
+         c0 2 206 [bytes=10000-10019,500000-500099,700000-700000] /f\n\
+         c0 3 206 [bytes=5000-5999] /f"
+    );
+    let requests = ledger(&opened, "http");
+    assert_eq!(counts(&requests, Operation::Open), (1, 1));
+    assert_eq!(counts(&requests, Operation::ReadVector), (1, 1));
+    assert_eq!(requests.totals(Operation::ReadVector).bytes, 121);
+    let nature = opened.source.nature();
+    assert_eq!((nature.max_parallel, nature.max_ranges), (8, 200));
+    assert!(nature.latency < Duration::from_millis(20), "measured, not guessed: {nature:?}");
+}
+
+#[test]
+fn a_small_file_comes_whole_with_its_opening() {
+    let Some(nginx) = serve(PLAIN) else { return };
+    for (name, n_bytes) in [("small", 5000), ("empty", 0)] {
+        let opened = open(&nginx.url(name), &[]).unwrap();
+        check_known(&opened, &content(n_bytes));
+        assert_eq!(opened.known.iter().map(|(_, bytes)| bytes.len()).sum::<usize>(), n_bytes);
+    }
+    assert_eq!(nginx.pattern(2), "c0 1 200 [bytes=0-4095,-65536] /small\nc0 2 200 [bytes=0-4095,-65536] /empty");
+}
+
+#[test]
+fn a_server_without_several_ranges_is_asked_for_single_ones_and_that_is_remembered() {
+    let Some(nginx) = serve("server { listen 127.0.0.1:PORT; max_ranges 1; }") else { return };
+    let opened = open(&nginx.url("f"), &[]).unwrap();
+    check_known(&opened, &content(N_BYTES));
+    assert_eq!(opened.source.nature().max_ranges, 1);
+    assert_eq!(opened.source.nature().max_parallel, 64);
+    let ranges: Vec<_> = (0..40).map(|place| (5000 + place * 1000, 5100 + place * 1000)).collect();
+    check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
+    let opened = open(&nginx.url("large"), &[]).unwrap();
+    check_known(&opened, &content(20_000_000));
+    let pattern = nginx.pattern(45);
+    let ranges: Vec<_> = pattern.lines().map(|line| &line[line.find('[').unwrap()..]).collect();
+    assert_eq!(ranges[0], "[bytes=0-4095,-65536] /f");
+    let mut opening = [ranges[1], ranges[2]];
+    opening.sort_unstable();
+    assert_eq!(opening, ["[bytes=-65536] /f", "[bytes=0-4095] /f"]);
+    assert_eq!(ranges.len(), 45);
+    assert!(ranges[3..43].iter().all(|range| !range.contains(',')), "{pattern}");
+    let mut second = [ranges[43], ranges[44]];
+    second.sort_unstable();
+    assert_eq!(second, ["[bytes=-65536] /large", "[bytes=0-4095] /large"], "no second attempt at several ranges");
+}
+
+#[test]
+fn a_server_without_ranges_is_copied_from_once() {
+    let Some(nginx) = serve("server { listen 127.0.0.1:PORT; max_ranges 0; }") else { return };
+    let opened = open(&nginx.url("f"), &[]).unwrap();
+    assert_eq!(opened.source.size_bytes(), N_BYTES as u64);
+    let n_requests = nginx.pattern(4).lines().count();
+    check_vector(&opened.source, &content(N_BYTES), &[(0, 10), (999_990, N_BYTES), (5, 500_000)]).unwrap();
+    assert_eq!(nginx.pattern(n_requests).lines().count(), n_requests, "{}", nginx.pattern(4));
+    assert_eq!(counts(&ledger(&opened, "http"), Operation::StageIn), (1, 1));
+    assert!(!opened.source.nature().is_remote());
+}
+
+#[test]
+fn many_ranges_become_few_requests_and_much_is_shared_among_connections() {
+    let Some(nginx) = serve(PLAIN) else { return };
+    let opened = open(&nginx.url("large"), &[]).unwrap();
+    let content = content(20_000_000);
+    let ranges: Vec<_> = (0..300).map(|place| (1_000_000 + place * 100, 1_000_010 + place * 100)).collect();
+    check_vector(&opened.source, &content, &ranges).unwrap();
+    let pattern = nginx.pattern(3);
+    let mut n_ranges: Vec<_> = pattern.lines().map(|line| line.matches('-').count()).collect();
+    n_ranges.sort_unstable();
+    assert_eq!(n_ranges, [2, 100, 200], "{pattern}");
+    check_vector(&opened.source, &content, &[(0, 20_000_000)]).unwrap();
+    let pattern = nginx.pattern(8);
+    assert_eq!(pattern.lines().skip(3).count(), 5, "{pattern}");
+}
+
+#[test]
+fn reads_one_after_the_other_share_a_connection_and_so_do_files() {
+    let Some(nginx) = serve(PLAIN) else { return };
+    for _ in 0..3 {
+        let opened = open(&nginx.url("f"), &[]).unwrap();
+        for place in 0..10 {
+            check_vector(&opened.source, &content(N_BYTES), &[(10_000 * place, 10_000 * place + 100)]).unwrap();
+        }
+    }
+    let pattern = nginx.pattern(33);
+    assert_eq!(pattern.lines().count(), 33);
+    assert!(pattern.lines().all(|line| line.starts_with("c0 ")), "{pattern}");
+}
+
+#[test]
+fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
+    let Some(nginx) = serve(PLAIN) else { return };
+    let opened = open(&nginx.url("f"), &[]).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(10, 20)]).unwrap();
+    let other: Vec<u8> = content(N_BYTES).iter().map(|byte| !byte).collect();
+    std::fs::write(nginx.path("www/new"), other).unwrap();
+    let times = std::fs::FileTimes::new().set_modified(SystemTime::now() - Duration::from_secs(100));
+    std::fs::OpenOptions::new().write(true).open(nginx.path("www/new")).unwrap().set_times(times).unwrap();
+    std::fs::rename(nginx.path("www/new"), nginx.path("www/f")).unwrap();
+    for ranges in [vec![(10, 20)], vec![(10, 20), (100, 200)]] {
+        let error = check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap_err();
+        assert!(matches!(error, Error::Changed { .. }), "{error}");
+    }
+    assert_eq!(nginx.pattern(4).lines().count(), 4, "a change is not tried again");
+}
+
+const AUTHORISED: &str = "server { listen 127.0.0.1:PORT;
+    if ($http_authorization != 'Bearer s3cr3t') { return 401; } }";
+
+#[test]
+fn a_given_token_is_sent_and_never_shown() {
+    let Some(nginx) = serve(AUTHORISED) else { return };
+    check_known(&open(&nginx.url("f"), &[("token", "s3cr3t")]).unwrap(), &content(N_BYTES));
+    let error = open(&nginx.url("f"), &[("token", "wr0ng")]).unwrap_err().to_string();
+    assert!(
+        error.contains("access denied: 401 Unauthorized") && error.contains("the given bearer token was sent"),
+        "{error}"
+    );
+    assert!(!error.contains("wr0ng"), "{error}");
+    let error = open(&nginx.url("f"), &[]).unwrap_err();
+    assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("token")), "{error}");
+}
+
+#[test]
+fn user_and_password_of_a_url_are_sent_and_never_shown() {
+    let basic = AUTHORISED.replace("Bearer s3cr3t", "Basic bWU6aHVzaA==");
+    let Some(nginx) = serve(&basic) else { return };
+    let opened = open(&nginx.url("f").replace("http://", "http://me:hush@"), &[]).unwrap();
+    assert!(!opened.source.url().contains("hush"), "{}", opened.source.url());
+    check_vector(&opened.source, &content(N_BYTES), &[(10, 20)]).unwrap();
+    let error = open(&nginx.url("f").replace("http://", "http://me:hushhush@"), &[]).unwrap_err().to_string();
+    assert!(!error.contains("hush"), "{error}");
+}
+
+#[test]
+fn redirects_are_followed_once_and_take_no_token_to_another_host() {
+    let servers = "server { listen 127.0.0.1:PORT;
+        if ($http_authorization != 'Bearer s3cr3t') { return 401; }
+        rewrite ^/door/(.*)$ http://localhost:OTHER/$1?uuid=secret redirect; }
+      server { listen 127.0.0.1:OTHER; if ($arg_uuid != secret) { return 403; } }";
+    let Some(nginx) = serve(servers) else { return };
+    let opened = open(&nginx.url("door/f"), &[("token", "s3cr3t")]).unwrap();
+    check_known(&opened, &content(N_BYTES));
+    check_vector(&opened.source, &content(N_BYTES), &[(10, 20)]).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(30, 40)]).unwrap();
+    assert_eq!(opened.source.url(), nginx.url("door/f"));
+    assert_eq!(
+        nginx.pattern(4),
+        "c0 1 302 [bytes=0-4095,-65536] /door/f [Bearer s3cr3t]\n\
+         c1 1 206 [bytes=0-4095,-65536] other /f\n\
+         c1 2 206 [bytes=10-19] other /f\n\
+         c1 3 206 [bytes=30-39] other /f"
+    );
+}
+
+#[test]
+fn statuses_become_errors_that_say_what_to_do() {
+    let servers = "server { listen 127.0.0.1:PORT;
+        location /denied { return 403; }
+        location /busy { return 503; }
+        location /loop { return 302 /loop; } }";
+    let Some(nginx) = serve(servers) else { return };
+    let error = |path: &str| open(&nginx.url(path), &[("retries", "1")]).unwrap_err();
+    assert!(matches!(error("none?authz=abc"), Error::NotFound { url, .. } if !url.contains("abc")));
+    assert!(matches!(error("denied"), Error::Denied { .. }));
+    assert!(matches!(error("busy"), Error::Server { is_transient: true, .. }));
+    assert!(error("loop").to_string().contains("ten times"));
+    let n_busy = nginx.pattern(15).lines().filter(|line| line.contains("/busy")).count();
+    assert_eq!(n_busy, 2, "one try and one retry");
+    let error = open("http://127.0.0.1:1/f", &[("retries", "0")]).unwrap_err();
+    assert!(matches!(&error, Error::Connection { what, .. } if what.contains("refused")), "{error}");
+    let error = open("http://", &[]).unwrap_err();
+    assert!(matches!(error, Error::Option { .. }), "{error}");
+}
+
+#[test]
+fn a_connection_that_the_server_closed_is_replaced_without_a_retry() {
+    let servers = "server { listen 127.0.0.1:PORT; keepalive_requests 2; }";
+    let Some(nginx) = serve(servers) else { return };
+    let opened = open(&nginx.url("f"), &[("retries", "0")]).unwrap();
+    for place in 0..20 {
+        check_vector(&opened.source, &content(N_BYTES), &[(1000 * place, 1000 * place + 50)]).unwrap();
+    }
+    assert_eq!(counts(&ledger(&opened, "http"), Operation::Read), (20, 20));
+}

@@ -1,0 +1,45 @@
+//! What an S3 server is asked.
+
+use arrowroot_storage::Error;
+
+use crate::scripted::{Reply, Scripted, Then, right, status};
+use crate::{check_known, check_vector, content, open};
+
+#[test]
+fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {
+    let content_bytes = content(300_000);
+    let served = content_bytes.clone();
+    let server = Scripted::start(move |request| right(&served, request));
+    let endpoint = format!("http://{}", server.host());
+    let opened = open("s3://bucket/data/f%201.root", &[("s3_endpoint", &endpoint)]).unwrap();
+    assert_eq!(opened.source.url(), "s3://bucket/data/f%201.root");
+    check_known(&opened, &content_bytes);
+    check_vector(&opened.source, &content_bytes, &[(10_000, 10_010), (20_000, 20_010), (30_000, 30_010)]).unwrap();
+    let mut ranges = server.ranges();
+    ranges[..2].sort_unstable();
+    ranges[2..].sort_unstable();
+    assert_eq!(ranges, ["-65536", "0-4095", "10000-10009", "20000-20009", "30000-30009"]);
+    assert!(server.heads().iter().all(|head| head.starts_with("GET /bucket/data/f%201.root")), "{:?}", server.heads());
+    let nature = opened.source.nature();
+    assert_eq!((nature.max_parallel, nature.max_ranges), (64, 1));
+}
+
+#[test]
+fn what_s3_says_is_shown_without_what_was_signed() {
+    let body = "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Access Denied.</Message>\
+                <AWSAccessKeyId>AKIDEXAMPLE</AWSAccessKeyId></Error>";
+    let answer = format!(
+        "HTTP/1.1 403 Forbidden\r\nContent-Type: application/xml\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let server = Scripted::start(move |_| Reply::new(answer.clone().into_bytes(), Then::Keep));
+    let error = open(&format!("s3+http://{}/bucket/f", server.host()), &[]).unwrap_err();
+    assert!(
+        matches!(&error, Error::Denied { answer, .. } if answer.contains("AccessDenied: Access Denied.")),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("AKID"), "{error}");
+    let moved = Scripted::start(|_| status("301 Moved Permanently", "x-amz-bucket-region: eu-west-3\r\n"));
+    let error = open(&format!("s3+http://{}/bucket/f", moved.host()), &[]).unwrap_err();
+    assert!(error.to_string().contains("the bucket's region is eu-west-3"), "{error}");
+}

@@ -1,0 +1,123 @@
+//! nginx with TLS: authorities, client certificates, grid proxies. Certificates are made by the openssl command.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use arrowroot_storage::Error;
+
+use crate::nginx::Nginx;
+use crate::{check_known, check_vector, content, open};
+
+fn openssl(directory: &Path, arguments: &str) {
+    let status = Command::new("openssl")
+        .current_dir(directory)
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "openssl {arguments}");
+}
+
+/// An authority, a server, a client, and a proxy of that client.
+fn make_certificates(directory: &Path) {
+    std::fs::write(directory.join("www/f"), content(1_000_000)).unwrap();
+    std::fs::write(directory.join("server.ext"), "subjectAltName=IP:127.0.0.1\n").unwrap();
+    std::fs::write(directory.join("client.ext"), "keyUsage=digitalSignature\n").unwrap();
+    std::fs::write(
+        directory.join("proxy.ext"),
+        "keyUsage=critical,digitalSignature\nproxyCertInfo=critical,language:id-ppl-inheritAll,pathlen:1\n",
+    )
+    .unwrap();
+    let new_key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    openssl(directory, &format!("req -x509 {new_key} -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"));
+    openssl(directory, &format!("req -x509 {new_key} -keyout other.key -out other.pem -days 2 -subj /CN=stranger"));
+    for (name, issuer) in [("server", "ca"), ("client", "ca"), ("proxy", "client")] {
+        let subject = if name == "proxy" { "/CN=client/CN=12345" } else { &format!("/CN={name}") };
+        openssl(directory, &format!("req {new_key} -keyout {name}.key -out {name}.csr -subj {subject}"));
+        openssl(
+            directory,
+            &format!(
+                "x509 -req -in {name}.csr -CA {issuer}.pem -CAkey {issuer}.key -CAcreateserial -days 2 -out {name}.pem -extfile {name}.ext"
+            ),
+        );
+    }
+    // As voms-proxy-init writes them: certificate, key, chain.
+    let text = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+    std::fs::write(directory.join("x509up"), text("proxy.pem") + &text("proxy.key") + &text("client.pem")).unwrap();
+    std::fs::create_dir(directory.join("authorities")).unwrap();
+    std::fs::write(directory.join("authorities/0123abcd.0"), text("ca.pem")).unwrap();
+    std::fs::write(directory.join("authorities/0123abcd.signing_policy"), "no certificate").unwrap();
+}
+
+fn serve(settings: &str) -> Option<Nginx> {
+    let has_openssl = Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_ok();
+    if !has_openssl {
+        assert!(std::env::var_os("CI").is_none(), "openssl is not installed, which CI needs");
+        eprintln!("SKIPPED: openssl is not installed");
+        return None;
+    }
+    let server = "server { listen 127.0.0.1:PORT ssl;
+        ssl_certificate DIR/server.pem; ssl_certificate_key DIR/server.key;";
+    Nginx::start(&format!("{server} {settings} }}"), make_certificates)
+}
+
+fn url(nginx: &Nginx) -> String {
+    nginx.url("f").replace("http://", "https://")
+}
+
+#[test]
+fn a_server_is_trusted_if_its_authority_is() {
+    let Some(nginx) = serve("") else { return };
+    let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
+    for authorities in ["ca.pem", "authorities"] {
+        let opened = open(&url(&nginx), &[("authorities", &path(authorities))]).unwrap();
+        check_known(&opened, &content(1_000_000));
+        check_vector(&opened.source, &content(1_000_000), &[(10, 300_000), (400_000, 900_000)]).unwrap();
+    }
+    let pattern = nginx.pattern(4);
+    assert_eq!(pattern.lines().filter(|line| line.contains(" 1 206 [bytes=0-4095,-65536]")).count(), 2, "{pattern}");
+    assert_eq!(
+        pattern.lines().filter(|line| line.contains(" 2 206 ")).count(),
+        2,
+        "connections are used again: {pattern}"
+    );
+    for authorities in [vec![], vec![("authorities", path("other.pem"))]] {
+        let settings: Vec<_> = authorities.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let error = open(&url(&nginx), &settings).unwrap_err();
+        assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("X509_CERT_DIR")), "{error}");
+    }
+}
+
+#[test]
+fn a_client_certificate_opens_the_door() {
+    let Some(nginx) = serve("ssl_client_certificate DIR/ca.pem; ssl_verify_client on;") else { return };
+    let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
+    let (authority, certificate, key) = (path("ca.pem"), path("client.pem"), path("client.key"));
+    let settings = [("authorities", authority.as_str()), ("certificate", &certificate), ("key", &key)];
+    check_known(&open(&url(&nginx), &settings).unwrap(), &content(1_000_000));
+    let error = open(&url(&nginx), &settings[..1]).unwrap_err().to_string();
+    assert!(error.contains("400") && error.contains("No required SSL certificate was sent"), "{error}");
+    let other = path("other.key");
+    let error = open(&url(&nginx), &[settings[0], settings[1], ("key", &other)]).unwrap_err();
+    assert!(matches!(&error, Error::Option { what, .. } if what.contains("not that of the certificate")), "{error}");
+    let error = open(&url(&nginx), &[settings[0], settings[1]]).unwrap_err();
+    assert!(matches!(&error, Error::Option { what, .. } if what.contains("no plain PEM key")), "{error}");
+}
+
+#[test]
+fn a_grid_proxy_is_offered_with_its_chain() {
+    // OpenSSL in nginx knows no proxies; what arrives is checked instead.
+    let only_proxies = "ssl_client_certificate DIR/ca.pem; ssl_verify_client optional_no_ca;
+        if ($ssl_client_s_dn != 'CN=12345,CN=client') { return 403; }";
+    let Some(nginx) = serve(only_proxies) else { return };
+    let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
+    let (authority, proxy, certificate, key) = (path("ca.pem"), path("x509up"), path("client.pem"), path("client.key"));
+    let opened = open(&url(&nginx), &[("authorities", &authority), ("certificate", &proxy)]).unwrap();
+    check_known(&opened, &content(1_000_000));
+    let settings = [("authorities", authority.as_str()), ("certificate", &certificate), ("key", &key)];
+    let error = open(&url(&nginx), &settings).unwrap_err();
+    assert!(
+        matches!(&error, Error::Denied { hint, .. } if hint.contains("the certificate of option certificate")),
+        "{error}"
+    );
+}
