@@ -21,8 +21,10 @@ const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
 type Open = dyn Fn(&str) -> Result<Opened> + Send + Sync;
 
 struct Replica {
+    /// With its credentials.
+    address: String,
+    /// For messages.
     url: String,
-    name: String,
     ledger: Arc<Ledger>,
     source: Mutex<Option<Arc<dyn Source>>>,
 }
@@ -51,8 +53,8 @@ pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculatio
 fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
     let mut last = Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() };
     let replicas = urls.iter().enumerate().map(|(place, url)| Replica {
-        url: url.clone(),
-        name: redacted(url),
+        address: url.clone(),
+        url: redacted(url),
         ledger: Arc::new(Ledger::new(LAYERS[place.min(LAYERS.len() - 1)], false)),
         source: Mutex::new(None),
     });
@@ -83,7 +85,7 @@ impl Replica {
         if let Some(source) = source.as_ref() {
             return Ok((Arc::clone(source), None));
         }
-        let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.url))?;
+        let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.address))?;
         let accounted: Arc<dyn Source> = Arc::new(Accounted::new(Arc::clone(&opened.source), Arc::clone(&self.ledger)));
         *source = Some(Arc::clone(&accounted));
         Ok((accounted, Some(opened)))
@@ -103,7 +105,7 @@ impl Replicas {
             let result = replica.opened(&self.open).and_then(|(source, _)| {
                 if source.size_bytes() != self.size_bytes {
                     let what = format!("it has {} bytes here, {} elsewhere", source.size_bytes(), self.size_bytes);
-                    return Err(Error::Changed { url: replica.name.clone(), what });
+                    return Err(Error::Changed { url: replica.url.clone(), what });
                 }
                 read(source.as_ref())
             });
@@ -125,7 +127,7 @@ impl Replicas {
 impl Source for Replicas {
     /// The URL of the replica in use.
     fn url(&self) -> &str {
-        &self.replicas[self.current()].name
+        &self.replicas[self.current()].url
     }
 
     fn size_bytes(&self) -> u64 {

@@ -135,7 +135,7 @@ impl Settings {
             variable(name).map(PathBuf::from).or_else(home)
         };
         let credentials_file = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
-        let secrets = section(credentials_file.clone(), &[profile.clone()]);
+        let secrets = section(credentials_file, std::slice::from_ref(&profile));
         let config = section(file("AWS_CONFIG_FILE", "config"), &[format!("profile {profile}"), profile.clone()]);
         if let (Some(name), None, None) = (&named, &secrets, &config) {
             let what = format!("there is no profile {name:?} in the files of AWS credentials and configuration");

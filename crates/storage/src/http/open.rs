@@ -115,19 +115,23 @@ pub(crate) fn open_address(
         Opening { address, client, network, is_multi_range, ledger, head_bytes, tail_bytes, until }.open()
     })?;
     let source: Arc<dyn Source> = match store {
-        Store::Ranges(store) => Arc::new(Retry::new(store, policy, Arc::clone(&attempts))),
+        Store::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
         Store::Whole(file) => Arc::new(file),
     };
     Ok(Opened { source, known, ledgers: vec![attempts, ledger] })
 }
 
+/// What a file is read through once it is open.
 enum Store {
-    Ranges(HttpStore),
+    Ranges(Box<HttpStore>),
     Whole(WholeFile),
 }
 
+/// Offset in the file and content of bytes that came with the opening.
+type Known = Vec<(u64, Vec<u8>)>;
+
 impl Opening<'_> {
-    fn open(&self) -> Result<(Store, Vec<(u64, Vec<u8>)>)> {
+    fn open(&self) -> Result<(Store, Known)> {
         let mut found = Found::AskAgain;
         if self.is_multi_range && self.tail_bytes > 0 && self.origin().range_limit() > 1 {
             found = self.ask_for_both()?;
@@ -138,7 +142,7 @@ impl Opening<'_> {
         match found {
             Found::Pieces(pieces, version) => self.complete(pieces, version),
             Found::All(bytes, version) => {
-                Ok((Store::Ranges(self.store(bytes.len() as u64, version)), vec![(0, bytes)]))
+                Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
             Found::NoRanges | Found::AskAgain => {
                 let mut file = None;
@@ -295,7 +299,7 @@ impl Opening<'_> {
     }
 
     /// Asks for what is missing of head and tail, now that the size is known.
-    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, Vec<(u64, Vec<u8>)>)> {
+    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, Known)> {
         let size_bytes = pieces.total_bytes.ok_or_else(|| self.wrong("it does not tell the file's size"))?;
         let store = self.store(size_bytes, version);
         let head = 0..self.head_bytes.min(size_bytes);
@@ -308,6 +312,6 @@ impl Opening<'_> {
         store.attempt(parts, self.until).1?;
         let mut known = pieces.pieces;
         known.extend(missing);
-        Ok((Store::Ranges(store), known))
+        Ok((Store::Ranges(Box::new(store)), known))
     }
 }

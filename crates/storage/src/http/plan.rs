@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn without_several_ranges_each_is_a_request() {
         let limits = Limits { n_ranges: 1, n_parallel: 64 };
-        assert_eq!(plan(&[(50, 60), (0, 10), (10, 20)], limits), [[0..20], [50..60]]);
+        assert_eq!(plan(&[(50, 60), (0, 10), (10, 20)], limits), [vec![0..20; 1], vec![50..60; 1]]);
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let limits = Limits { n_ranges: 200, n_parallel: 8 };
         assert_eq!(
             plan(&[(0, 10), (5, 15), (5, 15), (20, 30)], limits),
-            [vec![0..10, 20..30], vec![5..15], vec![5..15]]
+            [vec![0..10, 20..30], vec![5..15; 1], vec![5..15; 1]]
         );
     }
 

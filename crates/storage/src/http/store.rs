@@ -144,6 +144,7 @@ impl HttpStore {
             until,
         };
         let is_several = ranges.len() > 1;
+        let is_whole = matches!(ranges, [range] if range.start == 0 && range.end == self.size_bytes);
         let mut answer = client.ask(question)?;
         *origin = Some(Arc::clone(&answer.origin));
         if let Some(what) = self.version.difference(&answer.version()).filter(|_| matches!(answer.status, 200 | 206)) {
@@ -201,7 +202,7 @@ impl HttpStore {
                 }
                 self.trusting(result, slots)
             }
-            Kind::Whole(length) if length == Some(self.size_bytes) && ranges == [0..self.size_bytes] => {
+            Kind::Whole(length) if length == Some(self.size_bytes) && is_whole => {
                 let mut offset = 0;
                 let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
                 answer.receive_whole(|bytes| {

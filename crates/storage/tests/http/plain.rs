@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use arrowroot_storage::{Error, Operation};
 
+use crate::checks::{check_known, check_vector, content, counts, ledger, open};
 use crate::nginx::Nginx;
-use crate::{check_known, check_vector, content, counts, ledger, open};
 
 const N_BYTES: usize = 1_000_000;
 

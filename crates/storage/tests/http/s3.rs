@@ -2,8 +2,8 @@
 
 use arrowroot_storage::Error;
 
+use crate::checks::{check_known, check_vector, content, open};
 use crate::scripted::{Reply, Scripted, Then, right, status};
-use crate::{check_known, check_vector, content, open};
 
 #[test]
 fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use arrowroot_storage::Error;
 
+use crate::checks::{check_known, check_vector, content, open};
 use crate::nginx::Nginx;
-use crate::{check_known, check_vector, content, open};
 
 fn openssl(directory: &Path, arguments: &str) {
     let status = Command::new("openssl")
@@ -104,20 +104,38 @@ fn a_client_certificate_opens_the_door() {
     assert!(matches!(&error, Error::Option { what, .. } if what.contains("no plain PEM key")), "{error}");
 }
 
+/// OpenSSL's own server: it is told to believe grid proxies, which nginx cannot be.
+struct Door(std::process::Child);
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_grid_proxy_is_offered_with_its_chain() {
-    // OpenSSL in nginx knows no proxies; what arrives is checked instead.
-    let only_proxies = "ssl_client_certificate DIR/ca.pem; ssl_verify_client optional_no_ca;
-        if ($ssl_client_s_dn != 'CN=12345,CN=client') { return 403; }";
-    let Some(nginx) = serve(only_proxies) else { return };
+    // For its certificates.
+    let Some(nginx) = serve("") else { return };
     let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
-    let (authority, proxy, certificate, key) = (path("ca.pem"), path("x509up"), path("client.pem"), path("client.key"));
-    let opened = open(&url(&nginx), &[("authorities", &authority), ("certificate", &proxy)]).unwrap();
-    check_known(&opened, &content(1_000_000));
-    let settings = [("authorities", authority.as_str()), ("certificate", &certificate), ("key", &key)];
-    let error = open(&url(&nginx), &settings).unwrap_err();
-    assert!(
-        matches!(&error, Error::Denied { hint, .. } if hint.contains("the certificate of option certificate")),
-        "{error}"
+    let port = nginx.other_port;
+    let arguments = format!(
+        "s_server -accept 127.0.0.1:{port} -cert {} -key {} -CAfile {} -Verify 3 -verify_return_error -allow_proxy_certs -WWW -quiet",
+        path("server.pem"),
+        path("server.key"),
+        path("ca.pem")
     );
+    let mut command = Command::new("openssl");
+    command.current_dir(nginx.path("www")).args(arguments.split_whitespace());
+    let _door = Door(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let (authority, proxy) = (path("ca.pem"), path("x509up"));
+    let url = format!("https://127.0.0.1:{port}/f");
+    // It knows no ranges and no keep-alive; connections are refused until it listens.
+    let settings = [("authorities", authority.as_str()), ("certificate", &proxy), ("retries", "20")];
+    let opened = open(&url, &settings).unwrap();
+    assert_eq!(opened.source.size_bytes(), 1_000_000);
+    check_vector(&opened.source, &content(1_000_000), &[(10, 300_000), (400_000, 900_000)]).unwrap();
+    let error = open(&url, &[settings[0], ("retries", "0")]).unwrap_err();
+    assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("no client certificate")), "{error}");
 }
