@@ -14,6 +14,11 @@ mod options;
 mod secret;
 mod source;
 mod stack;
+#[cfg(not(fuzzing))]
+mod xrootd;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod xrootd;
 
 pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
 pub use coalesce::{CoalesceLimits, Span, coalesce};
@@ -25,17 +30,19 @@ pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy, parse_size};
 pub use secret::{Secret, redacted};
 pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ReadStyle, ScanSource, Stack};
+pub use xrootd::open_xrootd;
 
 use std::sync::Arc;
 
-/// Opens what a URL names: a path, or `file://` and a path.
+/// Opens what a URL names: a path, `file://` and a path, or `root://` or `roots://` with a server and a path.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for other schemes; [`Error::Io`] if the file cannot be opened.
-pub fn open(url: &str, _options: &Options, _speculation: Speculation) -> Result<Opened> {
+/// [`Error::Unsupported`] for other schemes; [`Error::Io`] if the file cannot be opened; those of [`open_xrootd`].
+pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
         Some(("file", path)) => path,
+        Some(("root" | "roots" | "xroot" | "xroots", _)) => return open_xrootd(url, &options.network, speculation),
         Some((scheme, _)) => {
             return Err(Error::Unsupported {
                 url: redacted(url),
