@@ -500,7 +500,10 @@ impl Flight<'_> {
         if let Some(header) = header {
             match state.outstanding.get(&header.stream) {
                 None => {
-                    return Err(Failure::Wrong(format!("an answer to a request that was not made ({})", header.stream)));
+                    return Err(Failure::Wrong(format!(
+                        "an answer to a request that was not made ({})",
+                        header.stream
+                    )));
                 }
                 Some(Outstanding { caller: Some(_), .. }) => state.header = Some(header),
                 Some(Outstanding { caller: None, .. }) => {
