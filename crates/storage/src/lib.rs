@@ -28,6 +28,11 @@ mod stack;
 mod strategy;
 pub mod testing;
 mod windows;
+#[cfg(not(fuzzing))]
+mod xrootd;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod xrootd;
 
 pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
 pub use background::Background;
@@ -50,10 +55,12 @@ pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
 pub use strategy::{Between, Reading, ahead_for};
 pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
+pub use xrootd::open_xrootd;
 
 use std::sync::Arc;
 
-/// Opens what a URL names: a path, or `file://` and a path; `http://` and `https://` ([`http`]); `s3://` ([`s3`]).
+/// Opens what a URL names: a path, or `file://` and a path; `http://` and `https://` ([`http`]); `s3://` ([`s3`]); `root://` and
+/// `roots://` with a server and a path.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for other schemes; those of the store if the file cannot be opened.
@@ -66,6 +73,9 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
             return match scheme.to_ascii_lowercase().as_str() {
                 "http" | "https" => open_http(url, network, speculation),
                 "s3" | "s3+http" | "s3+https" => open_s3(url, network, speculation),
+                "root" | "roots" | "xroot" | "xroots" => {
+                    open_again(url, network, || open_xrootd(url, network, speculation))
+                }
                 _ => Err(Error::Unsupported {
                     url: redacted(url),
                     scheme: scheme.to_owned(),

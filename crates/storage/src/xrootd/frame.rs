@@ -1,0 +1,257 @@
+//! From the body of an answer to where its bytes belong. No input or output of its own: bytes come from an [`Incoming`].
+
+use super::failure::Failure;
+use super::message::{self, ELEMENT_BYTES, Handle};
+
+/// No answer but of data is larger than this.
+const MAX_CONTROL_BYTES: usize = 64 << 10;
+
+/// Where the bytes of an answer come from.
+pub(crate) trait Incoming {
+    /// Fills `buffer` with the next bytes.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure>;
+}
+
+/// A range of a file and the memory for it.
+#[derive(Debug)]
+pub(crate) struct Piece<'b> {
+    pub(crate) offset: u64,
+    pub(crate) buffer: &'b mut [u8],
+}
+
+/// What a request waits for, as far as it is there. An answer may come in parts, cut anywhere.
+#[derive(Debug)]
+pub(crate) enum Answer<'b> {
+    /// Words.
+    Control(Vec<u8>),
+    /// One range, and how much of it is there.
+    Read(Piece<'b>, usize),
+    /// Several ranges.
+    Vector(VectorAnswer<'b>),
+}
+
+impl Answer<'_> {
+    /// Takes the next `n_bytes` of the answer.
+    pub(crate) fn take(&mut self, n_bytes: usize, incoming: &mut impl Incoming) -> Result<(), Failure> {
+        match self {
+            Answer::Control(words) => {
+                let total_bytes = words.len().saturating_add(n_bytes);
+                if total_bytes > MAX_CONTROL_BYTES {
+                    return Err(Failure::Wrong(format!("{total_bytes} bytes where words were due")));
+                }
+                let start = words.len();
+                words.resize(total_bytes, 0);
+                incoming.fill(&mut words[start..])
+            }
+            Answer::Read(piece, n_filled) => {
+                let free = &mut piece.buffer[*n_filled..];
+                if n_bytes > free.len() {
+                    return Err(Failure::Wrong(format!("{} bytes more than asked for", n_bytes - free.len())));
+                }
+                incoming.fill(&mut free[..n_bytes])?;
+                *n_filled += n_bytes;
+                Ok(())
+            }
+            Answer::Vector(vector) => vector.take(n_bytes, incoming),
+        }
+    }
+
+    /// After the last part: whether all came.
+    pub(crate) fn check_complete(&self) -> Result<(), Failure> {
+        match self {
+            Answer::Control(_) => Ok(()),
+            Answer::Read(piece, n_filled) if *n_filled == piece.buffer.len() => Ok(()),
+            Answer::Read(piece, n_filled) => {
+                Err(Failure::Short(format!("{n_filled} of {} bytes at {}", piece.buffer.len(), piece.offset)))
+            }
+            Answer::Vector(vector) => vector.check_complete(),
+        }
+    }
+
+    /// Forgets what came: the request is made again.
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Answer::Control(words) => words.clear(),
+            Answer::Read(_, n_filled) => *n_filled = 0,
+            Answer::Vector(vector) => vector.reset(),
+        }
+    }
+}
+
+/// The answer to a vector read: for each range, in the order in which they were asked for, an element that repeats
+/// the question, then its bytes.
+#[derive(Debug)]
+pub(crate) struct VectorAnswer<'b> {
+    handle: Handle,
+    pieces: Vec<Piece<'b>>,
+    /// Pieces that are complete.
+    n_complete: usize,
+    /// The element before the next one, as far as it came.
+    element: [u8; ELEMENT_BYTES],
+    n_element: usize,
+    /// Bytes that came after it.
+    n_filled: usize,
+}
+
+impl<'b> VectorAnswer<'b> {
+    /// Waits for `pieces`, none of which is empty.
+    pub(crate) fn new(handle: Handle, pieces: Vec<Piece<'b>>) -> Self {
+        VectorAnswer { handle, pieces, n_complete: 0, element: [0; ELEMENT_BYTES], n_element: 0, n_filled: 0 }
+    }
+
+    /// The ranges that were asked for.
+    #[cfg(test)]
+    pub(crate) fn pieces(&self) -> &[Piece<'b>] {
+        &self.pieces
+    }
+
+    fn take(&mut self, mut n_bytes: usize, incoming: &mut impl Incoming) -> Result<(), Failure> {
+        while n_bytes > 0 {
+            let Some(piece) = self.pieces.get_mut(self.n_complete) else {
+                return Err(Failure::Wrong(format!("{n_bytes} bytes after the last range")));
+            };
+            if self.n_element < ELEMENT_BYTES {
+                let n_next = n_bytes.min(ELEMENT_BYTES - self.n_element);
+                incoming.fill(&mut self.element[self.n_element..self.n_element + n_next])?;
+                self.n_element += n_next;
+                n_bytes -= n_next;
+                if self.n_element == ELEMENT_BYTES {
+                    check_element(self.element, self.handle, piece)?;
+                }
+            } else {
+                let free = &mut piece.buffer[self.n_filled..];
+                let n_next = n_bytes.min(free.len());
+                incoming.fill(&mut free[..n_next])?;
+                self.n_filled += n_next;
+                n_bytes -= n_next;
+                if self.n_filled == piece.buffer.len() {
+                    (self.n_complete, self.n_element, self.n_filled) = (self.n_complete + 1, 0, 0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_complete(&self) -> Result<(), Failure> {
+        match self.pieces.get(self.n_complete) {
+            None => Ok(()),
+            Some(piece) => Err(Failure::Short(format!(
+                "{} of {} ranges, and {} of {} bytes at {}",
+                self.n_complete,
+                self.pieces.len(),
+                self.n_filled,
+                piece.buffer.len(),
+                piece.offset
+            ))),
+        }
+    }
+
+    fn reset(&mut self) {
+        (self.n_complete, self.n_element, self.n_filled) = (0, 0, 0);
+    }
+}
+
+fn check_element(element: [u8; ELEMENT_BYTES], handle: Handle, piece: &Piece<'_>) -> Result<(), Failure> {
+    let n_bytes = u32::try_from(piece.buffer.len()).unwrap_or(u32::MAX);
+    if element == message::element(handle, piece.offset, n_bytes) {
+        return Ok(());
+    }
+    let [_, _, _, _, n0, n1, n2, n3, o0, o1, o2, o3, o4, o5, o6, o7] = element;
+    Err(Failure::Wrong(format!(
+        "a range of {} bytes at {} where {n_bytes} at {} were due",
+        i32::from_be_bytes([n0, n1, n2, n3]),
+        i64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
+        piece.offset
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Slice<'a>(&'a [u8]);
+
+    impl Incoming for Slice<'_> {
+        fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
+            let (now, later) = self.0.split_at_checked(buffer.len()).ok_or(Failure::Broken("the end".to_owned()))?;
+            buffer.copy_from_slice(now);
+            self.0 = later;
+            Ok(())
+        }
+    }
+
+    const HANDLE: Handle = [0, 1, 2, 3];
+
+    /// What a server sends for ranges of a file whose byte at n is n modulo 256.
+    fn wire(ranges: &[(u64, usize)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &(offset, n_bytes) in ranges {
+            bytes.extend(message::element(HANDLE, offset, u32::try_from(n_bytes).unwrap()));
+            bytes.extend((0..n_bytes).map(|place| ((offset + place as u64) & 0xff) as u8));
+        }
+        bytes
+    }
+
+    fn taken(ranges: &[(u64, usize)], wire: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>, Failure> {
+        let mut buffers: Vec<_> = ranges.iter().map(|&(_, n_bytes)| vec![0; n_bytes]).collect();
+        let pieces = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Piece { offset, buffer }).collect();
+        let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, pieces));
+        let mut incoming = Slice(wire);
+        for &cut in cuts {
+            answer.take(cut.min(incoming.0.len()), &mut incoming)?;
+        }
+        answer.take(incoming.0.len(), &mut incoming)?;
+        answer.check_complete()?;
+        Ok(buffers)
+    }
+
+    #[test]
+    fn more_than_was_asked_for_is_refused() {
+        let mut buffer = [0; 4];
+        let mut answer = Answer::Read(Piece { offset: 0, buffer: &mut buffer }, 0);
+        answer.take(3, &mut Slice(b"abc")).unwrap();
+        assert!(matches!(answer.check_complete(), Err(Failure::Short(_))));
+        assert!(matches!(answer.take(2, &mut Slice(b"de")), Err(Failure::Wrong(_))));
+        answer.take(1, &mut Slice(b"d")).unwrap();
+        answer.check_complete().unwrap();
+        let mut words = Answer::Control(Vec::new());
+        assert!(matches!(words.take(MAX_CONTROL_BYTES + 1, &mut Slice(b"")), Err(Failure::Wrong(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_arrive_wherever_the_answer_is_cut(
+            ranges in prop::collection::vec((0_u64..10_000, 1_usize..100), 1..20),
+            cuts in prop::collection::vec(0_usize..60, 0..30),
+        ) {
+            let expected: Vec<Vec<u8>> = ranges.iter().map(|&range| wire(&[range])[ELEMENT_BYTES..].to_vec()).collect();
+            prop_assert_eq!(taken(&ranges, &wire(&ranges), &cuts).unwrap(), expected);
+        }
+
+        #[test]
+        fn no_wrong_answer_is_taken_for_a_right_one(
+            ranges in prop::collection::vec((0_u64..10_000, 1_usize..100), 1..10),
+            place: prop::sample::Index, flip in 1_u8..=255, n_cut in 1_usize..50,
+        ) {
+            let right = wire(&ranges);
+            let is_element = |place: usize| {
+                let mut start = 0;
+                ranges.iter().any(|&(_, n_bytes)| {
+                    let is_here = (start..start + ELEMENT_BYTES).contains(&place);
+                    start += ELEMENT_BYTES + n_bytes;
+                    is_here
+                })
+            };
+            let mut wrong = right.clone();
+            let place = place.index(right.len());
+            wrong[place] ^= flip;
+            prop_assert!(taken(&ranges, &wrong, &[]).is_err() == is_element(place));
+            prop_assert!(taken(&ranges, &right[..right.len().saturating_sub(n_cut)], &[]).is_err());
+            let longer = [right.as_slice(), &[0; 50][..n_cut]].concat();
+            prop_assert!(taken(&ranges, &longer, &[]).is_err());
+            let swapped: Vec<_> = ranges.iter().rev().copied().collect();
+            prop_assert!(swapped == ranges || taken(&ranges, &wire(&swapped), &[]).is_err());
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! From a server's address to a session: connection, handshake, encryption, login, authentication.
+
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::credentials::{self, account};
+use super::failure::{Failure, code};
+use super::frame::Incoming;
+use super::message::{self, HEADER_BYTES, Header};
+use super::tls;
+use super::url::Target;
+use super::wire::{Line, check_silence, connect};
+use crate::error::Result as StorageResult;
+use crate::options::Network;
+use crate::secret::Secret;
+
+/// No answer before the first file is longer.
+const MAX_ANSWER_BYTES: usize = 64 << 10;
+/// Times that a server may ask to wait before the login.
+const MAX_WAITS: usize = 5;
+
+/// Servers that want encryption though their URL does not say so: found out at the first login.
+static ENCRYPTING: LazyLock<Mutex<HashSet<(String, u16)>>> = LazyLock::new(Mutex::default);
+
+/// A session that has begun.
+pub(crate) struct Session {
+    pub(crate) line: Line,
+    pub(crate) is_encrypted: bool,
+    /// From sending the first words to having their answers.
+    pub(crate) round_trip: Duration,
+}
+
+/// How a try to begin a session ended.
+enum Begun {
+    Session(Session),
+    /// The server wants encryption.
+    WantsTls,
+}
+
+/// Begins a session.
+///
+/// Without encryption, handshake and login go out together: one round trip, and one more if the server wants to know
+/// who is asking. With encryption, the server has to agree first: two more round trips.
+pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<Session, Failure>> {
+    let server = (target.host.clone(), target.port);
+    let encrypting = || ENCRYPTING.lock().unwrap_or_else(PoisonError::into_inner);
+    // A token that was given is for this server: it is worth the round trips to be able to show it.
+    let want_tls = target.is_secure || network.token.is_some() || encrypting().contains(&server);
+    if !want_tls {
+        match begin_plain(target, network) {
+            Ok(Begun::Session(session)) => return Ok(Ok(session)),
+            Ok(Begun::WantsTls) => drop(encrypting().insert(server)),
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    let configuration = tls::configuration(network)?;
+    Ok(begin_encrypted(target, network, &configuration))
+}
+
+fn begin_plain(target: &Target, network: &Network) -> Result<Begun, Failure> {
+    let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
+    let started = Instant::now();
+    let mut words = message::handshake().to_vec();
+    words.extend(message::protocol(false));
+    words.extend(login_request(target));
+    line.outbound.send(&words)?;
+    read_handshake(&mut line, network)?;
+    let flags = message::parse_protocol(&expect_ok(&mut line, network)?)?;
+    let login = answer(&mut line, network)?;
+    let round_trip = started.elapsed();
+    let can_tls = flags & message::HAVE_TLS != 0;
+    if can_tls && flags & message::WANTS_TLS != 0 {
+        return Ok(Begun::WantsTls);
+    }
+    let offered = match login {
+        (message::OK, body) => message::parse_login(&body)?,
+        (message::ERROR, body) if message::parse_error(&body).0 == code::TLS_REQUIRED && can_tls => {
+            return Ok(Begun::WantsTls);
+        }
+        other => return Err(unexpected(other)),
+    };
+    let token = credentials::token(network);
+    if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
+        return Ok(Begun::WantsTls);
+    }
+    authenticate(&mut line, &offered, token.as_ref(), false, network)?;
+    Ok(Begun::Session(Session { line, is_encrypted: false, round_trip }))
+}
+
+fn begin_encrypted(
+    target: &Target,
+    network: &Network,
+    configuration: &std::sync::Arc<rustls::ClientConfig>,
+) -> Result<Session, Failure> {
+    let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
+    let started = Instant::now();
+    let mut words = message::handshake().to_vec();
+    words.extend(message::protocol(true));
+    line.outbound.send(&words)?;
+    read_handshake(&mut line, network)?;
+    let flags = message::parse_protocol(&expect_ok(&mut line, network)?)?;
+    let round_trip = started.elapsed();
+    let is_encrypted = flags & message::GOTO_TLS != 0;
+    if is_encrypted {
+        line = line.encrypt(tls::session(configuration, &target.host)?)?;
+    } else if target.is_secure {
+        let answer = format!("{} does not encrypt", target.server());
+        return Err(Failure::Denied(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));
+    }
+    line.outbound.send(&login_request(target))?;
+    let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
+    authenticate(&mut line, &offered, credentials::token(network).as_ref(), is_encrypted, network)?;
+    Ok(Session { line, is_encrypted, round_trip })
+}
+
+fn login_request(target: &Target) -> Vec<u8> {
+    let user = target.user.clone().unwrap_or_else(account);
+    message::login(&user, std::process::id(), &target.login_token)
+}
+
+/// The answer to the first bytes: as that to a request of stream 0, of eight bytes.
+fn read_handshake(line: &mut Line, network: &Network) -> Result<(), Failure> {
+    let header = next_header(line, network)?;
+    if header != (Header { stream: 0, status: message::OK, n_bytes: HEADER_BYTES }) {
+        return Err(Failure::Wrong("this is no XRootD server".to_owned()));
+    }
+    line.inbound.skip(HEADER_BYTES)
+}
+
+fn next_header(line: &mut Line, network: &Network) -> Result<Header, Failure> {
+    let started = Instant::now();
+    line.inbound.set_deadline(started + network.deadline);
+    loop {
+        if let Some(header) = line.inbound.header()? {
+            return Ok(header);
+        }
+        check_silence(started, network.timeout)?;
+    }
+}
+
+/// Status and body of the next answer.
+fn answer(line: &mut Line, network: &Network) -> Result<(u16, Vec<u8>), Failure> {
+    let header = next_header(line, network)?;
+    if header.n_bytes > MAX_ANSWER_BYTES {
+        return Err(Failure::Wrong(format!("{} bytes where words were due", header.n_bytes)));
+    }
+    let mut body = vec![0; header.n_bytes];
+    line.inbound.fill(&mut body)?;
+    Ok((header.status, body))
+}
+
+fn expect_ok(line: &mut Line, network: &Network) -> Result<Vec<u8>, Failure> {
+    match answer(line, network)? {
+        (message::OK, body) => Ok(body),
+        other => Err(unexpected(other)),
+    }
+}
+
+fn unexpected((status, body): (u16, Vec<u8>)) -> Failure {
+    match status {
+        message::ERROR => {
+            let (number, words) = message::parse_error(&body);
+            Failure::Refused(number, words)
+        }
+        message::REDIRECT => match message::parse_redirect(&body) {
+            Ok((port, place)) => Failure::Redirected(port, place),
+            Err(what) => Failure::Wrong(what),
+        },
+        _ => Failure::Wrong(format!("status {status} at the login")),
+    }
+}
+
+/// Proves who is asking by the first of the offered protocols that works.
+fn authenticate(
+    line: &mut Line,
+    offered: &[String],
+    token: Option<&Secret>,
+    is_encrypted: bool,
+    network: &Network,
+) -> Result<(), Failure> {
+    let mut refusals = Vec::new();
+    for protocol in offered {
+        let Some(proof) = credentials::credentials(protocol, token.filter(|_| is_encrypted)) else { continue };
+        let mut n_waits = 0;
+        loop {
+            line.outbound.send(&message::auth(protocol, &proof))?;
+            match answer(line, network)? {
+                (message::OK, _) => return Ok(()),
+                (message::ERROR, body) => refusals.push(format!("{protocol}: {}", message::parse_error(&body).1)),
+                (message::AUTH_MORE, _) => refusals.push(format!("{protocol}: the server wants more than was shown")),
+                (message::WAIT, body) if n_waits < MAX_WAITS => {
+                    n_waits += 1;
+                    let asked = Duration::from_secs(message::parse_seconds(&body)?.into());
+                    std::thread::sleep(asked.min(network.timeout));
+                    continue;
+                }
+                other => return Err(unexpected(other)),
+            }
+            break;
+        }
+    }
+    if offered.is_empty() {
+        return Ok(());
+    }
+    let answer = match refusals.as_slice() {
+        [] => format!("it wants to know who is asking, by one of: {}", offered.join(", ")),
+        refusals => refusals.join("; "),
+    };
+    Err(Failure::Denied(answer, denied_hint(offered, token.is_some(), is_encrypted)))
+}
+
+fn denied_hint(offered: &[String], has_token: bool, is_encrypted: bool) -> String {
+    let mut hints = Vec::new();
+    if offered.iter().any(|name| name == "ztn") {
+        match (has_token, is_encrypted) {
+            (false, _) => hints.push("give a token (option `token`, BEARER_TOKEN or BEARER_TOKEN_FILE)".to_owned()),
+            (true, false) => hints.push("a token is only shown over an encrypted connection: use roots://".to_owned()),
+            (true, true) => hints.push("a token was shown: see that it is valid and meant for this server".to_owned()),
+        }
+    }
+    let others: Vec<_> =
+        offered.iter().map(String::as_str).filter(|name| !["ztn", "unix", "host"].contains(name)).collect();
+    if !others.is_empty() {
+        hints.push(format!("for {} install the extra `xrootd`, the official client", others.join(", ")));
+    }
+    if hints.is_empty() { "see that this account may use the server".to_owned() } else { hints.join("; ") }
+}
+
+impl From<String> for Failure {
+    /// What a parser found wrong with an answer.
+    fn from(what: String) -> Failure {
+        Failure::Wrong(what)
+    }
+}

@@ -1,0 +1,22 @@
+//! Files on XRootD servers: `root://` and `roots://`, without the official client.
+//!
+//! From the bottom up: `message` and `frame` know the protocol and do no I/O; `wire` moves bytes; `login` begins a session;
+//! `connection` shares it among threads; `pool` keeps sessions; `plan` cuts ranges into requests; `store` is the source.
+
+mod connection;
+mod credentials;
+mod failure;
+mod frame;
+#[cfg(fuzzing)]
+pub mod fuzz;
+mod login;
+mod message;
+mod meter;
+mod plan;
+mod pool;
+mod store;
+mod tls;
+mod url;
+mod wire;
+
+pub use store::open_xrootd;

@@ -1,0 +1,116 @@
+//! Connections of this process, shared by all files on the same server that are read by the same user.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::failure::Failure;
+use super::login;
+use super::url::Target;
+use crate::error::Result;
+use crate::options::Network;
+
+/// A connection that no open file uses is kept for so long.
+const IDLE: Duration = Duration::from_secs(30);
+/// How often it is looked after such connections.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// What two files must have in common to share a connection.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    /// A fork makes its own connections.
+    process: u32,
+    host: String,
+    port: u16,
+    is_secure: bool,
+    user: Option<String>,
+    login_token: String,
+    token: Option<String>,
+    files: [Option<PathBuf>; 3],
+    times: [Duration; 2],
+}
+
+impl Key {
+    fn new(target: &Target, network: &Network) -> Key {
+        Key {
+            process: std::process::id(),
+            host: target.host.clone(),
+            port: target.port,
+            is_secure: target.is_secure,
+            user: target.user.clone(),
+            login_token: target.login_token.clone(),
+            token: network.token.as_ref().map(|token| token.expose().to_owned()),
+            files: [network.certificate.clone(), network.key.clone(), network.authorities.clone()],
+            times: [network.timeout, network.deadline],
+        }
+    }
+}
+
+/// Locked while a connection is made, so that others wait for it instead of making one more.
+type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
+
+#[derive(Default)]
+struct Pool {
+    slots: HashMap<Key, Slot>,
+    /// The process whose thread looks after idle connections.
+    swept_by: Option<u32>,
+}
+
+static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
+
+/// A connection to the server of a target, and whether it was there already.
+pub(crate) fn acquire(target: &Target, network: &Network) -> Result<Result<(Arc<Connection>, bool), Failure>> {
+    let slot = {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        sweep_from_now_on(&mut pool);
+        Arc::clone(pool.slots.entry(Key::new(target, network)).or_default())
+    };
+    let mut connection = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(connection) = connection.as_ref().filter(|connection| connection.is_alive()) {
+        return Ok(Ok((Arc::clone(connection), true)));
+    }
+    *connection = None;
+    Ok(match login::begin(target, network)? {
+        Ok(session) => {
+            let new = Arc::new(Connection::new(session, network));
+            *connection = Some(Arc::clone(&new));
+            Ok((new, false))
+        }
+        Err(failure) => Err(failure),
+    })
+}
+
+/// Starts the thread that closes idle connections, unless it runs. It ends when there are none.
+fn sweep_from_now_on(pool: &mut Pool) {
+    let process = std::process::id();
+    if pool.swept_by == Some(process) {
+        return;
+    }
+    let sweeper = std::thread::Builder::new().name("arrowroot-xrootd-idle".to_owned());
+    // Without it, connections stay until the process ends.
+    pool.swept_by = sweeper.spawn(sweep).ok().map(|_| process);
+}
+
+fn sweep() {
+    loop {
+        std::thread::sleep(SWEEP);
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.slots.retain(|_, slot| {
+            // In use elsewhere: somebody connects, or is about to.
+            if Arc::strong_count(slot) > 1 {
+                return true;
+            }
+            let Ok(connection) = slot.try_lock() else { return true };
+            connection.as_ref().is_some_and(|connection| {
+                let is_used = Arc::strong_count(connection) > 1;
+                is_used || connection.idle_for().is_none_or(|time| time < IDLE)
+            })
+        });
+        if pool.slots.is_empty() {
+            pool.swept_by = None;
+            return;
+        }
+    }
+}

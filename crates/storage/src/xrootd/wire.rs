@@ -1,0 +1,336 @@
+//! The two directions of a connection: bytes in, through a small buffer and past it, and requests out.
+
+#![expect(clippy::disallowed_types, reason = "this is where connections to XRootD servers are made")]
+
+use std::io::{self, IoSliceMut, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls::ClientConnection;
+
+use super::failure::Failure;
+use super::frame::Incoming;
+use super::message::{HEADER_BYTES, Header};
+use super::url::Target;
+
+/// What is read with the head of an answer, and copied once more from here; larger parts go where they belong at once.
+const BUFFER_BYTES: usize = 16 << 10;
+/// Encrypted bytes taken from the socket at once.
+const RECORDS_BYTES: usize = 64 << 10;
+/// A read of the socket returns after so long to see whether it is still worth waiting.
+const TICK: Duration = Duration::from_millis(250);
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+type Tls = Arc<Mutex<ClientConnection>>;
+
+fn locked(tls: &Tls) -> MutexGuard<'_, ClientConnection> {
+    tls.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connects to the server of a target, by the first of its addresses that answers.
+pub(crate) fn connect(target: &Target, timeout: Duration) -> Result<TcpStream, Failure> {
+    let failed = |error: &io::Error| Failure::Broken(reason(error));
+    let addresses = (target.host.as_str(), target.port).to_socket_addrs().map_err(|error| failed(&error))?;
+    let started = Instant::now();
+    let mut last = Failure::Broken("the name has no address".to_owned());
+    for address in addresses {
+        let Some(rest) = timeout.checked_sub(started.elapsed()).filter(|rest| !rest.is_zero()) else { break };
+        match TcpStream::connect_timeout(&address, rest) {
+            Ok(stream) => {
+                prepare(&stream, timeout).map_err(|error| failed(&error))?;
+                return Ok(stream);
+            }
+            Err(error) => last = failed(&error),
+        }
+    }
+    Err(last)
+}
+
+fn prepare(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TICK.min(timeout)))?;
+    stream.set_write_timeout(Some(timeout))?;
+    rustix::net::sockopt::set_socket_keepalive(stream, true)?;
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
+    Ok(())
+}
+
+/// What the system says, without the number that it says it with.
+fn reason(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::WouldBlock {
+        return "timed out while sending".to_owned();
+    }
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
+}
+
+/// What came: `None` if nothing did within a tick.
+type Received = Result<Option<usize>, Failure>;
+
+/// The incoming direction.
+pub(crate) struct Inbound {
+    stream: TcpStream,
+    tls: Option<(Tls, Vec<u8>, std::ops::Range<usize>)>,
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be used.
+    unused: std::ops::Range<usize>,
+    last_byte: Instant,
+    timeout: Duration,
+    /// When whoever reads now gives up, however much comes.
+    deadline: Instant,
+    n_received: u64,
+}
+
+impl Inbound {
+    fn new(stream: TcpStream, tls: Option<Tls>, timeout: Duration) -> Inbound {
+        Inbound {
+            stream,
+            tls: tls.map(|tls| (tls, vec![0; RECORDS_BYTES], 0..0)),
+            buffer: vec![0; BUFFER_BYTES],
+            unused: 0..0,
+            last_byte: Instant::now(),
+            timeout,
+            deadline: Instant::now() + timeout,
+            n_received: 0,
+        }
+    }
+
+    /// When the last byte came.
+    pub(crate) fn last_byte(&self) -> Instant {
+        self.last_byte
+    }
+
+    /// Bytes that came so far, as the server sent them before encryption.
+    pub(crate) fn n_received(&self) -> u64 {
+        self.n_received
+    }
+
+    /// Whoever reads next gives up at `deadline`.
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
+    /// The head of the next answer, or `None` if it is not there after a tick.
+    pub(crate) fn header(&mut self) -> Result<Option<Header>, Failure> {
+        while self.unused.len() < HEADER_BYTES {
+            self.buffer.copy_within(self.unused.clone(), 0);
+            self.unused = 0..self.unused.len();
+            match self.receive(&mut [])? {
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        }
+        let mut head = [0; HEADER_BYTES];
+        self.take_buffered(&mut head);
+        Header::parse(head).map(Some).map_err(Failure::Wrong)
+    }
+
+    fn take_buffered(&mut self, wanted: &mut [u8]) -> usize {
+        let n_bytes = wanted.len().min(self.unused.len());
+        wanted[..n_bytes].copy_from_slice(&self.buffer[self.unused.start..self.unused.start + n_bytes]);
+        self.unused.start += n_bytes;
+        n_bytes
+    }
+
+    /// Bytes into `wanted`, and what came beyond them into the buffer. Returns how many of the wanted came.
+    fn receive(&mut self, wanted: &mut [u8]) -> Received {
+        let n_wanted = wanted.len();
+        let free = &mut self.buffer[self.unused.end..];
+        let received = match &mut self.tls {
+            None => receive_plain(&mut self.stream, wanted, free),
+            Some((tls, records, unread)) => receive_tls(&mut self.stream, tls, records, unread, wanted, free),
+        };
+        let Some(n_bytes) = received? else { return Ok(None) };
+        self.last_byte = Instant::now();
+        self.n_received += n_bytes as u64;
+        self.unused.end += n_bytes.saturating_sub(n_wanted);
+        Ok(Some(n_bytes.min(n_wanted)))
+    }
+
+    /// Passes over `n_bytes`.
+    pub(crate) fn skip(&mut self, mut n_bytes: usize) -> Result<(), Failure> {
+        let mut scratch = [0; 4096];
+        while n_bytes > 0 {
+            let n_next = n_bytes.min(scratch.len());
+            self.fill(&mut scratch[..n_next])?;
+            n_bytes -= n_next;
+        }
+        Ok(())
+    }
+}
+
+impl Incoming for Inbound {
+    fn fill(&mut self, wanted: &mut [u8]) -> Result<(), Failure> {
+        let mut n_filled = self.take_buffered(wanted);
+        let started = Instant::now();
+        while n_filled < wanted.len() {
+            self.unused = 0..0;
+            n_filled += match self.receive(&mut wanted[n_filled..])? {
+                Some(n_bytes) => n_bytes,
+                None => {
+                    check_silence(self.last_byte.max(started), self.timeout)?;
+                    0
+                }
+            };
+            if n_filled < wanted.len() && Instant::now() >= self.deadline {
+                return Err(Failure::Broken("the answer came too slowly".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a connection that is silent since then is still worth waiting for.
+pub(crate) fn check_silence(since: Instant, timeout: Duration) -> Result<(), Failure> {
+    if since.elapsed() >= timeout {
+        return Err(Failure::Broken(format!("nothing came for {:.1} s", timeout.as_secs_f64())));
+    }
+    Ok(())
+}
+
+fn is_tick(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn closed() -> Failure {
+    Failure::Broken("the server closed the connection".to_owned())
+}
+
+fn receive_plain(stream: &mut TcpStream, wanted: &mut [u8], free: &mut [u8]) -> Received {
+    loop {
+        return match stream.read_vectored(&mut [IoSliceMut::new(wanted), IoSliceMut::new(free)]) {
+            Ok(0) => Err(closed()),
+            Ok(n_bytes) => Ok(Some(n_bytes)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if is_tick(&error) => Ok(None),
+            Err(error) => Err(Failure::Broken(reason(&error))),
+        };
+    }
+}
+
+fn receive_tls(
+    stream: &mut TcpStream,
+    tls: &Tls,
+    records: &mut [u8],
+    unread: &mut std::ops::Range<usize>,
+    wanted: &mut [u8],
+    free: &mut [u8],
+) -> Received {
+    let broken = |error: &dyn std::fmt::Display| Failure::Broken(format!("TLS: {error}"));
+    loop {
+        {
+            let mut tls = locked(tls);
+            let place = if wanted.is_empty() { &mut *free } else { &mut *wanted };
+            match tls.reader().read(place) {
+                Ok(0) => return Err(closed()),
+                Ok(n_bytes) => return Ok(Some(n_bytes)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(broken(&error)),
+            }
+            if unread.start < unread.end {
+                let n_read = tls.read_tls(&mut &records[unread.clone()]).map_err(|error| broken(&error))?;
+                unread.start += n_read;
+                tls.process_new_packets().map_err(|error| broken(&error))?;
+                continue;
+            }
+        }
+        match receive_plain(stream, records, &mut [])? {
+            Some(n_bytes) => *unread = 0..n_bytes,
+            None => return Ok(None),
+        }
+    }
+}
+
+/// The outgoing direction.
+pub(crate) struct Outbound {
+    stream: TcpStream,
+    tls: Option<Tls>,
+    records: Vec<u8>,
+}
+
+impl Outbound {
+    /// Sends requests.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(tls) = &self.tls else {
+            return self.stream.write_all(bytes).map_err(|error| Failure::Broken(reason(&error)));
+        };
+        let failed = |error: io::Error| Failure::Broken(reason(&error));
+        self.records.clear();
+        {
+            let mut tls = locked(tls);
+            tls.writer().write_all(bytes).map_err(failed)?;
+            while tls.wants_write() {
+                tls.write_tls(&mut self.records).map_err(failed)?;
+            }
+        }
+        self.stream.write_all(&self.records).map_err(failed)
+    }
+}
+
+/// Ends a connection, whoever is waiting for it.
+pub(crate) struct Plug(TcpStream);
+
+impl Plug {
+    /// Ends it.
+    pub(crate) fn pull(&self) {
+        // It may have ended by itself.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+
+    /// Whether the server ended it while nobody looked.
+    pub(crate) fn is_closed(&self) -> bool {
+        let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+        match rustix::net::recv(&self.0, &mut [0; 1], flags) {
+            Ok((_, n_bytes)) => n_bytes == 0,
+            Err(error) => error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR,
+        }
+    }
+}
+
+/// Both directions while one thread has them: during the login.
+pub(crate) struct Line {
+    pub(crate) inbound: Inbound,
+    pub(crate) outbound: Outbound,
+    plug: Plug,
+}
+
+impl Line {
+    /// Takes a connection that is not encrypted yet.
+    pub(crate) fn new(stream: TcpStream, timeout: Duration) -> Result<Line, Failure> {
+        let clone = || stream.try_clone().map_err(|error| Failure::Broken(reason(&error)));
+        let outbound = Outbound { stream: clone()?, tls: None, records: Vec::new() };
+        let plug = Plug(clone()?);
+        Ok(Line { inbound: Inbound::new(stream, None, timeout), outbound, plug })
+    }
+
+    /// Encrypts from now on. Nothing may be under way.
+    pub(crate) fn encrypt(self, mut tls: ClientConnection) -> Result<Line, Failure> {
+        let Line { inbound, outbound, plug } = self;
+        if !inbound.unused.is_empty() {
+            return Err(Failure::Wrong("unencrypted bytes after encryption was agreed on".to_owned()));
+        }
+        let mut stream = inbound.stream;
+        let started = Instant::now();
+        while tls.is_handshaking() {
+            match tls.complete_io(&mut stream) {
+                Ok(_) => {}
+                Err(error) if is_tick(&error) => {}
+                Err(error) => return Err(Failure::Broken(format!("TLS: {}", reason(&error)))),
+            }
+            check_silence(started, inbound.timeout)?;
+        }
+        let tls = Arc::new(Mutex::new(tls));
+        Ok(Line {
+            inbound: Inbound::new(stream, Some(Arc::clone(&tls)), inbound.timeout),
+            outbound: Outbound { tls: Some(tls), ..outbound },
+            plug,
+        })
+    }
+
+    /// Its parts, for different threads.
+    pub(crate) fn into_parts(self) -> (Inbound, Outbound, Plug) {
+        (self.inbound, self.outbound, self.plug)
+    }
+}

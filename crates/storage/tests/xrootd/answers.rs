@@ -1,0 +1,431 @@
+//! A scripted server: what is allowed but rare, and what is not allowed at all.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+use arrowroot_storage::{Error, Opened, Result, Source, Speculation, open_xrootd};
+
+use crate::fake::{
+    ATTENTION, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
+    WAIT_RESPONSE, framed, right_body, start,
+};
+use crate::server::content;
+use crate::{check_ranges, hasty, network, read_ranges, refusal, some_ranges};
+
+const FILE_BYTES: usize = 300_000;
+const NONE: Speculation = Speculation { head_bytes: 0, tail_bytes: 0 };
+
+fn url(port: u16) -> String {
+    format!("root://127.0.0.1:{port}//f")
+}
+
+fn open_hastily(port: u16) -> Result<Opened> {
+    open_xrootd(&url(port), &hasty(), NONE)
+}
+
+/// A file on a server that answers its first vector read as the script says, and everything else rightly.
+fn with_first_vector(
+    answer: impl Fn(&mut Client, &Request, &[u8]) + Send + Sync + 'static,
+) -> (Arc<dyn Source>, Vec<u8>) {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, _) = start(move |mut client, number| {
+        client.greet("")?;
+        if number == 0 {
+            let request = client.serve(&for_server, &[READ_VECTOR])?;
+            answer(&mut client, &request, &for_server);
+        }
+        client.serve(&for_server, &[]).map(drop)
+    });
+    (open_hastily(port).unwrap().source, file)
+}
+
+const RANGES: [(usize, usize); 3] = [(10, 100), (5000, 70_000), (200_000, 1)];
+
+#[test]
+fn answers_may_come_in_parts_cut_anywhere() {
+    for part_bytes in [1000, 7777, 17] {
+        let (source, file) = with_first_vector(move |client, request, file| {
+            let body = right_body(request, file);
+            let parts: Vec<_> = body.chunks(part_bytes).collect();
+            for part in &parts[..parts.len() - 1] {
+                client.answer(request, OK_SO_FAR, part);
+            }
+            client.answer(request, OK, parts[parts.len() - 1]);
+        });
+        check_ranges(&*source, &RANGES, &file);
+    }
+    // The last part may be empty.
+    let (source, file) = with_first_vector(|client, request, file| {
+        client.answer(request, OK_SO_FAR, &right_body(request, file));
+        client.answer(request, OK, b"");
+    });
+    check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn a_request_is_made_again_after_the_time_that_the_server_asks_for() {
+    let (source, file) = with_first_vector(|client, request, file| {
+        // Part of the answer, then a change of mind.
+        client.answer(request, OK_SO_FAR, &right_body(request, file)[..500]);
+        client.answer(request, WAIT, b"\0\0\0\x01busy\0");
+    });
+    let begin = Instant::now();
+    check_ranges(&*source, &RANGES, &file);
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_server_that_asks_to_wait_for_ever_is_left_at_the_deadline() {
+    let (source, _) =
+        with_first_vector(|client, request, _| client.answer(request, WAIT, &u32::to_be_bytes(1_000_000)));
+    let begin = Instant::now();
+    let error = read_ranges(&*source, &RANGES).unwrap_err();
+    assert!(error.is_transient() && begin.elapsed() < Duration::from_secs(10), "{error:?} after {:?}", begin.elapsed());
+}
+
+#[test]
+fn an_answer_may_come_later_by_itself() {
+    let (source, file) = with_first_vector(|client, request, file| {
+        client.answer(request, WAIT_RESPONSE, &u32::to_be_bytes(3));
+        // Longer than a silence may last if it was not announced, with a message of no importance in it.
+        std::thread::sleep(Duration::from_millis(1000));
+        client.send(&framed([0, 0], ATTENTION, b"\0\0\x13\x8a\0\0\0\0hello to all"));
+        std::thread::sleep(Duration::from_millis(600));
+        let inner = framed(request.stream, OK, &right_body(request, file));
+        client.send(&framed([0, 0], ATTENTION, &[b"\0\0\x13\x90\0\0\0\0", inner.as_slice()].concat()));
+    });
+    check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn an_answer_that_is_not_one_to_the_question_is_refused() {
+    type Spoil = fn(&Request, Vec<u8>) -> Vec<u8>;
+    let spoils: [(&str, Spoil); 9] = [
+        ("another handle", |_, mut body| {
+            body[0] ^= 1;
+            body
+        }),
+        ("another length", |_, mut body| {
+            body[7] ^= 1;
+            body
+        }),
+        ("a negative length", |_, mut body| {
+            body[4] = 0xff;
+            body
+        }),
+        ("another offset", |_, mut body| {
+            body[15] ^= 1;
+            body
+        }),
+        ("too short by one", |_, mut body| {
+            body.pop();
+            body
+        }),
+        ("too short by a range", |_, mut body| {
+            body.truncate(body.len() - 17);
+            body
+        }),
+        ("too long", |_, mut body| {
+            body.push(0);
+            body
+        }),
+        ("one range twice", |_, body| [&body[..116], &body[..116], &body[116..]].concat()),
+        ("nothing", |_, _| Vec::new()),
+    ];
+    for (name, spoil) in spoils {
+        let (source, file) = with_first_vector(move |client, request, file| {
+            client.answer(request, OK, &spoil(request, right_body(request, file)));
+        });
+        let error = read_ranges(&*source, &RANGES).unwrap_err();
+        assert!(matches!(error, Error::WrongAnswer { .. }) && error.is_transient(), "{name}: {error:?}");
+        check_ranges(&*source, &RANGES, &file);
+    }
+}
+
+#[test]
+fn what_nobody_asked_for_ends_the_connection() {
+    let frames: [fn(&Request) -> Vec<u8>; 5] = [
+        |request| framed([request.stream[0] ^ 0x55, 1], OK, b"hello"),
+        |request| framed(request.stream, 1234, b""),
+        |request| [&request.stream[..], &[0, 0, 0xff, 0xff, 0xff, 0xff]].concat(),
+        |request| framed(request.stream, REDIRECT, b"\0\0"),
+        |request| {
+            [framed([0, 0], ATTENTION, b"\0\0\x13\x90\0\0\0\0"), framed(request.stream, OK, &[0; 100_000])].concat()
+        },
+    ];
+    for frame in frames {
+        let (source, file) = with_first_vector(move |client, request, _| client.send(&frame(request)));
+        let error = read_ranges(&*source, &RANGES).unwrap_err();
+        assert!(matches!(error, Error::WrongAnswer { .. }), "{error:?}");
+        check_ranges(&*source, &RANGES, &file);
+    }
+}
+
+#[test]
+fn silence_and_slowness_end_in_an_error() {
+    let cases: [fn(&mut Client, &Request, &[u8]); 3] = [
+        |_, _, _| std::thread::sleep(Duration::from_secs(30)),
+        |client, request, file| {
+            let frame = framed(request.stream, OK, &right_body(request, file));
+            client.send(&frame[..300]);
+            std::thread::sleep(Duration::from_secs(30));
+        },
+        |client, request, file| {
+            // Never silent for long, and never done.
+            for byte in framed(request.stream, OK, &right_body(request, file)) {
+                client.send(&[byte]);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        },
+    ];
+    for case in cases {
+        let (source, file) = with_first_vector(case);
+        let begin = Instant::now();
+        let error = read_ranges(&*source, &RANGES).unwrap_err();
+        assert!(matches!(error, Error::Connection { .. }), "{error:?}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+        check_ranges(&*source, &RANGES, &file);
+    }
+}
+
+#[test]
+fn all_who_wait_hear_of_a_reset_and_the_next_read_connects_again() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, n_connections) = start(move |mut client, number| {
+        client.greet("")?;
+        if number == 0 {
+            let request = client.serve(&for_server, &[READ_VECTOR])?;
+            // So that the others have asked too.
+            std::thread::sleep(Duration::from_millis(200));
+            client.send(&framed(request.stream, OK, &right_body(&request, &for_server))[..100]);
+            return None;
+        }
+        client.serve(&for_server, &[]).map(drop)
+    });
+    let source = open_hastily(port).unwrap().source;
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let error = read_ranges(&*source, &RANGES).unwrap_err();
+                assert!(matches!(error, Error::Connection { .. }), "{error:?}");
+            });
+        }
+    });
+    check_ranges(&*source, &RANGES, &file);
+    assert_eq!(n_connections.load(SeqCst), 2);
+}
+
+#[test]
+fn one_failed_request_leaves_the_others_of_the_connection_alone() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, n_connections) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&for_server, &[READ_VECTOR])?;
+            let is_refused = request.ranges().first() == Some(&(1, 1));
+            if is_refused {
+                client.answer(&request, ERROR, b"\0\0\x0b\xbfdisk on fire\0");
+            } else {
+                client.answer_rightly(&request, &for_server);
+            }
+        }
+    });
+    let source = open_hastily(port).unwrap().source;
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let (source, file) = (&source, &file);
+            scope.spawn(move || {
+                for turn in 0..20 {
+                    if thread % 2 == 0 {
+                        check_ranges(&**source, &some_ranges(50, 2000, FILE_BYTES, 100 * thread + turn + 1), file);
+                    } else {
+                        // The first of three requests is refused; the answers to the others come all the same.
+                        let ranges = [vec![(1, 1); 1024], some_ranges(2000, 100, FILE_BYTES, turn + 1)].concat();
+                        let error = read_ranges(&**source, &ranges).unwrap_err();
+                        let is_right = matches!(&error, Error::Server { answer, is_transient: true, .. } if answer.contains("disk on fire"));
+                        assert!(is_right, "{error:?}");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(n_connections.load(SeqCst), 1);
+}
+
+#[test]
+fn a_read_may_be_redirected() {
+    let file = content(FILE_BYTES, 1);
+    let second = file.clone();
+    let (second_port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        client.serve(&second, &[]).map(drop)
+    });
+    let first = file.clone();
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&first, &[READ, READ_VECTOR])?;
+            client.answer(
+                &request,
+                REDIRECT,
+                &[&u32::from(second_port).to_be_bytes(), b"127.0.0.1?a=b".as_slice()].concat(),
+            );
+        }
+    });
+    let source = open_hastily(port).unwrap().source;
+    check_ranges(&*source, &RANGES, &file);
+    check_ranges(&*source, &[(3, 4)], &file);
+}
+
+#[test]
+fn redirections_in_a_circle_end() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let own = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let of_server = Arc::clone(&own);
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&for_server, &[READ, OPEN])?;
+            if request.code == OPEN && !request.payload.starts_with(b"/circle") {
+                client.answer_rightly(&request, &for_server);
+                continue;
+            }
+            let port = u32::try_from(of_server.load(SeqCst)).unwrap();
+            client.answer(&request, REDIRECT, &[&port.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
+        }
+    });
+    own.store(usize::from(port), SeqCst);
+    let error = refusal(open_xrootd(&format!("root://127.0.0.1:{port}//circle"), &hasty(), NONE));
+    assert!(error.to_string().contains("redirections"), "{error}");
+    let source = open_hastily(port).unwrap().source;
+    let error = read_ranges(&*source, &[(3, 4)]).unwrap_err();
+    assert!(error.to_string().contains("redirections"), "{error}");
+}
+
+#[test]
+fn a_redirector_is_told_which_server_failed() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (good, _) = start(move |mut client, _| {
+        client.greet("")?;
+        client.serve(&for_server, &[]).map(drop)
+    });
+    let bad = crate::server::free_port();
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&[], &[OPEN])?;
+            let has_tried = request.payload == b"/f?authz=x&tried=127.0.0.1";
+            let next = u32::from(if has_tried { good } else { bad });
+            client.answer(&request, REDIRECT, &[&next.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
+        }
+    });
+    let source = open_xrootd(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap().source;
+    check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn a_server_that_says_little_is_enough() {
+    // No state with the opening, and no answer but an error to the question for limits.
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&for_server, &[OPEN, QUERY])?;
+            match request.code {
+                OPEN => client.answer(&request, OK, &[7, 0, 0, 0]),
+                _ => client.answer(&request, ERROR, b"\0\0\x0b\xc5not here\0"),
+            }
+        }
+    });
+    let source = open_hastily(port).unwrap().source;
+    assert_eq!(source.size_bytes(), FILE_BYTES as u64);
+    check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn errors_are_told_apart() {
+    type Check = fn(&Error) -> bool;
+    let cases: [(u32, Check); 8] = [
+        (3011, |error| matches!(error, Error::NotFound { .. })),
+        (3010, |error| matches!(error, Error::Denied { .. })),
+        (3030, |error| matches!(error, Error::Denied { .. })),
+        (3022, |error| matches!(error, Error::Denied { hint, .. } if hint.contains("xrootd"))),
+        (3024, |error| matches!(error, Error::Server { is_transient: true, .. })),
+        (3005, |error| matches!(error, Error::Server { is_transient: true, .. })),
+        (3016, |error| matches!(error, Error::Server { is_transient: false, .. })),
+        (3013, |error| matches!(error, Error::Server { is_transient: false, .. })),
+    ];
+    for (number, check) in cases {
+        let (port, _) = start(move |mut client, _| {
+            client.greet("")?;
+            loop {
+                let request = client.serve(&[], &[OPEN])?;
+                client.answer(&request, ERROR, &[&number.to_be_bytes(), b"so it is\x1b[31m\0".as_slice()].concat());
+            }
+        });
+        let error = refusal(open_hastily(port));
+        assert!(check(&error) && error.to_string().contains("so it is"), "{number}: {error:?}");
+        assert!(!error.to_string().contains('\x1b'), "{error:?}");
+    }
+}
+
+#[test]
+fn a_server_that_wants_more_than_is_known_here_is_named_with_what_it_wants() {
+    let (port, _) = start(|mut client, _| client.greet("&P=gsi,v:10400,c:ssl,ca:1234&P=krb5,host@REALM"));
+    let error = refusal(open_hastily(port));
+    let Error::Denied { answer, hint, .. } = &error else { panic!("{error:?}") };
+    assert!(answer.contains("gsi, krb5") && hint.contains("extra `xrootd`"), "{error}");
+}
+
+#[test]
+fn what_is_no_xrootd_server_is_said_to_be_none() {
+    let (port, _) = start(|mut client, _| {
+        client.send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        Some(())
+    });
+    let error = refusal(open_hastily(port));
+    assert!(matches!(&error, Error::WrongAnswer { what, .. } if what.contains("no XRootD server")), "{error:?}");
+    let (port, _) = start(|_, _| {
+        std::thread::sleep(Duration::from_secs(30));
+        None
+    });
+    let begin = Instant::now();
+    let error = refusal(open_hastily(port));
+    assert!(matches!(error, Error::Connection { .. }) && begin.elapsed() < Duration::from_secs(5), "{error:?}");
+}
+
+#[test]
+fn a_handle_that_the_server_forgot_is_replaced() {
+    let (source, file) =
+        with_first_vector(|client, request, _| client.answer(request, ERROR, b"\0\0\x0b\xbcnot open\0"));
+    let error = read_ranges(&*source, &RANGES).unwrap_err();
+    assert!(matches!(error, Error::Server { is_transient: true, .. }), "{error:?}");
+    check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn the_end_of_a_session_between_two_files_goes_unnoticed() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, n_connections) = start(move |mut client, number| {
+        client.greet("")?;
+        if number == 0 {
+            // Ends when the first file is closed.
+            client.serve(&for_server, &[crate::fake::CLOSE])?;
+            return None;
+        }
+        client.serve(&for_server, &[STAT]).map(drop)
+    });
+    drop(open_xrootd(&url(port), &network(), NONE).unwrap());
+    std::thread::sleep(Duration::from_millis(100));
+    let source = open_xrootd(&url(port), &network(), NONE).unwrap().source;
+    check_ranges(&*source, &RANGES, &file);
+    assert_eq!(n_connections.load(SeqCst), 2);
+}
