@@ -13,6 +13,9 @@ _FACTORS: dict[str, int] = {
 }
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 _STEP = 1000
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+_BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
 
 
 def parse_size(size: int | str, what: str = "size") -> int:
@@ -34,6 +37,31 @@ def parse_size(size: int | str, what: str = "size") -> int:
     if n_bytes < 1:
         raise InvalidRequestError(f"{what}: {size!r} is below one byte")
     return n_bytes
+
+
+def parse_seconds(text: str, what: str = "duration") -> float:
+    """Return a duration in seconds from text as "5 ms", "0.2 s" or "100us".
+
+    Raises: InvalidRequestError, naming ``what``, for anything else and for a number without a unit.
+    """
+    match = _QUANTITY.fullmatch(text)
+    factor = _SECONDS.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise InvalidRequestError(f"{what}: {text!r} is not a duration; write '5ms', '0.2s' or '100us'")
+    return float(match[1]) * factor
+
+
+def parse_rate(text: str, what: str = "bandwidth") -> float:
+    """Return bytes per second from text as "12 MB/s" (10^6), "1 GiB/s" (2^30) or "100 Mbit/s".
+
+    Raises: InvalidRequestError, naming ``what``, for anything else and for a rate of nothing.
+    """
+    amount, slash, unit = text.rpartition("/")
+    match = _QUANTITY.fullmatch(amount) if slash and unit.strip().lower() == "s" else None
+    factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
+    if match is None or factor is None or not 0 < float(match[1]) * factor < math.inf:
+        raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")
+    return float(match[1]) * factor
 
 
 def format_bytes(n_bytes: float) -> str:

@@ -14,7 +14,7 @@ from arrowroot._render import printable, text_table
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot.cli import terminal
 from arrowroot.cli.progress import Progress, bar
-from arrowroot.cli.target import column_texts, open_tree
+from arrowroot.cli.target import column_texts, open_tree, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         _plot.check(options.plot)
     if options.trace and not Path(options.trace).parent.is_dir():
         raise InvalidRequestError(f"--trace {options.trace}: there is no such directory")
-    tree = open_tree(options.url)
+    file, tree = open_tree(options.url, storage_options(options))
     first_entry, end, entries = _chosen_entries(tree, options)
     paths = tree.choose(column_texts(options.columns))
     local = tree.url if os.path.isfile(tree.url) else None  # noqa: PTH113 - text
