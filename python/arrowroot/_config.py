@@ -183,7 +183,7 @@ def _text(name: str, value: Any, origin: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     raise InvalidRequestError(f"{name} ({origin}): expected text or a number, got a {type(value).__name__}")
 
 
@@ -248,10 +248,11 @@ def _load(path: str) -> dict[str, Any]:
     if len(content) > _MAX_FILE_BYTES:
         raise InvalidRequestError(f"configuration file {path}: more than {_MAX_FILE_BYTES:,} bytes")
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        parsed: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
     except ValueError as error:
         # Of the text itself nothing is shown: it may hold a token.
         raise InvalidRequestError(f"configuration file {path}: no TOML: {_place(error)}") from None
+    return parsed
 
 
 def _place(error: ValueError) -> str:

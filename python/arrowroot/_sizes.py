@@ -10,6 +10,8 @@ _FACTORS: dict[str, int] = {
     "b": 1,
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
     **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+    # As RFIO and ROOT take them.
+    **{letter: 1024**power for power, letter in enumerate("kmgt", start=1)},
 }
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 _STEP = 1000
@@ -19,7 +21,7 @@ _BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in 
 
 
 def parse_size(size: int | str, what: str = "size") -> int:
-    """Return ``size`` in bytes: an int, or text as "64 MB" (10^6), "64 MiB" (2^20), "1.5 GB", "4096".
+    """Return ``size`` in bytes: an int, or text as "64 MB" (10^6), "64 MiB" or "64M" (2^20), "4096".
 
     Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
     """

@@ -170,8 +170,8 @@ def _perf(perf: argparse.ArgumentParser) -> None:
         metavar="INTERVAL",
         nargs="?",
         type=duration,
-        const=0.05,
-        help="sample process and machine during the first read (default: every 50ms; needs psutil)",
+        const=0.1,
+        help="sample process and machine during the first read (default: every 100ms; needs psutil)",
     )
     perf.add_argument("--explain", action="store_true", help="print the table of all measures and stop")
     add_storage(perf)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from arrowroot.cli.arguments import URL_HELP, add_columns, add_storage, count, latency, positive, rate
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 _FJR = """\
 Prints the storage-timing-summary of CMS framework job reports (written by cmsRun -j, or by arrowroot perf --fjr), or
@@ -50,14 +51,8 @@ examples:
 """
 
 
-class AddCommand(Protocol):
-    """Adds a command: name, description, summary."""
-
-    def __call__(self, name: str, description: str, summary: str) -> argparse.ArgumentParser: ...
-
-
-def add_commands(add: AddCommand) -> None:
-    """Add the commands of this module."""
+def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the commands of this module; ``add`` takes name, description and summary."""
     fjr = add("fjr", _FJR, "read a CMS framework job report")
     fjr.add_argument(
         "file", metavar="FILE", help="a job report, or a log with storage-timing-summaries in it"
