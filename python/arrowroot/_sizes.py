@@ -76,6 +76,14 @@ def format_bytes(n_bytes: float) -> str:
     return f"{three_digits(value)} TB"
 
 
+def format_binary(n_bytes: int) -> str:
+    """Return a size in the binary unit that divides it: "4 KiB", "128 MiB", "1000 B"."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if n_bytes and n_bytes % 1024**power == 0:
+            return f"{n_bytes // 1024**power} {unit}"
+    return f"{n_bytes} B"
+
+
 def three_digits(value: float) -> str:
     """Return a number with three significant digits and no exponent: 1.23, 12.3, 123, 12345."""
     if value == 0 or not math.isfinite(value):

@@ -94,7 +94,7 @@ def _checked(parse: Callable[[str, str], float], text: str) -> float:
     try:
         return parse(text, "this")
     except InvalidRequestError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        raise argparse.ArgumentTypeError(str(error).removeprefix("this: ")) from None
 
 
 def name_and_value(text: str) -> tuple[str, str]:

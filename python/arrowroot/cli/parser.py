@@ -167,11 +167,11 @@ def _perf(perf: argparse.ArgumentParser) -> None:
     perf.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the first read")
     perf.add_argument(
         "--monitor",
-        metavar="INTERVAL",
-        nargs="?",
-        type=duration,
-        const=0.1,
-        help="sample process and machine during the first read (default: every 100ms; needs psutil)",
+        action="store_true",
+        help="sample process and machine during the first read (needs psutil)",
+    )
+    perf.add_argument(
+        "--monitor-interval", metavar="TIME", type=duration, default=0.1, help="default: 100ms"
     )
     perf.add_argument("--explain", action="store_true", help="print the table of all measures and stop")
     add_storage(perf)

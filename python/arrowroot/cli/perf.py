@@ -107,7 +107,7 @@ def _measured(
             if options.monitor and i == 0:
                 from arrowroot._report.monitor import Monitor  # noqa: PLC0415 - optional
 
-                report.series = stack.enter_context(Monitor(options.monitor)).series
+                report.series = stack.enter_context(Monitor(options.monitor_interval)).series
             measurement, scan = measure(
                 make_scan,
                 n_leaves=tree.n_leaves,
