@@ -233,6 +233,15 @@ class File(Directory):
 
         return _accounts.of_native(self._native.ledgers())
 
+    @property
+    def max_ranges(self) -> int:
+        """Ranges that one request to the store can have; 1: each range is a request of its own."""
+        return self._native.nature()[3]
+
+    def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
+        """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
+        return self._native.time_reads(ranges)
+
     def close(self) -> None:
         """Let go of the file; trees taken from it keep it open for themselves."""
         self._opened = None

@@ -203,6 +203,13 @@ impl PyFile {
         ledgers_as_dicts(py, std::slice::from_ref(self.file.stack().ledger()))
     }
 
+    /// How the store wants to be asked, as far as it knows: latency in s, bytes per second, requests at a time, ranges of
+    /// one request.
+    fn nature(&self) -> (f64, f64, usize, usize) {
+        let nature = self.file.stack().base().nature();
+        (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
+    }
+
     /// Reads ranges as one vector read, drops the bytes, and says how long that took, in ns.
     fn time_reads(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<u64> {
         let file = self.file.clone();

@@ -27,6 +27,8 @@ class Line(NamedTuple):
     n_streams: int = 1
     #: Requests one after the other before the first read.
     n_open_requests: int = 0
+    #: Ranges that one request can have.
+    max_ranges: int = 1024
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def replay(
         line.bytes_per_s,
         line.n_streams,
         line.n_open_requests,
+        line.max_ranges,
     )
     return Outcome(**{name: int(result[name]) for name in Outcome.__dataclass_fields__})
 

@@ -36,21 +36,21 @@ def run(options: argparse.Namespace) -> None:
         return
     latency, bandwidth = format_seconds(options.latency), three_digits(options.bandwidth / 1e6)
     print(f"at {latency} for each read and {bandwidth} MB/s\n")
-    rows = [["report", "reads", "megabytes", "waiting", "transfer", "predicted", "counters"]]
+    rows = [["predicted", "reads", "megabytes", "waiting", "transfer", "counters", "report"]]
     for name, prediction in predictions:
         reads, megabytes = prediction.reads, prediction.megabytes
         rows.append(
             [
-                printable(name),
+                _seconds(prediction.predicted_s),
                 f"{reads.value:,.0f}",
                 f"{megabytes.value:,.6g}",
                 _seconds(prediction.waiting_s),
                 _seconds(prediction.transfer_s),
-                _seconds(prediction.predicted_s),
                 _sources(reads, megabytes),
+                printable(name),
             ]
         )
-    print(text_table(rows, right=[False, *[True] * 5, False], max_width=terminal.width()))
+    print(text_table(rows, right=[*[True] * 5, False, False], max_width=terminal.width()))
 
 
 def _predictions(options: argparse.Namespace) -> Iterator[tuple[str, Prediction]]:

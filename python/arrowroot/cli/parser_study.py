@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot.cli.arguments import URL_HELP, add_columns, add_storage, count, latency, positive, rate
+from arrowroot.cli.arguments import URL_HELP, add_columns, add_storage, count, entry_range, latency, positive, rate
 
 if TYPE_CHECKING:
     import argparse
@@ -116,6 +116,9 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         type=float,
         default=60.0,
         help="begin no run after this time (default: 60)",
+    )
+    tune.add_argument(
+        "--entries", metavar="A:B", type=entry_range, help="only these, as a Python slice: 0:1000"
     )
     tune.add_argument("--verify", metavar="N", type=positive, default=3, help="run the best N (default: 3)")
     tune.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
