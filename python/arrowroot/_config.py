@@ -259,3 +259,13 @@ def _place(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is no UTF-8"
     return str(error)
+
+
+def document() -> str:
+    """Return the table of options in ``docs/remote.md``."""
+    lines = ["| option | takes | default | what |", "|---|---|---|---|"]
+    for option in in_force([]):
+        # Of what is not set, the meaning says what happens.
+        default = "" if option.value is None else f"`{option.value}`"
+        lines.append(f"| `{option.name}` | {option.takes} | {default} | {option.meaning} |")
+    return "\n".join(lines) + "\n"

@@ -62,7 +62,9 @@ class File:
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree: ...
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
-    def nature(self) -> tuple[float, float, int, int]: ...  # latency s, bytes/s, most requests at once, ranges
+    def nature(
+        self,
+    ) -> tuple[float, float, int, int]: ...  # latency s, bytes/s, most requests at once, ranges
     def time_reads(
         self, ranges: Sequence[tuple[int, int]]
     ) -> int: ...  # one vector read: ns; the bytes are dropped

@@ -23,7 +23,9 @@ def nothing_set(tmp_path, monkeypatch):
 
 
 def in_force(url="", **arguments):
-    return {option.name: (option.value, option.origin) for option in ar.configuration(url, **arguments).options}
+    return {
+        option.name: (option.value, option.origin) for option in ar.configuration(url, **arguments).options
+    }
 
 
 def write(path, text):
@@ -96,11 +98,15 @@ def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
 
 
 def test_slips_elsewhere_are_errors_with_the_nearest_names(monkeypatch):
-    with pytest.raises(InvalidRequestError, match="argument: there is no option 'cachesize'; did you mean 'cache_size'"):
+    with pytest.raises(
+        InvalidRequestError, match="argument: there is no option 'cachesize'; did you mean 'cache_size'"
+    ):
         in_force(cachesize=1)
     with pytest.raises(InvalidRequestError, match=r"did you mean 'arrowroot\.retries'"):
         in_force("root://h//f?arrowroot.retry=1")
-    with pytest.raises(InvalidRequestError, match="retries .argument.: expected text or a number, got a list"):
+    with pytest.raises(
+        InvalidRequestError, match="retries .argument.: expected text or a number, got a list"
+    ):
         in_force(retries=[1])
     monkeypatch.setenv("ARROWROOT_STRATEGEY", "direct")
     with pytest.raises(InvalidRequestError, match="did you mean ARROWROOT_STRATEGY"):
@@ -227,7 +233,9 @@ def test_the_command_shows_values_and_who_set_them(tmp_path, arrowroot_command):
 
 def test_commands_read_with_the_options_given(sample, arrowroot_command):
     def n_reads(*options):
-        return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)["first"]["read_calls"]
+        return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)["first"][
+            "read_calls"
+        ]
 
     assert n_reads("--cache-size", "1k", "-O", "max_gap=0") > n_reads()
     for command in ("ls", "head"):

@@ -120,8 +120,14 @@ LAUGHS = (
         (LAUGHS, "document type"),
         ('<!DOCTYPE x SYSTEM "file:///etc/passwd"><x/>', "document type"),
         (f"<a>{GOOD.replace(chr(39) + '1' + chr(39), chr(39) + '-1' + chr(39), 1)}</a>", "no counts"),
-        (f"<a>{GOOD.replace('total-msecs=' + chr(39) + '1', 'total-msecs=' + chr(39) + 'nan')}</a>", "no sizes"),
-        (f"<a>{GOOD.replace('total-msecs=' + chr(39) + '1', 'total-msecs=' + chr(39) + '1e99')}</a>", "range"),
+        (
+            f"<a>{GOOD.replace('total-msecs=' + chr(39) + '1', 'total-msecs=' + chr(39) + 'nan')}</a>",
+            "no sizes",
+        ),
+        (
+            f"<a>{GOOD.replace('total-msecs=' + chr(39) + '1', 'total-msecs=' + chr(39) + '1e99')}</a>",
+            "range",
+        ),
         ("a log\n<counter-value subsystem='x' counter-name=>\n", "line 2: no XML"),
     ],
 )
@@ -175,7 +181,24 @@ def test_the_command_prints_the_table_and_json(arrowroot_command):
     out = arrowroot_command("fjr", FIXTURES / "cern-improved.xml", env=wide).stdout
     line = next(line for line in out.splitlines() if line.startswith("rfio") and " read " in line)
     assert line.split() == (
-        "rfio read 22,416 22,416 805.87 71.7 s 5.12 µs 678 ms 37.7 kB 3.20 ms 11.8".split()
+        [
+            "rfio",
+            "read",
+            "22,416",
+            "22,416",
+            "805.87",
+            "71.7",
+            "s",
+            "5.12",
+            "µs",
+            "678",
+            "ms",
+            "37.7",
+            "kB",
+            "3.20",
+            "ms",
+            "11.8",
+        ]
     )
     document = json.loads(arrowroot_command("fjr", FIXTURES / "cern-improved.xml", "--json").stdout)
     assert document["form"] == "arrowroot.fjr/1"

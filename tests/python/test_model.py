@@ -34,7 +34,9 @@ def test_cms_predicted_the_same_at_5_ms_and_12_mb_per_s(name, counters, seconds)
 
 
 def test_the_bytes_of_whole_vector_reads_are_those_of_the_same_buffers():
-    (improved,), (lazy,) = (fjr.read(FIXTURES / f"{name}.xml") for name in ("cern-improved", "ral-lazy-download"))
+    (improved,), (lazy,) = (
+        fjr.read(FIXTURES / f"{name}.xml") for name in ("cern-improved", "ral-lazy-download")
+    )
     prefetched = lazy.find("tstoragefile/read-prefetch-to-cache")
     assert prefetched.n_operations == improved.find("tstoragefile/read-via-cache").n_operations == 59856
     assert prefetched.megabytes == 480.968

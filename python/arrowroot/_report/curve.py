@@ -48,8 +48,12 @@ def draw(
     axes[0].fill_between(sizes, [o.think_ns / 1e9 for _, o in swept], color=_GREY, alpha=0.15, linewidth=0)
     if any(outcome.think_ns for _, outcome in swept):
         axes[0].annotate(
-            "decoding", (sizes[0], swept[0][1].think_ns / 1e9), xytext=(4, -10),
-            textcoords="offset points", fontsize=8, color=_GREY,
+            "decoding",
+            (sizes[0], swept[0][1].think_ns / 1e9),
+            xytext=(4, -10),
+            textcoords="offset points",
+            fontsize=8,
+            color=_GREY,
         )
     _draw_panel(axes[1], sizes, [o.read_bytes / 1e6 for _, o in swept], "bytes read (MB)", _RED)
     _across(axes[1], "needed", swept[0][1].payload_bytes / 1e6)
@@ -83,6 +87,12 @@ def _draw_panel(axes: Any, sizes: Sequence[int], values: Sequence[float], label:
 def _across(axes: Any, name: str, value: float) -> None:
     axes.axhline(value, color=_GREY, linewidth=1, linestyle=(0, (4, 3)))
     axes.annotate(
-        name, (1, value), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-        ha="right", fontsize=8, color=_GREY,
+        name,
+        (1, value),
+        xycoords=("axes fraction", "data"),
+        xytext=(-2, 2),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8,
+        color=_GREY,
     )

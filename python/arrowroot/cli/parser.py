@@ -170,9 +170,7 @@ def _perf(perf: argparse.ArgumentParser) -> None:
         action="store_true",
         help="sample process and machine during the first read (needs psutil)",
     )
-    perf.add_argument(
-        "--monitor-interval", metavar="TIME", type=duration, default=0.1, help="default: 100ms"
-    )
+    perf.add_argument("--monitor-interval", metavar="TIME", type=duration, default=0.1, help="default: 100ms")
     perf.add_argument("--explain", action="store_true", help="print the table of all measures and stop")
     add_storage(perf)
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot.cli.arguments import URL_HELP, add_columns, add_storage, count, entry_range, latency, positive, rate
+from arrowroot.cli.arguments import (
+    URL_HELP,
+    add_columns,
+    add_storage,
+    count,
+    entry_range,
+    latency,
+    positive,
+    rate,
+)
 
 if TYPE_CHECKING:
     import argparse

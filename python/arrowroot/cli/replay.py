@@ -92,9 +92,7 @@ def _print_text(
     style = terminal.Style(sys.stdout)
     where = f"{log.metadata.get('url', '')}:{log.metadata.get('tree', '')}"
     print(style.strong(printable(f"{options.trace}, a trace of {where}")))
-    think = (
-        "no time" if options.no_think else f"the time of {counted(log.n_threads, 'thread')} as recorded"
-    )
+    think = "no time" if options.no_think else f"the time of {counted(log.n_threads, 'thread')} as recorded"
     streams = f", {counted(line.n_streams, 'stream')}"
     print(
         f"{counted(len(log.logical), 'basket')} of {format_bytes(log.payload_bytes)}; decoding takes {think}\n"

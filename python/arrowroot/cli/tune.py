@@ -31,7 +31,9 @@ def run(options: argparse.Namespace) -> None:
     until = start + options.budget_seconds
     typed = storage_options(options)
     if "strategy" in typed:
-        raise InvalidRequestError("tune: the strategy is what it looks for; perf reads with one that is given")
+        raise InvalidRequestError(
+            "tune: the strategy is what it looks for; perf reads with one that is given"
+        )
     file, tree = open_tree(options.url, typed)
     paths = tree.choose(column_texts(options.columns))
     store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
