@@ -176,8 +176,6 @@ def redacted(url: str) -> str:
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""
 
-def strategies() -> list[str]: ...
+def strategies() -> list[str]: ...  # their names, the default first
 def check_options(options: Sequence[tuple[str, str, str]]) -> list[tuple[str, str | None]]:
     """Return every option as it is in force, None: not set, or secret."""
-
-def redacted(url: str) -> str: ...  # without credentials

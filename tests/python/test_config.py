@@ -105,7 +105,7 @@ def test_slips_elsewhere_are_errors_with_the_nearest_names(monkeypatch):
     with pytest.raises(InvalidRequestError, match=r"did you mean 'arrowroot\.retries'"):
         in_force("root://h//f?arrowroot.retry=1")
     with pytest.raises(
-        InvalidRequestError, match="retries .argument.: expected text or a number, got a list"
+        InvalidRequestError, match=r"retries \(argument\): expected text or a number, got a list"
     ):
         in_force(retries=[1])
     monkeypatch.setenv("ARROWROOT_STRATEGEY", "direct")
@@ -160,7 +160,7 @@ def test_a_tree_is_found_beside_options(text, file, tree):
     assert split_url(text) == (file, tree)
 
 
-def test_files_are_opened_with_their_options(sample, tmp_path):
+def test_files_are_opened_with_their_options(sample):
     url = f"{sample[0]}?arrowroot.cache_size=1k&arrowroot.max_gap=0"
     with ar.open(url, retries=0) as file:
         assert file.url == str(sample[0])
@@ -192,7 +192,7 @@ def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):
     assert ar.open(str(path)).url == str(path)
 
 
-def test_secrets_are_never_shown(tmp_path, monkeypatch, arrowroot_command):
+def test_secrets_are_never_shown(monkeypatch, arrowroot_command):
     secret = "s3cr3t-t0k3n"  # noqa: S105 - made up
     configuration = ar.configuration(f"https://me:{secret}@h/f.root?authz={secret}", token=secret)
     assert secret not in repr(configuration)
@@ -213,7 +213,7 @@ def test_secrets_are_never_shown(tmp_path, monkeypatch, arrowroot_command):
     assert secret not in str(caught.value)
 
 
-def test_the_command_shows_values_and_who_set_them(tmp_path, arrowroot_command):
+def test_the_command_shows_values_and_who_set_them(arrowroot_command):
     environment = {**os.environ, "ARROWROOT_STRATEGY": "treecache", "COLUMNS": "200"}
     out = arrowroot_command("config", "--cache-size", "30MB", "-O", "retries=2", env=environment).stdout
     lines = {line.split()[0]: line for line in out.splitlines() if line and not line.startswith("─")}
