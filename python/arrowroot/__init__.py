@@ -34,10 +34,12 @@ from arrowroot._errors import (
 from arrowroot._native import Branch, __version__, debug_build
 
 if TYPE_CHECKING:
+    from arrowroot._accounts import Account
     from arrowroot._chain import scan
+    from arrowroot._config import Configuration, Option, configuration
     from arrowroot._file import Directory, File, Key
     from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
-    from arrowroot._plan import Plan, Read, ScanStats, Window
+    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._scan import Scan
     from arrowroot._table import Table
     from arrowroot._tree import Column, Tree
@@ -45,18 +47,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessDeniedError",
+    "Account",
     "ArrowrootError",
     "Branch",
     "Column",
+    "Configuration",
     "CorruptFileError",
     "Directory",
     "File",
     "InvalidRequestError",
     "Key",
+    "LogicalRead",
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
+    "Option",
+    "PhysicalRead",
     "Plan",
     "Read",
     "Scan",
@@ -69,6 +76,7 @@ __all__ = [
     "UnsupportedError",
     "Window",
     "__version__",
+    "configuration",
     "debug_build",
     "open",
     "scan",
@@ -86,7 +94,9 @@ if _native.debug_build:
 _LAZY = {
     **dict.fromkeys(("Directory", "File", "Key"), "_file"),
     **dict.fromkeys(("Column", "Tree"), "_tree"),
-    **dict.fromkeys(("Plan", "Read", "ScanStats", "Window"), "_plan"),
+    **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
+    "Account": "_accounts",
+    **dict.fromkeys(("Configuration", "Option", "configuration"), "_config"),
     "Scan": "_scan",
     "Table": "_table",
     "open": "_file",

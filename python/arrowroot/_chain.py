@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot import _entries, _native
+from arrowroot import _accounts, _entries
+from arrowroot._config import resolve
 from arrowroot._errors import (
     SchemaMismatchError,
     UnsupportedError,
@@ -20,15 +21,19 @@ from arrowroot._url import expand
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+    from typing_extensions import Unpack
 
+    from arrowroot import _native
+    from arrowroot._accounts import Account
+    from arrowroot._config import Setting, StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._options import Strings
-    from arrowroot._plan import Plan, Read, ScanStats
+    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
 
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
 #: files.
@@ -47,6 +52,7 @@ def scan(
     n_threads: int = 0,
     strings: Strings = "utf8",
     trace: bool = False,
+    **storage: Unpack[StorageOptions],
 ) -> Scan:
     """Return one scan over the trees of many files, one after the other.
 
@@ -54,6 +60,8 @@ def scan(
         "FILE:TREE".
     tree: of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file.
+
+    storage: how to reach the files and to read from them, as for ``open``.
 
     The other arguments are those of :meth:`Tree.scan`. The chosen columns must have the same types in all
     files; if none are chosen, all files must have the same columns. The metadata of every file is read at
@@ -68,7 +76,7 @@ def scan(
         strings=strings,
         trace=trace,
     )
-    chain = _Chain(_members(expand(paths, tree)))
+    chain = _Chain(_members(expand(paths, tree), storage))
     if columns is not None and not isinstance(columns, str):
         columns = list(columns)
     chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
@@ -90,35 +98,56 @@ class Member(NamedTuple):
     num_entries: int
     first_entry: int
     kept: Tree | None
+    reopen: Callable[[], File]
 
     def tree(self) -> Tree:
         """Return the tree, opened again if it was not kept."""
-        return self.kept or Tree(open_native(self.url, []).tree(self.path), self.url)
+        if self.kept is not None:
+            return self.kept
+        found = self.reopen()[self.path]
+        if not isinstance(found, Tree):
+            raise UnsupportedError(f"{self.url}: {self.path!r} is no tree any more")
+        return found
 
 
-def _members(files: list[tuple[str, str | None]]) -> Iterator[tuple[str, str, Tree]]:
+class _Opened(NamedTuple):
+    """A tree of a chain, and how to open its file again. ``url`` is for messages: it has no credentials."""
+
+    url: str
+    path: str
+    tree: Tree
+    reopen: Callable[[], File]
+
+
+def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[_Opened]:
     """Open the trees, one after the other."""
     only: str | None = None
-    for url, name in files:
-        file = File(open_native(url, []))
+    for location, name in files:
+        urls, settings = resolve([location], storage)
+
+        def reopen(urls: list[str] = urls, settings: list[Setting] = settings) -> File:
+            return File(open_native(urls, settings), settings)
+
+        file = reopen()
+        url = file.url
         if name is None and only is None:
             only = file.only_tree().path
         path = name or only or ""
         found = file[path]
         if not isinstance(found, Tree):
             raise UnsupportedError(f"{url}: {path!r} is a directory, not a tree")
-        yield url, path, found
+        yield _Opened(url, path, found, reopen)
 
 
 class _Chain:
-    def __init__(self, opened: Iterator[tuple[str, str, Tree]]) -> None:
+    def __init__(self, opened: Iterator[_Opened]) -> None:
         self.members: list[Member] = []
         self.num_entries = 0
         self._types: list[dict[str, str]] = []
-        for url, path, tree in opened:
+        for url, path, tree, reopen in opened:
             self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
             kept = tree if len(self.members) < _N_KEPT_OPEN else None
-            self.members.append(Member(url, path, tree.num_entries, self.num_entries, kept))
+            self.members.append(Member(url, path, tree.num_entries, self.num_entries, kept, reopen))
             self.num_entries += tree.num_entries
 
     @property
@@ -188,6 +217,16 @@ class _Chain:
         return parts, order
 
 
+class _Finished(NamedTuple):
+    """What a pass over one file cost."""
+
+    stats: ScanStats
+    accounts: list[Account]
+    reads: list[Read]
+    logical: list[LogicalRead]
+    physical: list[PhysicalRead]
+
+
 class InARow:
     """Passes over trees, one after the other; each begins when the one before has ended."""
 
@@ -196,7 +235,7 @@ class InARow:
         self._paths = paths
         self._options = options
         self._started: dict[int, TreeSource] = {}
-        self._finished: dict[int, tuple[ScanStats, list[Read]]] = {}
+        self._finished: dict[int, _Finished] = {}
         self._current = 0
         self._schema: pa.Schema | None = None
         self._is_cancelled = False
@@ -227,17 +266,28 @@ class InARow:
             if batch is not None:
                 return batch
             # The pass gives back its buffers and, unless the tree was kept, its file.
-            self._finished[self._current] = (source.stats(), self._shifted(self._current, source.trace()))
+            self._finished[self._current] = self._so_far(self._current, source)
             self._started.pop(self._current)
             self._current += 1
         return None
 
-    def _shifted(self, i: int, reads: list[Read]) -> list[Read]:
+    def _so_far(self, i: int, source: TreeSource) -> _Finished:
+        """Return what a pass cost, with the numbers that entries have in the chain."""
         first = self._parts[i][0].first_entry
-        return [
-            read._replace(first_entry=read.first_entry + first, end_entry=read.end_entry + first)
-            for read in reads
-        ]
+        return _Finished(
+            source.stats(),
+            source.accounts(),
+            [
+                read._replace(first_entry=read.first_entry + first, end_entry=read.end_entry + first)
+                for read in source.trace()
+            ],
+            [read._replace(first_entry=read.first_entry + first) for read in source.logical_reads()],
+            source.physical_reads(),
+        )
+
+    def _parts_so_far(self) -> list[_Finished]:
+        running = [self._so_far(i, source) for i, source in self._started.items()]
+        return [*self._finished.values(), *running]
 
     def plan(self) -> Plan:
         from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
@@ -256,13 +306,20 @@ class InARow:
         from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
 
         running = [source.stats() for source in self._started.values()]
-        return ScanStats.joined([*(stats for stats, _ in self._finished.values()), *running])
+        return ScanStats.joined([*(done.stats for done in self._finished.values()), *running])
 
     def trace(self) -> list[Read]:
-        reads = [read for _, done in self._finished.values() for read in done]
-        for i, source in self._started.items():
-            reads += self._shifted(i, source.trace())
-        return reads
+        return [read for part in self._parts_so_far() for read in part.reads]
+
+    def accounts(self) -> list[Account]:
+        running = [source.accounts() for source in self._started.values()]
+        return _accounts.joined([*(done.accounts for done in self._finished.values()), *running])
+
+    def logical_reads(self) -> list[LogicalRead]:
+        return [read for part in self._parts_so_far() for read in part.logical]
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        return [read for part in self._parts_so_far() for read in part.physical]
 
     def cancel(self) -> None:
         self._is_cancelled = True
@@ -311,6 +368,15 @@ class Reordered:
 
     def trace(self) -> list[Read]:
         return self._inner.trace()
+
+    def accounts(self) -> list[Account]:
+        return self._inner.accounts()
+
+    def logical_reads(self) -> list[LogicalRead]:
+        return self._inner.logical_reads()
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        return self._inner.physical_reads()
 
     def cancel(self) -> None:
         self._is_cancelled = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot._config import in_force, redacted, resolve
 from arrowroot._errors import InvalidRequestError, NoSuchKeyError, NotFoundError, UnsupportedError, nearest
 from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
@@ -13,12 +14,14 @@ from arrowroot._tree import Tree
 from arrowroot._url import split_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from arrowroot import _native
+    from arrowroot._accounts import Account
+    from arrowroot._config import Option, Setting, StorageOptions
 
 _REPR_KEYS = 30
 _N_QUOTED = 10
@@ -194,8 +197,9 @@ class Directory:
 class File(Directory):
     """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
 
-    def __init__(self, native: _native.File) -> None:
+    def __init__(self, native: _native.File, settings: Sequence[Setting] = ()) -> None:
         super().__init__(native, "")
+        self._settings = list(settings)
 
     @property
     def size_bytes(self) -> int:
@@ -216,6 +220,27 @@ class File(Directory):
     def was_recovered(self) -> bool:
         """Whether the file had no key list, so that its keys were found by walking the records."""
         return self._native.was_recovered
+
+    @property
+    def options(self) -> list[Option]:
+        """All options in force for this file, with where their values come from."""
+        return in_force(self._settings)
+
+    @property
+    def accounts(self) -> list[Account]:
+        """What the store was asked for since the opening, those reads of scans among it."""
+        from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
+
+        return _accounts.of_native(self._native.ledgers())
+
+    @property
+    def max_ranges(self) -> int:
+        """Ranges that one request to the store can have; 1: each range is a request of its own."""
+        return self._native.nature()[3]
+
+    def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
+        """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
+        return self._native.time_reads(ranges)
 
     def close(self) -> None:
         """Let go of the file; trees taken from it keep it open for themselves."""
@@ -240,13 +265,28 @@ class File(Directory):
         )
 
 
-def open_file(url: str | os.PathLike[str]) -> File:
+def open_file(
+    url: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Unpack[StorageOptions]
+) -> File:
     """Open a ROOT file for reading.
 
-    Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one.
+    url: a path, a URL, or a list of those of the replicas of one file; the next one is taken when one fails.
+        ``?arrowroot.NAME=VALUE`` in it sets an option.
+    options: how to reach the store and how to read from it (``strategy="treecache"``, ``cache_size="30 MB"``,
+        ...: ``arrowroot config`` lists them). Those not given come from the URL, the environment
+        (``ARROWROOT_STRATEGY``), and configuration files.
+
+    Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
+    InvalidRequestError for options that make no sense.
     """
-    if isinstance(url, str):
-        file, tree = split_url(url)
+    every = [url] if isinstance(url, str | os.PathLike) else list(url)
+    if not every:
+        raise InvalidRequestError("open: no URL to open")
+    for one in every:
+        file, tree = split_url(one) if isinstance(one, str) else ("", None)
         if tree is not None:
-            raise InvalidRequestError(f"open() takes a file: write arrowroot.open({file!r})[{tree!r}]")
-    return File(open_native(os.fspath(url), []))
+            raise InvalidRequestError(
+                f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
+            )
+    urls, settings = resolve([os.fspath(one) for one in every], options)
+    return File(open_native(urls, settings), settings)

@@ -62,6 +62,12 @@ class File:
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree: ...
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
+    def nature(
+        self,
+    ) -> tuple[float, float, int, int]: ...  # latency s, bytes/s, most requests at once, ranges
+    def time_reads(
+        self, ranges: Sequence[tuple[int, int]]
+    ) -> int: ...  # one vector read: ns; the bytes are dropped
     def ledgers(self) -> list[dict[str, Any]]: ...  # of the store since the opening: see Scan.ledgers
 
 @final
@@ -154,8 +160,8 @@ class Scan:
         """Baskets needed, in this order, if asked for: (offset, n_bytes, first entry, column, asked ns, decode ns)."""
     def cancel(self) -> None: ...
 
-def open_file(url: str, options: Sequence[tuple[str, str, str]]) -> File:
-    """Open a file. ``options``: name, text and where it was set, as messages say it."""
+def open_file(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> File:
+    """Open the first of a file's replicas that can be. ``options``: name, text, and where it was set, for messages."""
 
 def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
     """Open a file that an object reads.
@@ -169,6 +175,10 @@ def redacted(url: str) -> str:
 
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""
+
+def strategies() -> list[str]: ...  # their names, the default first
+def check_options(options: Sequence[tuple[str, str, str]]) -> list[tuple[str, str | None]]:
+    """Return every option as it is in force, None: not set, or secret."""
 
 def replay(
     offsets: npt.NDArray[np.uint64],

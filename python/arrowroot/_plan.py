@@ -33,6 +33,29 @@ class Read(NamedTuple):
     end_ns: int
 
 
+class LogicalRead(NamedTuple):
+    """One basket that the format needed, in the order of need. Times in ns; ``asked_ns`` since the scan began."""
+
+    offset: int
+    n_bytes: int
+    first_entry: int
+    column: str
+    asked_ns: int
+    #: Decompressing and decoding it.
+    decode_ns: int
+
+
+class PhysicalRead(NamedTuple):
+    """One range that the store was asked for; those of one vector read share the number of their request."""
+
+    operation: str
+    request: int
+    offset: int
+    n_bytes: int
+    start_ns: int
+    end_ns: int
+
+
 class Window(NamedTuple):
     """Baskets that are fetched together, to fit the memory budget.
 

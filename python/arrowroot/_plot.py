@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _metrics
 from arrowroot._errors import InvalidRequestError, missing_library
+from arrowroot._report import panels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from arrowroot._metrics import Measurement
     from arrowroot._plan import Read
+    from arrowroot._report.monitor import Series
 
 _FORMATS = (".png", ".svg", ".pdf")
 _BLUE = "#2b6cb0"
@@ -54,18 +56,22 @@ def draw(
     *,
     entries: tuple[int, int],
     delivered: Sequence[tuple[int, int]],
+    series: Series | None = None,
 ) -> None:
     """Draw the physical reads of one pass over ``entries`` (half-open) into a file.
 
     Each read is a box: as wide as the entries of its baskets, as high as its bytes. A dot is the real time when a
     read had ended; the line is the real time when entries were delivered: (end of the entries, ns) of each batch.
+    ``series``: what was sampled meanwhile, in panels below.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
     from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
     from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415
 
-    figure = Figure(figsize=(11.5, 6.2), layout=ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.1, wspace=0.03))
-    grid = figure.add_gridspec(1, 2, width_ratios=[1, 4.6])
+    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.1, wspace=0.03)
+    figure = Figure(figsize=(11.5, 6.2 if series is None else 8.5), layout=layout)
+    rows = figure.add_gridspec(2, 1, height_ratios=[6.2, 2.0]) if series is not None else None
+    grid = (rows[0].subgridspec if rows is not None else figure.add_gridspec)(1, 2, width_ratios=[1, 4.6])
     text_axes = figure.add_subplot(grid[0])
     axes = figure.add_subplot(grid[1])
     time_axes = axes.twinx()
@@ -90,6 +96,10 @@ def draw(
         each.spines["left"].set_color(_BLUE)
         each.spines["right"].set_color(_RED)
     _legend(axes)
+    if series is not None and rows is not None:
+        n_panels = len(panels.PANELS)
+        below = rows[1].subgridspec(1, n_panels)
+        panels.draw([figure.add_subplot(below[i]) for i in range(n_panels)], series)
     figure.savefig(path, dpi=_DPI)
 
 

@@ -17,23 +17,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: What the engine reads itself.
-NATIVE_SCHEMES = ("file", "http", "https", "s3", "root", "roots")
+NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
 
 Range = tuple[int, int]
 
 
-def open_native(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:
-    """Open what a URL names with the engine's own stores, or through fsspec where it has none.
+def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> _native.File:
+    """Open what URLs name with the engine's own stores, or through fsspec where it has none.
 
-    ``options``: name, text and where it was set.
+    ``urls``: replicas of one file; the first that can be is opened. ``options``: name, text and where it was set.
     """
+    if len(urls) > 1 and all(scheme_of(url) in NATIVE_SCHEMES for url in urls):
+        return _native.open_file(urls, options)
+    for url in urls[:-1]:
+        try:
+            return _open_one(url, options)
+        except (StorageError, UnsupportedError):
+            # The last one's error is told.
+            continue
+    return _open_one(urls[-1], options)
+
+
+def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:
     scheme = scheme_of(url)
     if scheme not in NATIVE_SCHEMES:
         return _native.open_reader(FsspecReader(url), options)
     try:
-        return _native.open_file(url, options)
+        return _native.open_file([url], options)
     except AccessDeniedError as error:
-        if scheme not in ("root", "roots"):
+        if not scheme.startswith(("root", "xroot")):
             raise
         # XRootD's own client may know the authentication that the server wants.
         try:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._plan import Plan, Read, ScanStats
+    from arrowroot._accounts import Account
+    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._source import Source
 
 
@@ -61,6 +62,19 @@ class Scan(Conversions):
     def trace(self) -> list[Read]:
         """Return the physical reads of the latest pass, if the scan was made with ``trace=True``."""
         return self._source.trace()
+
+    @property
+    def accounts(self) -> list[Account]:
+        """What passed each layer of the storage in the latest pass, so far: counts, bytes and times by kind."""
+        return self._source.accounts()
+
+    def logical_reads(self) -> list[LogicalRead]:
+        """Return the baskets that the latest pass needed, if the scan was made with ``trace=True``."""
+        return self._source.logical_reads()
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        """Return the ranges that its store was asked for, with the requests they came in."""
+        return self._source.physical_reads()
 
     def cancel(self) -> None:
         """Stop the latest pass; may be called from another thread."""

@@ -10,13 +10,18 @@ _FACTORS: dict[str, int] = {
     "b": 1,
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
     **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+    # As RFIO and ROOT take them.
+    **{letter: 1024**power for power, letter in enumerate("kmgt", start=1)},
 }
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
 _STEP = 1000
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+_BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
 
 
 def parse_size(size: int | str, what: str = "size") -> int:
-    """Return ``size`` in bytes: an int, or text as "64 MB" (10^6), "64 MiB" (2^20), "1.5 GB", "4096".
+    """Return ``size`` in bytes: an int, or text as "64 MB" (10^6), "64 MiB" or "64M" (2^20), "4096".
 
     Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
     """
@@ -36,6 +41,31 @@ def parse_size(size: int | str, what: str = "size") -> int:
     return n_bytes
 
 
+def parse_seconds(text: str, what: str = "duration") -> float:
+    """Return a duration in seconds from text as "5 ms", "0.2 s" or "100us".
+
+    Raises: InvalidRequestError, naming ``what``, for anything else and for a number without a unit.
+    """
+    match = _QUANTITY.fullmatch(text)
+    factor = _SECONDS.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise InvalidRequestError(f"{what}: {text!r} is not a duration; write '5ms', '0.2s' or '100us'")
+    return float(match[1]) * factor
+
+
+def parse_rate(text: str, what: str = "bandwidth") -> float:
+    """Return bytes per second from text as "12 MB/s" (10^6), "1 GiB/s" (2^30) or "100 Mbit/s".
+
+    Raises: InvalidRequestError, naming ``what``, for anything else and for a rate of nothing.
+    """
+    amount, slash, unit = text.rpartition("/")
+    match = _QUANTITY.fullmatch(amount) if slash and unit.strip().lower() == "s" else None
+    factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
+    if match is None or factor is None or not 0 < float(match[1]) * factor < math.inf:
+        raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")
+    return float(match[1]) * factor
+
+
 def format_bytes(n_bytes: float) -> str:
     """Return a size to read, three digits and a decimal unit: "12.3 MB"."""
     value = float(n_bytes)
@@ -44,6 +74,14 @@ def format_bytes(n_bytes: float) -> str:
             return f"{value:.0f} B" if unit == "B" else f"{three_digits(value)} {unit}"
         value /= _STEP
     return f"{three_digits(value)} TB"
+
+
+def format_binary(n_bytes: int) -> str:
+    """Return a size in the binary unit that divides it: "4 KiB", "128 MiB", "1000 B"."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if n_bytes and n_bytes % 1024**power == 0:
+            return f"{n_bytes // 1024**power} {unit}"
+    return f"{n_bytes} B"
 
 
 def three_digits(value: float) -> str:

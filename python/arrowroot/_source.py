@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot import _native
-    from arrowroot._plan import Plan, Read, ScanStats
+    from arrowroot._accounts import Account
+    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
 
 
 class ArrowBatch(Protocol):
@@ -46,6 +47,15 @@ class Source(Protocol):
 
     def trace(self) -> list[Read]:
         """Return the physical reads so far, if asked for."""
+
+    def accounts(self) -> list[Account]:
+        """Return what passed the layers of the storage so far."""
+
+    def logical_reads(self) -> list[LogicalRead]:
+        """Return the baskets needed so far, if asked for."""
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        """Return the ranges that the store was asked for so far, if asked for."""
 
     def cancel(self) -> None:
         """Stop reading; no batch comes after this."""
@@ -95,6 +105,25 @@ class TreeSource:
         from arrowroot._plan import Read  # noqa: PLC0415 - not needed to import arrowroot
 
         return [Read(*read) for read in self.native.trace()]
+
+    def accounts(self) -> list[Account]:
+        from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
+
+        return _accounts.of_native(self.native.ledgers())
+
+    def logical_reads(self) -> list[LogicalRead]:
+        from arrowroot._plan import LogicalRead  # noqa: PLC0415 - not needed to import arrowroot
+
+        names = self.column_names
+        return [
+            LogicalRead(offset, n_bytes, first_entry, names[column], asked_ns, decode_ns)
+            for offset, n_bytes, first_entry, column, asked_ns, decode_ns in self.native.logical_reads()
+        ]
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        from arrowroot._plan import PhysicalRead  # noqa: PLC0415 - not needed to import arrowroot
+
+        return [PhysicalRead(*read) for read in self.native.physical_reads()]
 
     def cancel(self) -> None:
         self.native.cancel()
@@ -158,6 +187,22 @@ class SideBySide:
 
     def trace(self) -> list[Read]:
         return [read for part in self._parts for read in part.trace()]
+
+    def accounts(self) -> list[Account]:
+        from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
+
+        return _accounts.joined(part.accounts() for part in self._parts)
+
+    def logical_reads(self) -> list[LogicalRead]:
+        names = {(part, inner): name for name, part, inner in self._order}
+        return [
+            read._replace(column=names.get((i, read.column), read.column))
+            for i, part in enumerate(self._parts)
+            for read in part.logical_reads()
+        ]
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        return [read for part in self._parts for read in part.physical_reads()]
 
     def cancel(self) -> None:
         for part in self._parts:

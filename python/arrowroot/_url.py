@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _GLOB = re.compile(r"[*?\[]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]+)")
+#: What the names of our options begin with in the query of a URL.
+_OPTION = "arrowroot."
+#: Options whose values have colons in them, so that none can be told from the one before a tree.
+_WITH_COLON = ("s3_endpoint", "token")
 
 
 def split_url(text: str) -> tuple[str, str | None]:
@@ -26,9 +30,51 @@ def split_url(text: str) -> tuple[str, str | None]:
     file, colon, tree = text.rpartition(":")
     if not (colon and file and tree) or tree.startswith("//") or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
+    bare, mark, query = text.rpartition("?")
+    if mark and _holds_options(query):
+        return _split_before_query(bare, query)
     if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and _files(file)):  # noqa: PTH110
         return file, tree
     return text, None
+
+
+def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
+    """Split "FILE:TREE?QUERY", or "FILE?QUERY:TREE" if the query ends with an option that takes no colon."""
+    file, tree = split_url(bare)
+    if tree is not None:
+        return f"{file}?{query}", tree
+    rest, colon, last = query.rpartition(":")
+    takes_colon = rest.rpartition("&")[2].startswith(tuple(_OPTION + name for name in _WITH_COLON))
+    is_of_option = rest.rpartition("&")[2].startswith(_OPTION) and not takes_colon
+    if colon and last and is_of_option and "&" not in last and (bare.endswith(".root") or "://" not in bare):
+        return f"{bare}?{rest}", last
+    return f"{bare}?{query}", None
+
+
+def _holds_options(query: str) -> bool:
+    return any(pair.startswith(_OPTION) for pair in query.split("&"))
+
+
+def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a URL without the options of ours in its query, ``arrowroot.NAME=VALUE``, and these.
+
+    Values may be percent-encoded. The rest of the query stays as it is: it is the server's.
+    """
+    bare, mark, query = url.rpartition("?")
+    # Most URLs have none, and a local file may have a "?" in its name.
+    if not mark or not _holds_options(query) or os.path.exists(url):  # noqa: PTH110 - text
+        return url, []
+    from urllib.parse import unquote  # noqa: PLC0415 - seldom needed
+
+    options = []
+    others = []
+    for pair in query.split("&"):
+        if pair.startswith(_OPTION):
+            name, _, text = pair[len(_OPTION) :].partition("=")
+            options.append((unquote(name), unquote(text)))
+        else:
+            others.append(pair)
+    return f"{bare}?{'&'.join(others)}" if others else bare, options
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:
@@ -52,11 +98,14 @@ def expand(
             pattern, own = split_url(path)
         else:
             pattern, own = os.fspath(path), None
-        if _is_glob(pattern):
-            found = sorted(_files(pattern), key=natural_key)
+        bare, mark, query = pattern.rpartition("?")
+        if not (mark and _holds_options(query)):
+            bare, mark, query = pattern, "", ""
+        if _is_glob(bare):
+            found = sorted(_files(bare), key=natural_key)
             if not found:
-                raise StorageError(f"no file matches {pattern!r}")
-            files += [(name, own or tree) for name in found]
+                raise StorageError(f"no file matches {bare!r}")
+            files += [(name + mark + query, own or tree) for name in found]
         else:
             files.append((pattern, own or tree))
     if not files:

@@ -15,7 +15,7 @@ fn main() -> arrowroot::Result<()> {
     };
     for _ in 0..number(5).unwrap_or(3) {
         let start = std::time::Instant::now();
-        let tree = File::open(path, &Options::default())?.tree(name)?;
+        let tree = File::open(&[path], &Options::default())?.tree(name)?;
         let columns = match argument(3) {
             None | Some("all") => tree.readable(),
             Some(names) => names.split(',').map(|name| tree.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Opened, Options, ReadTotals, Source, Stack};
+use arrowroot_storage::{Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::streamer::StreamerInfos;
@@ -14,6 +14,9 @@ use crate::tree::Tree;
 
 /// Read at once when a file is opened: header, root directory and, in small files, everything.
 const HEAD_BYTES: u64 = 4096;
+/// Most bytes of one timed read: what a store delivers in a second, not more.
+const MAX_TIMED_BYTES: u64 = 64 << 20;
+
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
@@ -47,12 +50,13 @@ impl Entry {
 }
 
 impl File {
-    /// Opens a file.
+    /// Opens a file, from the first of its replicas that can be opened; the others stand in when it fails.
     ///
     /// # Errors
     /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
-    pub fn open(url: &str, options: &Options) -> Result<File> {
-        Self::from_stack(Stack::open(url, options)?)
+    pub fn open<U: AsRef<str>>(urls: &[U], options: &Options) -> Result<File> {
+        let urls: Vec<String> = urls.iter().map(|url| url.as_ref().to_owned()).collect();
+        Self::from_stack(Stack::open(&urls, options)?)
     }
 
     /// Opens a file that a source holds.
@@ -123,6 +127,28 @@ impl File {
     /// Reads of the store since the opening, those of scans among them.
     pub fn read_totals(&self) -> ReadTotals {
         self.inner.stack.ledger().read_totals()
+    }
+
+    /// Reads ranges (offset, length in bytes) as one vector read of the store, drops the bytes, and returns the time
+    /// that it took in ns: for measuring a store.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it fails or a range does not lie in the file; [`Error::InvalidRequest`] for too much.
+    pub fn time_reads(&self, ranges: &[(u64, u64)]) -> Result<u64> {
+        let total: u64 = ranges.iter().fold(0, |sum, (_, n_bytes)| sum.saturating_add(*n_bytes));
+        if total > MAX_TIMED_BYTES {
+            return Err(Error::InvalidRequest { what: format!("{total} bytes at once, more than {MAX_TIMED_BYTES}") });
+        }
+        let sizes = ranges.iter().map(|(_, n_bytes)| usize::try_from(*n_bytes).unwrap_or(usize::MAX));
+        let mut buffers: Vec<Vec<u8>> = sizes.map(|n_bytes| vec![0; n_bytes]).collect();
+        let mut parts: Vec<Part<'_>> = ranges
+            .iter()
+            .zip(&mut buffers)
+            .map(|((offset, _), buffer)| Part { offset: *offset, buffer: buffer.as_mut_slice() })
+            .collect();
+        let start = std::time::Instant::now();
+        self.source().read_vector(&mut parts)?;
+        Ok(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
     pub(crate) fn source(&self) -> &Arc<dyn Source> {

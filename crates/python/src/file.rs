@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::format::column::Column;
-use arrowroot::storage::{Ledger, OPTIONS, Opened, Operation, Options};
+use arrowroot::storage::{Ledger, Opened, Operation, Options};
 use arrowroot::{Entries, Entry, File, Request, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors::to_python;
 use crate::interface::{schema_capsule, type_name};
+use crate::options::{OptionText, options_of};
 use crate::patience::patiently;
 use crate::python_source::PythonSource;
 use crate::scan::PyScan;
@@ -82,44 +83,22 @@ fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote()
 }
 
-/// An option: name, text and where it was set.
-type Setting = (String, String, String);
-
-fn set_options(settings: &[Setting]) -> PyResult<Options> {
-    let mut options = Options::default();
-    for (name, text, origin) in settings {
-        options.set(name, text, origin).map_err(|error| to_python(error.into()))?;
-    }
-    Ok(options)
-}
-
 /// Opens a file that a Python object reads.
 #[pyfunction]
-pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<Setting>) -> PyResult<PyFile> {
-    let set = set_options(&options)?;
+pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
+    let set = options_of(&options)?;
     let opened = Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Vec::new() };
     let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
 
+/// Opens a file that the URLs are replicas of.
 #[pyfunction]
-pub(crate) fn open_file(py: Python<'_>, url: String, options: Vec<Setting>) -> PyResult<PyFile> {
-    let set = set_options(&options)?;
-    let may_wait = url.contains("://");
-    let opened = patiently(py, may_wait, move || File::open(&url, &set))?;
+pub(crate) fn open_file(py: Python<'_>, urls: Vec<String>, options: Vec<OptionText>) -> PyResult<PyFile> {
+    let options = options_of(&options)?;
+    let may_wait = urls.iter().any(|url| url.contains("://"));
+    let opened = patiently(py, may_wait, move || File::open(&urls, &options))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
-}
-
-/// A URL as messages may show it: without what gives access.
-#[pyfunction]
-pub(crate) fn redacted(url: &str) -> String {
-    arrowroot::storage::redacted(url)
-}
-
-/// All options: name, what it takes, what it does, whether its value must not be shown.
-#[pyfunction]
-pub(crate) fn options() -> Vec<(&'static str, &'static str, &'static str, bool)> {
-    OPTIONS.iter().map(|option| (option.name, option.takes, option.meaning, option.is_secret)).collect()
 }
 
 /// What passed some layer boundaries: a dictionary for each kind of operation that there was.
@@ -210,6 +189,20 @@ impl PyFile {
 
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         ledgers_as_dicts(py, std::slice::from_ref(self.file.stack().ledger()))
+    }
+
+    /// How the store wants to be asked, as far as it knows: latency in s, bytes per second, requests at a time, ranges of
+    /// one request.
+    fn nature(&self) -> (f64, f64, usize, usize) {
+        let nature = self.file.stack().base().nature();
+        (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
+    }
+
+    /// Reads ranges as one vector read, drops the bytes, and says how long that took, in ns.
+    fn time_reads(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<u64> {
+        let file = self.file.clone();
+        let taken = patiently(py, self.is_remote(), move || file.time_reads(&ranges))?;
+        taken.map_err(to_python)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

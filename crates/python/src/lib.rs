@@ -3,6 +3,7 @@
 mod errors;
 mod file;
 mod interface;
+mod options;
 mod patience;
 mod python_source;
 mod replay;
@@ -17,8 +18,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;
-    module.add_function(wrap_pyfunction!(file::options, module)?)?;
-    module.add_function(wrap_pyfunction!(file::redacted, module)?)?;
+    module.add_function(wrap_pyfunction!(options::options, module)?)?;
+    module.add_function(wrap_pyfunction!(options::strategies, module)?)?;
+    module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
+    module.add_function(wrap_pyfunction!(options::redacted, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;

@@ -222,6 +222,34 @@ impl Options {
         }
         Ok(())
     }
+
+    /// The value of an option, as [`Options::set`] takes it; `None` if it is not set, is left to the strategy, or must
+    /// not be shown.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let network = &self.network;
+        match name {
+            "strategy" => Some(self.strategy.name().to_owned()),
+            "cache_size" => self.cache_bytes.map(|bytes| bytes.to_string()),
+            "max_gap" => self.max_gap_bytes.map(|bytes| bytes.to_string()),
+            "max_span" => self.max_span_bytes.map(|bytes| bytes.to_string()),
+            "prefetch" => self.prefetch.map(|number| number.to_string()),
+            "learn_entries" => Some(self.learn_entries.to_string()),
+            "download_dir" => path(&self.download_directory),
+            "block_cache" => path(&self.block_cache),
+            "block_cache_size" => Some(self.block_cache_bytes.to_string()),
+            "timeout" => Some(network.timeout.as_secs_f64().to_string()),
+            "deadline" => Some(network.deadline.as_secs_f64().to_string()),
+            "retries" => Some(network.retries.to_string()),
+            "connections" => Some(network.max_connections.to_string()),
+            "certificate" => path(&network.certificate),
+            "key" => path(&network.key),
+            "authorities" => path(&network.authorities),
+            "s3_endpoint" => network.s3_endpoint.as_deref().map(crate::redacted),
+            "s3_region" => network.s3_region.clone(),
+            _ => None,
+        }
+    }
 }
 
 /// Bytes of a size as people write it: `4k` and `4 KiB` are 4096 as RFIO and ROOT take them, `10 MB` is 10^7.
@@ -274,7 +302,16 @@ mod tests {
                 "a number" | "seconds" => "3",
                 _ => "x",
             };
-            Options::default().set(info.name, text, "test").unwrap();
+            let mut options = Options::default();
+            options.set(info.name, text, "test").unwrap();
+            // What it shows is what it takes.
+            let shown = options.text(info.name);
+            assert_eq!(shown.is_none(), info.is_secret, "{}", info.name);
+            if let Some(shown) = shown {
+                let mut again = Options::default();
+                again.set(info.name, &shown, "test").unwrap();
+                assert_eq!(again.text(info.name), Some(shown));
+            }
         }
         let error = Options::default().set("cachesize", "1", "argument").unwrap_err().to_string();
         assert!(error.contains("cachesize (argument)") && error.contains("cache_size"), "{error}");

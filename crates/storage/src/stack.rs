@@ -64,12 +64,12 @@ impl ScanSource {
 }
 
 impl Stack {
-    /// Opens a file.
+    /// Opens a file, of which the URLs are replicas.
     ///
     /// # Errors
-    /// As [`crate::open`] and [`Stack::new`].
-    pub fn open(url: &str, options: &Options) -> Result<Stack> {
-        Self::new(crate::open(url, options, SPECULATION)?, options)
+    /// As [`crate::open_replicas`] and [`Stack::new`].
+    pub fn open(urls: &[String], options: &Options) -> Result<Stack> {
+        Self::new(crate::open_replicas(urls, options, SPECULATION)?, options)
     }
 
     /// Builds the layers around a file that is open.

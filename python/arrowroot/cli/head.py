@@ -11,7 +11,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._render import cell_text, clip, columns_that_fit, printable, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import terminal
-from arrowroot.cli.target import column_texts, open_tree
+from arrowroot.cli.target import column_texts, open_tree, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,7 @@ _PIPED_WIDTH = 160
 
 def run(options: argparse.Namespace) -> None:
     """Show the first entries of a tree."""
-    tree = open_tree(options.url)
+    _, tree = open_tree(options.url, storage_options(options))
     paths = tree.choose(column_texts(options.columns))
     # Into a pipe goes all that was asked for by name, but not all of a thousand columns.
     width = terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)

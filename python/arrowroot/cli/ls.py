@@ -9,7 +9,7 @@ from arrowroot import ArrowrootError, CorruptFileError, StorageError, Tree
 from arrowroot._render import clip, printable, text_table, width_of
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
-from arrowroot.cli.target import column_texts, open_target
+from arrowroot.cli.target import column_texts, open_target, storage_options
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +45,7 @@ _GAP_WIDTH = 2
 
 def run(options: argparse.Namespace) -> None:
     """List what is in a file."""
-    file, path = open_target(options.url)
+    file, path = open_target(options.url, storage_options(options))
     keys = file.keys()
     if path is not None:
         keys = _below(file, keys, path.strip("/"))

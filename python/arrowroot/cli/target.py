@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import arrowroot
 from arrowroot import InvalidRequestError, Tree, split_url
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Mapping, Sequence
 
     from arrowroot import File
 
 
-def open_target(text: str) -> tuple[File, str | None]:
+def storage_options(options: argparse.Namespace) -> dict[str, str]:
+    """Return the options of the storage that were typed, by name. What is said twice must be the same."""
+    typed: dict[str, str] = {}
+    named = [(name, getattr(options, name, None)) for name in ("strategy", "cache_size")]
+    for name, text in [*named, *options.option]:
+        if isinstance(text, str) and typed.setdefault(name, text) != text:
+            raise InvalidRequestError(f"{name} is set twice on the command line")
+    return typed
+
+
+def open_target(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, str | None]:
     """Open the file of "URL[:TREE]"; return it and the tree's path, None if none is named."""
     url, path = split_url(text)
-    return arrowroot.open(url), path
+    return arrowroot.open(url, **(storage or {})), path
 
 
-def open_tree(text: str) -> Tree:
-    """Return the tree of "URL[:TREE]", or the only one of the file."""
-    file, path = open_target(text)
+def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File, Tree]:
+    """Return the file and the tree of "URL[:TREE]", or the only one of the file."""
+    file, path = open_target(text, storage)
     if path is None:
-        return file.only_tree()
+        return file, file.only_tree()
     found = file[path]
     if not isinstance(found, Tree):
         raise InvalidRequestError(f"{file.url}: {path!r} is a directory, not a tree")
-    return found
+    return file, found
 
 
 def column_texts(options: Sequence[str] | None) -> list[str] | None:

@@ -1,0 +1,271 @@
+"""Options of the storage, from where people set them: arguments, URL, environment, TOML files; the first wins."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from arrowroot import _native
+from arrowroot._errors import InvalidRequestError, StorageError, nearest
+from arrowroot._url import split_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from typing_extensions import Unpack
+
+#: What an option takes as an argument; text is read as everywhere else.
+Value = str | int | float | os.PathLike[str] | None
+
+_PREFIX = "ARROWROOT_"
+#: Variables of the same prefix that are no options.
+_OTHER_VARIABLES = ("CONFIG", "DEBUG")
+#: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
+_LIKENESS = 0.75
+_MAX_FILE_BYTES = 1_000_000
+
+
+class StorageOptions(TypedDict, total=False):
+    """The options that ``open`` and ``scan`` take as keyword arguments; ``arrowroot config`` explains them."""
+
+    strategy: str
+    cache_size: int | str
+    max_gap: int | str
+    max_span: int | str
+    prefetch: int | str
+    learn_entries: int | str
+    download_dir: str | os.PathLike[str]
+    block_cache: str | os.PathLike[str]
+    block_cache_size: int | str
+    timeout: float | str
+    deadline: float | str
+    retries: int | str
+    connections: int | str
+    token: str
+    certificate: str | os.PathLike[str]
+    key: str | os.PathLike[str]
+    authorities: str | os.PathLike[str]
+    s3_endpoint: str
+    s3_region: str
+
+
+class Setting(NamedTuple):
+    """One option that somebody set, and where."""
+
+    name: str
+    text: str
+    origin: str
+
+    def __repr__(self) -> str:
+        text = "(hidden)" if self.name in secret_names() else repr(self.text)
+        return f"Setting({self.name}={text}, {self.origin})"
+
+
+class Option(NamedTuple):
+    """One option as it is in force. ``value`` None: not set, left to the strategy, or secret."""
+
+    name: str
+    value: str | None
+    origin: str
+    takes: str
+    meaning: str
+    is_secret: bool
+
+
+class Configuration(NamedTuple):
+    """What is set for a URL (without credentials), and the configuration files that were looked at."""
+
+    url: str
+    files: list[str]
+    options: list[Option]
+
+
+def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configuration:
+    """Return the options in force for a URL, and where each comes from: what ``open`` would use.
+
+    Nothing is opened. Raises: InvalidRequestError, StorageError as ``open``.
+    """
+    urls, settings = resolve([url], options)
+    return Configuration(_native.redacted(urls[0]), files(), in_force(settings))
+
+
+def redacted(url: str) -> str:
+    """Return a URL without the credentials in it, to be shown."""
+    return _native.redacted(url)
+
+
+def names() -> list[str]:
+    """Return the names of all options, in the order of the documentation."""
+    return [name for name, *_ in _native.options()]
+
+
+def secret_names() -> set[str]:
+    """Return the names of options whose values are never shown."""
+    return {name for name, _, _, is_secret in _native.options() if is_secret}
+
+
+def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str], list[Setting]]:
+    """Return the URLs of a file's replicas without our options in them, and what is set for them.
+
+    Raises: InvalidRequestError for a name that is no option, with the nearest ones; StorageError for a
+    configuration file that cannot be read.
+    """
+    known = names()
+    found: dict[str, Setting] = {}
+
+    def add(name: str, text: str, origin: str) -> None:
+        found.setdefault(name, Setting(name, text, origin))
+
+    for name, value in arguments.items():
+        _check_name(name, known, "argument")
+        if value is not None:
+            add(name, _text(name, value, "argument"), "argument")
+    plain = []
+    for url in urls:
+        bare, options = split_options(url)
+        plain.append(bare)
+        for name, text in options:
+            _check_name(name, known, "URL", "arrowroot.")
+            add(name, text, "URL")
+    for name, text in _of_environment(known):
+        add(name, text, f"environment {_PREFIX}{name.upper()}")
+    for path in files():
+        for name, text, origin in _of_file(path, plain[0] if plain else "", known):
+            add(name, text, origin)
+    return plain, [found[name] for name in known if name in found]
+
+
+def in_force(settings: Sequence[Setting]) -> list[Option]:
+    """Return every option with its value and where that comes from.
+
+    Raises: InvalidRequestError if an option does not take what it is set to.
+    """
+    by_name = {setting.name: setting for setting in settings}
+    values = dict(_native.check_options(settings))
+    return [
+        Option(
+            name,
+            values[name],
+            by_name[name].origin if name in by_name else "default",
+            takes,
+            meaning,
+            is_secret,
+        )
+        for name, takes, meaning, is_secret in _native.options()
+    ]
+
+
+def files() -> list[str]:
+    """Return the configuration files that are there, the one that wins first."""
+    named = os.environ.get(_PREFIX + "CONFIG")
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118
+    usual = [os.path.join(home, "arrowroot", "config.toml"), "/etc/arrowroot/config.toml"]  # noqa: PTH118
+    # One that was named must be there; pathlib would cost more than looking.
+    return ([named] if named else []) + [path for path in usual if os.path.exists(path)]  # noqa: PTH110
+
+
+def _check_name(name: str, known: Sequence[str], origin: str, prefix: str = "") -> None:
+    if name in known:
+        return
+    close = nearest(name.replace("-", "_"), known)
+    hint = (
+        f"; did you mean {' or '.join(repr(prefix + other) for other in close)}?"
+        if close
+        else f"; there are {', '.join(known)}"
+    )
+    raise InvalidRequestError(f"{origin}: there is no option {prefix + name!r}{hint}")
+
+
+def _text(name: str, value: Any, origin: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    raise InvalidRequestError(f"{name} ({origin}): expected text or a number, got a {type(value).__name__}")
+
+
+def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str]]:
+    for variable, text in os.environ.items():
+        if not variable.startswith(_PREFIX):
+            continue
+        rest = variable[len(_PREFIX) :]
+        name = rest.lower()
+        if name in known and rest.isupper():
+            # An empty variable is how a shell takes one back.
+            if text:
+                yield name, text
+        elif rest not in _OTHER_VARIABLES:
+            import difflib  # noqa: PLC0415 - seldom needed
+
+            close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
+            if close:
+                raise InvalidRequestError(
+                    f"environment: {variable} is no option; did you mean {_PREFIX}{close[0].upper()}?"
+                )
+
+
+def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+    """Return the options of a file that hold for ``url``: those of ``[for."GLOB"]`` first, the last table first."""
+    content = _load(path)
+    tables = content.pop("for", {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise InvalidRequestError(f'{path}: expected tables [for."GLOB"], one for each kind of URL')
+    chosen: list[tuple[str, dict[str, Any]]] = []
+    for pattern, table in reversed(tables.items()):
+        if _matches(url, pattern):
+            chosen.append((f'{path} [for."{pattern}"]', table))
+        else:
+            # Slips are errors also where they do no harm today.
+            for name in table:
+                _check_name(name, known, f'{path} [for."{pattern}"]')
+    chosen.append((path, content))
+    for origin, table in chosen:
+        for name, value in table.items():
+            _check_name(name, known, origin)
+            yield name, _text(name, value, origin), origin
+
+
+def _matches(url: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - only files with such tables need it
+
+    return fnmatchcase(url, pattern)
+
+
+def _load(path: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - most people have no such file
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is a tenth of our import time
+            content = file.read(_MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise StorageError(f"configuration file {path}: {error.strerror}") from error
+    if len(content) > _MAX_FILE_BYTES:
+        raise InvalidRequestError(f"configuration file {path}: more than {_MAX_FILE_BYTES:,} bytes")
+    try:
+        parsed: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
+    except ValueError as error:
+        # Of the text itself nothing is shown: it may hold a token.
+        raise InvalidRequestError(f"configuration file {path}: no TOML: {_place(error)}") from None
+    return parsed
+
+
+def _place(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is no UTF-8"
+    return str(error)
+
+
+def document() -> str:
+    """Return the table of options in ``docs/remote.md``."""
+    lines = ["| option | takes | default | what |", "|---|---|---|---|"]
+    for option in in_force([]):
+        # Of what is not set, the meaning says what happens.
+        default = "" if option.value is None else f"`{option.value}`"
+        lines.append(f"| `{option.name}` | {option.takes} | {default} | {option.meaning} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,107 @@
+"""Panels of what was sampled over time, below the picture of a reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._report.monitor import GAUGES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arrowroot._report.monitor import Series
+
+_BLUE = "#2b6cb0"
+_RED = "#c53030"
+_GREEN = "#2f855a"
+_GREY = "#718096"
+_DARK = "#1a202c"
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+
+class Panel(NamedTuple):
+    """One pair of axes: its title, and the gauges in it by key with name and colour."""
+
+    title: str
+    unit: str
+    lines: tuple[tuple[str, str, str], ...]
+
+
+PANELS = (
+    Panel("CPU", "cores", (("machine_cpu", "machine", _GREY), ("process_cpu", "process", _BLUE))),
+    Panel(
+        "Memory",
+        "B",
+        (("machine_memory_bytes", "machine", _GREY), ("process_memory_bytes", "process", _BLUE)),
+    ),
+    Panel(
+        "Network",
+        "B/s",
+        (("machine_sent_bytes_per_s", "sent", _GREY), ("machine_received_bytes_per_s", "received", _GREEN)),
+    ),
+    Panel(
+        "Disk reads",
+        "B/s",
+        (
+            ("machine_disk_read_bytes_per_s", "machine", _GREY),
+            ("process_disk_read_bytes_per_s", "process", _RED),
+        ),
+    ),
+    Panel("Connections", "", (("process_connections", "process", _BLUE),)),
+)
+
+
+def draw(axes: Sequence[Any], series: Series) -> None:
+    """Draw each of :data:`PANELS` into one of the axes."""
+    gauges = {gauge.key: gauge for gauge in GAUGES}
+    last_s = series.times_ns[-1] / 1e9 if series.times_ns else 0.0
+    for each, panel in zip(axes, PANELS, strict=True):
+        lines = [(series.values(gauges[key]), name, colour) for key, name, colour in panel.lines]
+        _draw_panel(each, panel, [line for line in lines if line[0]])
+        each.set_xlim(0, last_s or 1.0)
+
+
+def _draw_panel(axes: Any, panel: Panel, lines: Sequence[tuple[list[tuple[float, float]], str, str]]) -> None:
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - only pictures need it
+
+    highest = max((value for values, _, _ in lines for _, value in values), default=0.0)
+    factor, unit = 1.0, panel.unit
+    if panel.unit.startswith("B"):
+        factor, unit = next((size for size in _SIZES if highest >= size[0]), _SIZES[-1])
+        unit += panel.unit[1:]
+    title = f"{panel.title} ({unit})" if unit else panel.title
+    axes.set_title(title, loc="left", fontsize=9, color=_DARK, pad=16)
+    for values, name, colour in lines:
+        seconds, heights = zip(*values, strict=True)
+        scaled = [height / factor for height in heights]
+        axes.plot(seconds, scaled, color=colour, linewidth=1.2, label=name, clip_on=False)
+        if colour != _GREY:
+            axes.fill_between(seconds, scaled, color=colour, alpha=0.12, linewidth=0)
+    if not lines:
+        axes.text(0.5, 0.5, "not known here", transform=axes.transAxes, ha="center", va="center", color=_GREY)
+        axes.set_yticks([])
+    else:
+        axes.set_ylim(0, 1.08 * highest / factor or 1.0)
+        axes.yaxis.set_major_locator(MaxNLocator(3, integer=panel.unit == "", min_n_ticks=2))
+    if len(lines) > 1:
+        axes.legend(
+            fontsize=7,
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(-0.03, 0.98),
+            ncols=2,
+            borderpad=0,
+            handlelength=1.0,
+            columnspacing=0.8,
+            handletextpad=0.4,
+            labelcolor=_GREY,
+        )
+    axes.xaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
+    axes.set_xlabel("real time (s)", fontsize=8, color=_GREY)
+    axes.tick_params(labelsize=8, colors=_GREY)
+    axes.grid(visible=True, color="#e2e8f0", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#cbd5e0")

@@ -1,0 +1,246 @@
+"""Traces: the logical and physical reads of one pass in one table, as Parquet or Arrow IPC.
+
+One row is one basket that the format needed (``kind`` "logical", in the order of need), or one range that the store
+was asked for ("physical"; the ranges of a vector read share ``request``). Times are in ns since the scan began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._plan import LogicalRead, PhysicalRead
+
+FORM = "arrowroot.trace/1"
+SUFFIXES = (".parquet", ".arrow")
+_KEY = b"arrowroot"
+#: A row is some 100 bytes in memory.
+_MAX_ROWS = 50_000_000
+
+
+def schema(metadata: Mapping[str, Any] | None = None) -> pa.Schema:
+    """Return the columns of a trace; ``metadata`` is kept beside them as JSON."""
+    import json  # noqa: PLC0415 - as all of this
+
+    import pyarrow as pa  # noqa: PLC0415
+
+    name = pa.dictionary(pa.int32(), pa.string())
+    fields = [
+        pa.field("kind", name, nullable=False),
+        pa.field("layer", name, nullable=False),
+        pa.field("operation", name, nullable=False),
+        pa.field("request", pa.uint64()),
+        pa.field("branch", name),
+        pa.field("first_entry", pa.uint64()),
+        pa.field("offset", pa.uint64(), nullable=False),
+        pa.field("n_bytes", pa.uint64(), nullable=False),
+        pa.field("start_ns", pa.uint64(), nullable=False),
+        pa.field("end_ns", pa.uint64()),
+        pa.field("decode_ns", pa.uint64()),
+    ]
+    content = None if metadata is None else {_KEY: json.dumps({"form": FORM, **metadata}).encode()}
+    return pa.schema(fields, metadata=content)
+
+
+@dataclass(frozen=True)
+class Logical:
+    """The logical reads of a trace, in the order of need, one element each."""
+
+    offsets: npt.NDArray[np.uint64]
+    lengths: npt.NDArray[np.uint64]
+    entries: npt.NDArray[np.uint64]
+    #: Numbers of branches.
+    branches: npt.NDArray[np.uint64]
+    decode_ns: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A trace: what was recorded with it, and its reads."""
+
+    metadata: dict[str, Any]
+    logical: Logical
+    n_requests: int
+    n_ranges: int
+    physical_bytes: int
+
+    @property
+    def file_bytes(self) -> int:
+        """Size of the file that was read."""
+        return int(self.metadata["file_bytes"])
+
+    @property
+    def payload_bytes(self) -> int:
+        """Bytes of the baskets."""
+        return int(self.logical.lengths.sum())
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that decoded."""
+        return max(1, int(self.metadata.get("n_threads", 1)))
+
+
+def logical_of(reads: Sequence[LogicalRead]) -> Logical:
+    """Return logical reads as arrays."""
+    import numpy as np  # noqa: PLC0415
+
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(read.column for read in reads))}
+    rows = [
+        (read.offset, read.n_bytes, read.first_entry, numbers[read.column], read.decode_ns) for read in reads
+    ]
+    columns = np.array(rows, dtype=np.uint64).reshape(-1, 5).T
+    return Logical(*(np.ascontiguousarray(column) for column in columns))
+
+
+def table(
+    logical: Sequence[LogicalRead], physical: Sequence[PhysicalRead], metadata: Mapping[str, Any]
+) -> pa.Table:
+    """Return a trace as a table, the logical reads first."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    n_logical, n_physical = len(logical), len(physical)
+    nothing: list[None] = [None]
+    columns: dict[str, list[Any]] = {
+        "kind": ["logical"] * n_logical + ["physical"] * n_physical,
+        "layer": ["engine"] * n_logical + ["store"] * n_physical,
+        "operation": ["basket"] * n_logical + [read.operation for read in physical],
+        "request": nothing * n_logical + [read.request for read in physical],
+        "branch": [read.column for read in logical] + nothing * n_physical,
+        "first_entry": [read.first_entry for read in logical] + _first_entries(logical, physical),
+        "offset": [*(read.offset for read in logical), *(read.offset for read in physical)],
+        "n_bytes": [*(read.n_bytes for read in logical), *(read.n_bytes for read in physical)],
+        "start_ns": [read.asked_ns for read in logical] + [read.start_ns for read in physical],
+        "end_ns": nothing * n_logical + [read.end_ns for read in physical],
+        "decode_ns": [read.decode_ns for read in logical] + nothing * n_physical,
+    }
+    form = schema(metadata)
+    arrays = [pa.array(columns[field.name], type=field.type) for field in form]
+    return pa.Table.from_arrays(arrays, schema=form)
+
+
+def _first_entries(logical: Sequence[LogicalRead], physical: Sequence[PhysicalRead]) -> list[int | None]:
+    """Return for each range the first entry of the baskets that begin in it; None if none does."""
+    import bisect  # noqa: PLC0415
+
+    by_offset = sorted((read.offset, read.first_entry) for read in logical)
+    offsets = [offset for offset, _ in by_offset]
+    firsts = []
+    for read in physical:
+        low = bisect.bisect_left(offsets, read.offset)
+        high = bisect.bisect_left(offsets, read.offset + read.n_bytes)
+        firsts.append(min((entry for _, entry in by_offset[low:high]), default=None))
+    return firsts
+
+
+def write(path: str | Path, content: pa.Table) -> None:
+    """Write a trace; the name says in which form: .parquet or .arrow (IPC)."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        if Path(path).suffix.lower() == ".parquet":
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
+            pq.write_table(content, path, compression="zstd")
+        else:
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
+                writer.write_table(content)
+    except OSError as error:
+        raise StorageError(f"{path}: {error}") from error
+
+
+def read(path: str | Path) -> Log:
+    """Return a trace that ``arrowroot perf --trace`` wrote.
+
+    Raises: StorageError if it cannot be read, CorruptFileError if it is none.
+    """
+    import numpy as np  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    content = _load(path)
+    metadata = _metadata(content, path)
+    expected = schema()
+    for field in expected:
+        if field.name not in content.schema.names or content.schema.field(field.name).type != field.type:
+            raise CorruptFileError(f"{path}: a trace has a column {field.name!r} of {field.type}")
+    if content.num_rows > _MAX_ROWS:
+        raise InvalidRequestError(f"{path}: more than {_MAX_ROWS:,} rows")
+    # What was made elsewhere may have other dictionaries in each chunk.
+    content = content.unify_dictionaries().combine_chunks()
+    kinds = content["kind"].cast("string")
+    logical = content.filter(pc.equal(kinds, "logical"))
+    physical = content.filter(pc.equal(kinds, "physical"))
+    for part, names in (
+        (logical, ("branch", "first_entry", "decode_ns")),
+        (physical, ("request", "operation")),
+    ):
+        for name in ("offset", "n_bytes", *names):
+            if part[name].null_count:
+                raise CorruptFileError(f"{path}: column {name!r} has nulls where there is a read")
+    ends = pc.add_checked(logical["offset"], logical["n_bytes"]) if logical.num_rows else None
+    if ends is not None and pc.max(ends).as_py() > int(metadata["file_bytes"]):
+        raise CorruptFileError(f"{path}: a basket ends after the file")
+
+    def numbers(name: str) -> npt.NDArray[np.uint64]:
+        return np.ascontiguousarray(logical[name].to_numpy(), dtype=np.uint64)
+
+    branches = [chunk.indices.to_numpy() for chunk in logical["branch"].chunks]
+    arrays = Logical(
+        numbers("offset"),
+        numbers("n_bytes"),
+        numbers("first_entry"),
+        np.concatenate([*branches, np.array([], dtype=np.int32)]).astype(np.uint64),
+        numbers("decode_ns"),
+    )
+    requests = set(
+        zip(physical["operation"].to_pylist(), physical["request"].to_pylist(), strict=True),
+    )
+    n_bytes = pc.sum(physical["n_bytes"]).as_py() or 0
+    return Log(metadata, arrays, len(requests), physical.num_rows, n_bytes)
+
+
+def _load(path: str | Path) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidRequestError(f"{path}: a trace is called something{' or '.join(SUFFIXES)}")
+    try:
+        if suffix == ".parquet":
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
+            return pq.read_table(path)
+        with pa.memory_map(str(path)) as file:
+            return pa.ipc.open_file(file).read_all()
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+    except (pa.ArrowException, ValueError) as error:
+        raise CorruptFileError(f"{path}: {error}") from error
+
+
+def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
+    import json  # noqa: PLC0415
+
+    try:
+        metadata = json.loads((content.schema.metadata or {})[_KEY])
+        if metadata["form"] != FORM:
+            raise CorruptFileError(f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}")
+        if not (isinstance(metadata["file_bytes"], int) and metadata["file_bytes"] >= 0):
+            raise CorruptFileError(f"{path}: {metadata['file_bytes']!r} is no size of a file")
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, CorruptFileError):
+            raise
+        raise CorruptFileError(f"{path}: no trace of arrowroot perf --trace") from None
+    return dict(metadata)

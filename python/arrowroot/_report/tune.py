@@ -1,0 +1,189 @@
+"""Finds out what a store is like, and which strategy reads a file from it fastest."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot._report.replay import Line, Outcome, replay, strategies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arrowroot._file import File
+    from arrowroot._report.trace import Logical
+
+    #: Reads so many bytes somewhere, and says how many seconds that took.
+    Timed = Callable[[int], float]
+
+#: Both ends of a file come with its opening, and would be measured as if there were no store.
+_KNOWN_BYTES = 1 << 20
+_SMALL_BYTES = 64
+_N_SMALL = 9
+_FIRST_LARGE_BYTES = 256 << 10
+_MAX_LARGE_BYTES = 32 << 20
+_N_LARGE = 3
+#: A large read is large enough when it takes so long.
+_ENOUGH_S = 0.2
+_N_PARALLEL = 8
+_SEED = 7
+
+
+class Store(NamedTuple):
+    """What was measured of a store."""
+
+    latency_s: float
+    #: Of one request, and of several at once.
+    bytes_per_s: float
+    parallel_bytes_per_s: float
+    #: Small requests at once, over what they would take one after the other.
+    n_parallel: float
+    #: Ranges of one request, as the store says.
+    max_ranges: int
+    n_requests: int
+    n_bytes: int
+
+    def line(self) -> Line:
+        """Return the store as replays take it."""
+        best = max(self.bytes_per_s, self.parallel_bytes_per_s)
+        return Line(self.latency_s, best, max(1, round(self.n_parallel)), max_ranges=self.max_ranges)
+
+
+@dataclass
+class Candidate:
+    """One setting, what it is predicted to take, and what it took."""
+
+    options: dict[str, str]
+    predicted: Outcome
+    measured_ns: list[int] = field(default_factory=list)
+
+    @property
+    def best_ns(self) -> int | None:
+        """The fastest run; None if there was none."""
+        return min(self.measured_ns, default=None)
+
+    @property
+    def error(self) -> float | None:
+        """How far the prediction is off, for each ns measured: below 0 if it was too short."""
+        return None if self.best_ns is None else self.predicted.wall_ns / self.best_ns - 1
+
+
+def measure_store(file: File, until: float) -> Store:
+    """Measure a file's store by reading from it: small ranges for latency, large ones for bandwidth, and both at once.
+
+    Begins no request after ``until`` (of ``time.monotonic``) that it can do without.
+    """
+    size_bytes = file.size_bytes
+    low = _KNOWN_BYTES if size_bytes > 4 * _KNOWN_BYTES else 0
+    high = size_bytes - low
+    rng = random.Random(_SEED)  # noqa: S311 - places to read
+    counted = [0, 0]
+
+    def timed(n_bytes: int) -> float:
+        n_bytes = max(1, min(n_bytes, high - low))
+        counted[0] += 1
+        counted[1] += n_bytes
+        return file.time_reads([(rng.randrange(low, max(low + 1, high - n_bytes + 1)), n_bytes)]) / 1e9
+
+    # The first may make a connection.
+    timed(_SMALL_BYTES)
+    latency_s = statistics.median(timed(_SMALL_BYTES) for _ in range(_N_SMALL))
+    n_bytes, taken_s = _FIRST_LARGE_BYTES, timed(_FIRST_LARGE_BYTES)
+    while (
+        taken_s < max(_ENOUGH_S, 4 * latency_s)
+        and n_bytes < min(_MAX_LARGE_BYTES, high - low)
+        and time.monotonic() < until
+    ):
+        n_bytes *= 2
+        taken_s = timed(n_bytes)
+    times = [taken_s]
+    while len(times) < _N_LARGE and time.monotonic() < until:
+        times.append(timed(n_bytes))
+    read_bytes = min(n_bytes, high - low)
+    rate = read_bytes / max(min(times) - latency_s, 1e-9)
+    parallel_rate, n_parallel = rate, 1.0
+    if time.monotonic() < until:
+        parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
+        n_parallel = _parallel_requests(timed, latency_s)
+    return Store(latency_s, rate, parallel_rate, n_parallel, file.max_ranges, counted[0], counted[1])
+
+
+def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
+    """Return bytes per second of several large reads at once."""
+    share = max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL)
+    with ThreadPoolExecutor(_N_PARALLEL) as pool:
+        start = time.perf_counter()
+        list(pool.map(timed, [share] * _N_PARALLEL))
+        elapsed_s = time.perf_counter() - start
+    return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
+
+
+def _parallel_requests(timed: Timed, latency_s: float) -> float:
+    """Return how many small requests the store answers in the time of one."""
+    n_each = 4
+    with ThreadPoolExecutor(_N_PARALLEL) as pool:
+        # Threads and connections are made before the clock runs.
+        list(pool.map(timed, [_SMALL_BYTES] * _N_PARALLEL))
+        start = time.perf_counter()
+        list(pool.map(timed, [_SMALL_BYTES] * (_N_PARALLEL * n_each)))
+        elapsed_s = time.perf_counter() - start
+    return min(float(_N_PARALLEL), max(1.0, _N_PARALLEL * n_each * latency_s / elapsed_s))
+
+
+#: Cache sizes to try, besides that which a strategy takes by itself.
+_SIZES: dict[str, Sequence[str]] = {
+    "auto": ("4 MiB", "16 MiB", "64 MiB"),
+    "application-only": ("8 MiB", "32 MiB"),
+    "storage-only": ("16 MiB",),
+    "treecache": ("10 MB", "30 MB", "100 MB"),
+    "readahead": ("1 MiB", "8 MiB", "64 MiB", "128 MiB"),
+    "lazy-download": ("16 MiB",),
+}
+
+
+def candidates(
+    logical: Logical, file_bytes: int, line: Line, fixed: dict[str, str], n_threads: int
+) -> list[Candidate]:
+    """Return every strategy at some sizes, with what it is predicted to take, the fastest first.
+
+    ``fixed``: options that are set and stay.
+    """
+    found = []
+    for name in strategies(["all"]):
+        sizes: list[str | None] = [None] if "cache_size" in fixed else [None, *_SIZES.get(name, ())]
+        for size in sizes:
+            options = {**fixed, "strategy": name} | ({} if size is None else {"cache_size": size})
+            outcome = replay(logical, file_bytes, line, options, n_threads=n_threads)
+            found.append(Candidate(options, outcome))
+    # Of two that take equally long, the one that reads and holds less.
+    return sorted(
+        found, key=lambda c: (c.predicted.wall_ns, c.predicted.read_bytes, c.predicted.peak_buffer_bytes)
+    )
+
+
+def to_verify(found: Sequence[Candidate], n_best: int) -> list[Candidate]:
+    """Return what to run: the best few that differ in more than a per cent, and the default."""
+    chosen: list[Candidate] = []
+    for candidate in found:
+        is_same = any(
+            other.options["strategy"] == candidate.options["strategy"]
+            and candidate.predicted.wall_ns <= 1.01 * other.predicted.wall_ns
+            for other in chosen
+        )
+        if not is_same and len(chosen) < n_best:
+            chosen.append(candidate)
+    default = next(
+        (c for c in found if c.options["strategy"] == "auto" and len(c.options) <= 1), None
+    ) or next((c for c in found if c.options["strategy"] == "auto"), None)
+    if default is not None and default not in chosen:
+        chosen.append(default)
+    return chosen
+
+
+def ranked(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return those that were run, the fastest first, and then the others by their prediction."""
+    return sorted(found, key=lambda c: (c.best_ns is None, c.best_ns or c.predicted.wall_ns))

@@ -1,0 +1,125 @@
+"""What options take, and those that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from arrowroot import InvalidRequestError
+from arrowroot._sizes import parse_rate, parse_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+N = TypeVar("N", int, float)
+
+URL_HELP = (
+    "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
+    'root://host//run7.root:Events. The text is split at its last ":" only if what stands before it ends in '
+    '".root" or is a file, and the whole is none; the tree may be left out if the file has only one. '
+    "?arrowroot.NAME=VALUE sets an option of the storage"
+)
+
+
+def add_columns(command: argparse.ArgumentParser, what: str) -> None:
+    """Add -c, the columns of a command."""
+    command.add_argument(
+        "-c",
+        "--columns",
+        action="append",
+        metavar="NAMES",
+        help=f"{what}: names or globs, with commas between them or the option repeated",
+    )
+
+
+def _number(kind: Callable[[str], N], text: str) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def count(text: str) -> int:
+    """Return a number from 0 on."""
+    number = _number(int, text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
+def positive(text: str) -> int:
+    """Return a number from 1 on."""
+    number = _number(int, text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return number
+
+
+def fraction(text: str) -> float:
+    """Return a share above 0 and at most 1."""
+    number = _number(float, text)
+    if not 0 < number <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 1")
+    return number
+
+
+def entry_range(text: str) -> slice:
+    """Return the slice of A:B."""
+    match = re.fullmatch(r"\s*(-?[0-9_]+)?\s*:\s*(-?[0-9_]+)?\s*", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range as 0:1000")
+    return slice(*(None if end is None else int(end) for end in match.groups()))
+
+
+def duration(text: str) -> float:
+    """Return seconds above 0 of text as 5ms."""
+    seconds = _checked(parse_seconds, text)
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return seconds
+
+
+def latency(text: str) -> float:
+    """Return seconds from 0 on of text as 5ms."""
+    return _checked(parse_seconds, text)
+
+
+def rate(text: str) -> float:
+    """Return bytes per second of text as 12MB/s."""
+    return _checked(parse_rate, text)
+
+
+def _checked(parse: Callable[[str, str], float], text: str) -> float:
+    try:
+        return parse(text, "this")
+    except InvalidRequestError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("this: ")) from None
+
+
+def name_and_value(text: str) -> tuple[str, str]:
+    """Return both of NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not (equals and name):
+        # The text may be a secret that somebody forgot to name.
+        raise argparse.ArgumentTypeError("expected NAME=VALUE")
+    return name, value
+
+
+def add_storage(command: argparse.ArgumentParser, *, with_strategy: bool = True) -> None:
+    """Add the options of the storage: those most used under their names, all of them by -O."""
+    group = command.add_argument_group("storage", "see: arrowroot config")
+    if with_strategy:
+        group.add_argument(
+            "--strategy", metavar="NAME", help="how reads are made: auto, direct, treecache, ..."
+        )
+    group.add_argument("--cache-size", metavar="SIZE", help="of the strategy: 30MB, 512k")
+    group.add_argument(
+        "-O",
+        "--option",
+        metavar="NAME=VALUE",
+        type=name_and_value,
+        action="append",
+        default=[],
+        help="any option of the storage; may be repeated",
+    )

@@ -1,0 +1,181 @@
+"""What can be typed: the commands with their options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from arrowroot import __version__
+from arrowroot.cli import parser_study
+from arrowroot.cli.arguments import (
+    URL_HELP,
+    add_columns,
+    add_storage,
+    count,
+    duration,
+    entry_range,
+    fraction,
+    positive,
+)
+
+EXIT_USAGE = 2
+
+_DESCRIPTION = """\
+Reads ROOT files, and says what it cost.
+
+  arrowroot ls run7.root              what is in the file
+  arrowroot head run7.root:Events     the first entries
+  arrowroot perf run7.root:Events     read it all and report the cost
+  arrowroot config root://host//f     the options of the storage, and who set them
+  arrowroot fjr report.xml            what a CMS job report says of its reads
+  arrowroot model report.xml          how long they take at a latency and bandwidth
+  arrowroot replay trace.parquet      what another strategy would have done
+  arrowroot tune root://host//f       the best strategy for a file where it is
+"""
+
+_LS = """\
+Lists the keys of a file; for trees the branches with types, entries, bytes stored and in memory, codec and
+baskets.
+
+examples:
+  arrowroot ls run7.root
+  arrowroot ls run7.root:Events -c 'Muon_*'
+  arrowroot ls run7.root --keys
+  arrowroot ls run7.root --json | jq '.trees[].branches[].path'
+"""
+
+_HEAD = """\
+Shows the first entries of a tree as a table that fits the terminal.
+
+examples:
+  arrowroot head run7.root
+  arrowroot head run7.root:Events -n 20 -c 'Muon_*,nMuon'
+  arrowroot head run7.root:Events -n 3 --json
+"""
+
+_PERF = """\
+Reads a tree, keeps nothing, and reports the cost: the measures of ROOT's TTreePerfStats under their names,
+how the time of the threads divides into read, decompress, decode and wait, memory, and what passed each layer of
+the storage.
+
+examples:
+  arrowroot perf run7.root:Events
+  arrowroot perf run7.root:Events -c 'Muon_*,Jet_pt' --entries 0:100000 --threads 1 --repeat 5
+  arrowroot perf run7.root:Events --fraction 0.01 --seed 7
+  arrowroot perf run7.root:Events --plot reads.png --monitor
+  arrowroot perf run7.root:Events --strategy treecache --cache-size 30MB --fjr report.xml
+  arrowroot perf run7.root:Events --trace reads.parquet
+  arrowroot perf run7.root:Events --json > cost.json
+  arrowroot perf --explain            what each measure means
+"""
+
+_CONFIG = """\
+Shows each option of the storage, its value in force and who set it: the command line, the URL, the environment
+(ARROWROOT_NAME), a configuration file ($ARROWROOT_CONFIG, ~/.config/arrowroot/config.toml,
+/etc/arrowroot/config.toml), in this order of precedence, or nobody. Nothing is opened. Secrets are not shown.
+
+examples:
+  arrowroot config
+  arrowroot config 'root://host//run7.root?arrowroot.strategy=treecache' --cache-size 30MB
+  arrowroot config --json | jq '.options[] | select(.origin != "default")'
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser with our form of errors and help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line, as for all other errors."""
+        self.exit(EXIT_USAGE, f"arrowroot: {message} (try: {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser(prog="arrowroot", description=_DESCRIPTION, formatter_class=raw)
+    top.add_argument("--version", action="version", version=f"arrowroot {__version__}")
+    every = Parser(add_help=False)
+    every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, parents=[every], description=description, formatter_class=raw, help=summary
+        )
+
+    _ls(add("ls", _LS, "what is in a file"))
+    _head(add("head", _HEAD, "the first entries of a tree"))
+    _perf(add("perf", _PERF, "read a tree and report the cost"))
+    _config(add("config", _CONFIG, "the options of the storage in force"))
+    parser_study.add_commands(add)
+    return top
+
+
+def _ls(ls: argparse.ArgumentParser) -> None:
+    ls.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    add_columns(ls, "show only these branches")
+    ls.add_argument("-k", "--keys", action="store_true", help="only the keys, no branches")
+    ls.add_argument(
+        "-l", "--long", action="store_true", help="cut nothing off, and show Arrow types and titles"
+    )
+    ls.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(ls)
+
+
+def _head(head: argparse.ArgumentParser) -> None:
+    head.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    head.add_argument(
+        "-n", type=count, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
+    )
+    add_columns(head, "show only these columns")
+    head.add_argument(
+        "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
+    )
+    add_storage(head)
+
+
+def _perf(perf: argparse.ArgumentParser) -> None:
+    perf.add_argument("url", metavar="URL[:TREE]", nargs="?", help=URL_HELP)
+    add_columns(perf, "read only these columns")
+    perf.add_argument(
+        "--entries",
+        metavar="A:B",
+        type=entry_range,
+        help="as a Python slice: 0:1000, or with = before a minus: --entries=-500:",
+    )
+    perf.add_argument(
+        "--fraction", metavar="F", type=fraction, help="read this share of the entries, at random"
+    )
+    perf.add_argument("--seed", metavar="N", type=count, default=0, help="of the random entries (default: 0)")
+    perf.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
+    perf.add_argument("--repeat", metavar="N", type=positive, default=1, help="read it so many times")
+    perf.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    perf.add_argument("--memory-budget", metavar="SIZE", default="256 MB", help="default: 256 MB")
+    perf.add_argument(
+        "--cold", action="store_true", help="drop the file from the page cache before each read"
+    )
+    perf.add_argument("--json", action="store_true", help="as JSON: see --explain for the keys")
+    perf.add_argument(
+        "--plot", metavar="FILE", help="draw the first read: .png, .svg or .pdf (needs matplotlib)"
+    )
+    perf.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write the logical and physical reads of the first read: .parquet or .arrow, for replay; "
+        "anything else: the physical ones as CSV",
+    )
+    perf.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the first read")
+    perf.add_argument(
+        "--monitor",
+        action="store_true",
+        help="sample process and machine during the first read (needs psutil)",
+    )
+    perf.add_argument("--monitor-interval", metavar="TIME", type=duration, default=0.1, help="default: 100ms")
+    perf.add_argument("--explain", action="store_true", help="print the table of all measures and stop")
+    add_storage(perf)
+
+
+def _config(config: argparse.ArgumentParser) -> None:
+    config.add_argument("url", metavar="URL", nargs="?", help="show what holds for this one")
+    config.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(config)

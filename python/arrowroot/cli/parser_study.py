@@ -1,0 +1,144 @@
+"""The commands that study what reading costs without reading data: fjr, model, replay, tune."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot.cli.arguments import (
+    URL_HELP,
+    add_columns,
+    add_storage,
+    count,
+    entry_range,
+    latency,
+    positive,
+    rate,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_FJR = """\
+Prints the storage-timing-summary of CMS framework job reports (written by cmsRun -j, or by arrowroot perf --fjr), or
+of a job's log that has some in its text, with what follows from it: mean size and time of an operation, and MB/s.
+
+examples:
+  arrowroot fjr FrameworkJobReport.xml
+  arrowroot fjr FrameworkJobReport.xml --json | jq '.reports[].counters[] | select(.name == "read")'
+"""
+
+_MODEL = """\
+Predicts how long the reads of a job take where each costs a latency and all share a bandwidth: the number of reads
+times the one, plus their megabytes over the other. Counts are those of the job report: what was actually asked of the
+storage (read and readv of rfio, dcap, root, ...), or the counters named. Megabytes are the report's. Of a
+trace, its physical requests are taken.
+
+examples:
+  arrowroot model FrameworkJobReport.xml --latency 5ms --bandwidth 12MB/s
+  arrowroot model report.xml --reads tstoragefile/read --megabytes tstoragefile/read
+  arrowroot model reads.parquet --latency 50ms --bandwidth 100MB/s
+"""
+
+_REPLAY = """\
+Replays the logical reads of a trace (arrowroot perf --trace) under other strategies, against a simulated store in
+virtual time: counts and bytes are exact, and the same each time.
+
+examples:
+  arrowroot replay reads.parquet --strategy all --latency 5ms --bandwidth 12MB/s
+  arrowroot replay reads.parquet --strategy treecache --cache-size 30MB -O learn_entries=0
+  arrowroot replay reads.parquet --sweep readahead=4k..128M --plot sweep.png
+"""
+
+_TUNE = """\
+Finds how to read a file where it is: measures the store (latency, bandwidth, parallel requests), plans the reads,
+simulates the strategies, runs the best few, and prints them ranked with the setting to export.
+
+examples:
+  arrowroot tune root://host//run7.root:Events -c 'Muon_*'
+  arrowroot tune https://host/run7.root --budget-seconds 20 --json
+"""
+
+
+def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the commands of this module; ``add`` takes name, description and summary."""
+    fjr = add("fjr", _FJR, "read a CMS framework job report")
+    fjr.add_argument(
+        "file", metavar="FILE", help="a job report, or a log with storage-timing-summaries in it"
+    )
+    fjr.add_argument("--json", action="store_true", help="as JSON")
+
+    model = add("model", _MODEL, "predict the time of a job's reads")
+    model.add_argument("files", metavar="FILE", nargs="+", help="job reports, or traces (.parquet, .arrow)")
+    _add_network(model)
+    for name, what in (("reads", "operations"), ("megabytes", "megabytes")):
+        model.add_argument(
+            f"--{name}",
+            metavar="COUNTER",
+            action="append",
+            default=[],
+            help=f"take the {what} of this counter (rfio/read), or this number; may be repeated",
+        )
+    model.add_argument("--json", action="store_true", help="as JSON")
+
+    replay = add("replay", _REPLAY, "replay a trace under other strategies")
+    replay.add_argument("trace", metavar="TRACE", help="of arrowroot perf --trace: .parquet or .arrow")
+    replay.add_argument(
+        "--strategy",
+        metavar="NAME",
+        action="append",
+        help="may be repeated; all: each of them (default: auto)",
+    )
+    _add_network(replay)
+    replay.add_argument(
+        "--streams",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="connections that share the bandwidth (default: 1)",
+    )
+    replay.add_argument(
+        "--open-requests",
+        metavar="N",
+        type=count,
+        default=0,
+        help="round trips of the opening, before the first read (default: 0)",
+    )
+    replay.add_argument("--no-think", action="store_true", help="as if decoding took no time")
+    replay.add_argument(
+        "--sweep",
+        metavar="NAME=A..B",
+        help="a strategy and its cache size in powers of two: readahead=4k..128M",
+    )
+    replay.add_argument(
+        "--plot", metavar="FILE", help="draw the sweep: .png, .svg or .pdf (needs matplotlib)"
+    )
+    replay.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(replay, with_strategy=False)
+
+    tune = add("tune", _TUNE, "find the best strategy for a file where it is")
+    tune.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    add_columns(tune, "read only these columns")
+    tune.add_argument(
+        "--budget-seconds",
+        metavar="S",
+        type=float,
+        default=60.0,
+        help="begin no run after this time (default: 60)",
+    )
+    tune.add_argument(
+        "--entries", metavar="A:B", type=entry_range, help="only these, as a Python slice: 0:1000"
+    )
+    tune.add_argument("--verify", metavar="N", type=positive, default=3, help="run the best N (default: 3)")
+    tune.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
+    tune.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(tune, with_strategy=False)
+
+
+def _add_network(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--latency", metavar="TIME", type=latency, default=0.005, help="of each request (default: 5ms)"
+    )
+    command.add_argument(
+        "--bandwidth", metavar="RATE", type=rate, default=12e6, help="of all together (default: 12MB/s)"
+    )

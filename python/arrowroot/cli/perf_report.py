@@ -1,0 +1,185 @@
+"""What `arrowroot perf` prints, as text and as JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import arrowroot
+from arrowroot import _metrics
+from arrowroot._render import printable, text_table
+from arrowroot._report import accounts as _accounts
+from arrowroot._sizes import counted, format_bytes, format_count, parse_size
+from arrowroot.cli import terminal
+from arrowroot.cli.progress import bar
+
+if TYPE_CHECKING:
+    import argparse
+
+    from arrowroot import Account, File, Tree
+    from arrowroot._metrics import Measurement, Metric
+    from arrowroot._report.monitor import Series
+
+_SPLIT_KEYS = ("read", "decompress", "decode", "wait")
+#: Of several reads, these are compared; the other measures are the same for each.
+_VARYING = (
+    "real_time_ns",
+    "cpu_time_ns",
+    "disk_time_ns",
+    "read_unzip_real_bytes_per_s",
+    "read_unzip_cpu_bytes_per_s",
+    "decompress_ns",
+    "decode_ns",
+    "wait_ns",
+    "cpu_efficiency_percent",
+    "peak_rss_bytes",
+    "entries_per_s",
+    "page_cache_percent",
+)
+
+
+@dataclass
+class Report:
+    """What was read, and what it cost."""
+
+    file: File
+    tree: Tree
+    paths: list[str]
+    passes: list[Measurement]
+    #: What the layers were asked for in the first pass, and the store since the opening until its end.
+    of_scan: list[Account]
+    of_file: list[Account]
+    series: Series | None
+
+
+def _page_cache_text(passes: list[Measurement], *, is_cold: bool) -> str:
+    def share(measurement: Measurement) -> str:
+        value = measurement.page_cache_share
+        return "unknown" if value is None else f"{100 * value:.0f} % of the file"
+
+    dropped = ", dropped before each read" if is_cold else ""
+    text = f"page cache before the first read: {share(passes[0])}{dropped}"
+    return text + (f"; before the last: {share(passes[-1])}" if len(passes) > 1 else "")
+
+
+def print_text(report: Report, options: argparse.Namespace) -> None:
+    """Print the report for people."""
+    tree, passes = report.tree, report.passes
+    style = terminal.Style(sys.stdout)
+    first = _metrics.values(passes[0])
+    what = f"{counted(passes[0].n_columns, 'column')}, {format_count(passes[0].stats.n_entries)} of "
+    what += f"{format_count(tree.num_entries)} entries"
+    if options.fraction is not None:
+        what += f" (a fraction of {options.fraction:g} with seed {options.seed})"
+    print(
+        f"{style.strong(printable(tree.where))}\n{what}, "
+        f"batches of {format_bytes(parse_size(options.batch_size))}"
+    )
+    print(_page_cache_text(passes, is_cold=options.cold))
+    if arrowroot.debug_build:
+        print("a debug build: its times mean nothing")
+    print()
+    metrics = _metrics.by_key()
+    for metric in _metrics.METRICS:
+        if metric.alias:
+            print(_named(metric, first))
+    print("\n" + style.strong("Time of all threads"))
+    for kind in _SPLIT_KEYS:
+        percent = first[f"{kind}_percent"]
+        time_text = _metrics.shown(metrics[f"{kind}_ns"], first[f"{kind}_ns"])
+        drawn = style.accent(bar((percent or 0) / 100)).rstrip()
+        print(f"{kind:<10}  {time_text:>10}  {percent or 0:5.1f} %  {drawn}".rstrip())
+    print()
+    for metric in _metrics.METRICS:
+        if metric.label and metric.label not in _SPLIT_KEYS:
+            print(_named(metric, first, width=14))
+    print("\n" + style.strong("Storage, by layer"))
+    print(text_table(_accounts.rows(report.of_scan), right=[False, False] + [True] * 6))
+    print("\n" + style.strong("Storage since the opening"))
+    print(text_table(_accounts.rows(report.of_file), right=[False, False] + [True] * 6))
+    if report.series is not None:
+        from arrowroot._report import monitor  # noqa: PLC0415 - optional
+
+        n_samples = counted(len(report.series.times_ns), "sample")
+        print("\n" + style.strong(f"Process and machine, {n_samples}"))
+        print(text_table(monitor.rows(report.series), right=[False, True, True, False]))
+    if len(passes) > 1:
+        _print_repeats(passes, style)
+
+
+def _named(metric: Metric, values: dict[str, _metrics.Number | None], width: int = 9) -> str:
+    name = metric.alias or metric.label or metric.key
+    return f"{name:<{width}} = {_metrics.shown(metric, values[metric.key])}"
+
+
+def _print_repeats(passes: list[Measurement], style: terminal.Style) -> None:
+    """Print the first read beside the later ones, whose page cache is in another state."""
+    first = _metrics.values(passes[0])
+    later = _metrics.summary(_metrics.values(measurement) for measurement in passes[1:])
+    metrics = _metrics.by_key()
+    rows = [["", "first read", "later: min", "median", "max", "spread"]]
+    for key in _VARYING:
+        metric = metrics[key]
+        if key not in later:
+            continue
+        values = later[key]
+        spread = values["spread"]
+        rows.append(
+            [
+                metric.alias or metric.label or key,
+                _metrics.shown(metric, first[key]),
+                *(_metrics.shown(metric, values[name]) for name in ("min", "median", "max")),
+                "-" if spread is None else f"{100 * spread:.1f} %",
+            ]
+        )
+    print("\n" + style.strong(f"{len(passes)} reads"))
+    print(text_table(rows))
+
+
+def print_json(report: Report, options: argparse.Namespace) -> None:
+    """Print the measures in base units (the suffix of the key): bytes, ns, bytes per s, %."""
+    import json  # noqa: PLC0415 - text does not need it
+    import platform  # noqa: PLC0415
+
+    tree, passes = report.tree, report.passes
+    values = [_metrics.values(measurement) for measurement in passes]
+    document: dict[str, Any] = {
+        "form": _metrics.JSON_FORM,
+        "arrowroot": arrowroot.__version__,
+        "debug_build": arrowroot.debug_build,
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "n_cores": os.cpu_count(),
+        },
+        "url": tree.url,
+        "tree": tree.path,
+        "columns": report.paths,
+        "n_entries": passes[0].stats.n_entries,
+        "num_entries": tree.num_entries,
+        "options": {
+            "entries": [options.entries.start, options.entries.stop] if options.entries else None,
+            "fraction": options.fraction,
+            "seed": options.seed if options.fraction is not None else None,
+            "threads": options.threads,
+            "repeat": options.repeat,
+            "batch_bytes": parse_size(options.batch_size, "--batch-size"),
+            "memory_budget_bytes": parse_size(options.memory_budget, "--memory-budget"),
+            "cold": options.cold,
+            "storage": [
+                {"name": option.name, "value": option.value, "origin": option.origin}
+                for option in report.file.options
+            ],
+        },
+        "reads": values,
+        "first": values[0],
+        "later": _metrics.summary(values[1:]) if len(values) > 1 else None,
+        "accounts": {
+            "scan": [account._asdict() for account in report.of_scan],
+            "file": [account._asdict() for account in report.of_file],
+        },
+        "monitor": None if report.series is None else report.series.data(),
+    }
+    print(json.dumps(document, indent=2))

@@ -1,0 +1,146 @@
+"""`arrowroot replay`: what other strategies would have done with a trace, in virtual time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arrowroot import InvalidRequestError
+from arrowroot._render import printable, text_table
+from arrowroot._report import trace
+from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, strategies
+from arrowroot._sizes import (
+    counted,
+    format_binary,
+    format_bytes,
+    format_count,
+    format_seconds,
+    three_digits,
+)
+from arrowroot.cli import terminal
+from arrowroot.cli.progress import bar
+from arrowroot.cli.target import storage_options
+
+if TYPE_CHECKING:
+    import argparse
+
+    from arrowroot._report.replay import Sweep
+    from arrowroot._report.trace import Log
+
+JSON_FORM = "arrowroot.replay/1"
+_BAR_WIDTH = 24
+
+
+def run(options: argparse.Namespace) -> None:
+    """Replay, print, draw."""
+    if options.plot:
+        from arrowroot._report import curve  # noqa: PLC0415 - only with a picture
+
+        if not options.sweep:
+            raise InvalidRequestError("--plot draws a sweep: give --sweep too")
+        curve.check(options.plot)
+    sweep = parse_sweep(options.sweep) if options.sweep else None
+    named = strategies(options.strategy)
+    log = trace.read(options.trace)
+    line = Line(options.latency, options.bandwidth, options.streams, options.open_requests)
+    typed = {name: text for name, text in storage_options(options).items() if name != "strategy"}
+    cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
+    n_threads = 0 if options.no_think else log.n_threads
+    outcomes = [
+        (name, size, replay(log.logical, log.file_bytes, line, chosen, n_threads=n_threads))
+        for name, size, chosen in cases
+    ]
+    if options.json:
+        _print_json(options, log, line, [(name, size, chosen) for name, size, chosen in cases], outcomes)
+    else:
+        _print_text(options, log, line, sweep, outcomes)
+    if options.plot and sweep:
+        swept = [(size, outcome) for _, size, outcome in outcomes if size is not None]
+        others = [(name, outcome) for name, size, outcome in outcomes if size is None]
+        curve.draw(options.plot, f"{sweep.strategy or options.strategy[0]}, {sweep.option}", swept, others)
+        print(f"picture: {options.plot}", file=sys.stderr)
+
+
+def _cases(
+    named: list[str], sweep: Sweep | None, typed: dict[str, str], options: argparse.Namespace
+) -> list[tuple[str, int | None, dict[str, str]]]:
+    """Return name, swept size and options of each replay."""
+    cases: list[tuple[str, int | None, dict[str, str]]] = []
+    swept = None
+    if sweep is not None:
+        if sweep.strategy is None and len(strategies(options.strategy)) != 1:
+            raise InvalidRequestError("a sweep of an option is of one strategy: give --strategy once")
+        swept = sweep.strategy or strategies(options.strategy)[0]
+        if sweep.option in typed:
+            raise InvalidRequestError(f"{sweep.option} is swept: it cannot be set besides")
+        for size in sweep.sizes:
+            chosen = {**typed, "strategy": swept, sweep.option: str(size)}
+            cases.append((format_binary(size), size, chosen))
+    # The strategies named beside a sweep are there to be compared with it.
+    cases += [(name, None, {**typed, "strategy": name}) for name in named if name != swept]
+    return cases
+
+
+def _print_text(
+    options: argparse.Namespace,
+    log: Log,
+    line: Line,
+    sweep: Sweep | None,
+    outcomes: list[tuple[str, int | None, Outcome]],
+) -> None:
+    style = terminal.Style(sys.stdout)
+    where = f"{log.metadata.get('url', '')}:{log.metadata.get('tree', '')}"
+    print(style.strong(printable(f"{options.trace}, a trace of {where}")))
+    think = "no time" if options.no_think else f"the time of {counted(log.n_threads, 'thread')} as recorded"
+    streams = f", {counted(line.n_streams, 'stream')}"
+    print(
+        f"{counted(len(log.logical), 'basket')} of {format_bytes(log.payload_bytes)}; decoding takes {think}\n"
+        f"store: {format_seconds(line.latency_s)} a request, "
+        f"{three_digits(line.bytes_per_s / 1e6)} MB/s{streams}\n"
+    )
+    first = sweep.option if sweep else "strategy"
+    rows = [[first, "time", "waiting", "requests", "ranges", "read", "over-read", "buffers", ""]]
+    longest = max((outcome.wall_ns for _, _, outcome in outcomes), default=1) or 1
+    rows += [_row(name, outcome, outcome.wall_ns / longest) for name, _, outcome in outcomes]
+    print(text_table(rows, right=[False, *[True] * 7, False], max_width=terminal.width()))
+
+
+def _row(name: str, outcome: Outcome, share: float) -> list[str]:
+    over_read = outcome.over_read
+    return [
+        name,
+        format_seconds(outcome.wall_ns / 1e9),
+        format_seconds(outcome.wait_ns / 1e9),
+        format_count(outcome.n_requests),
+        format_count(outcome.n_ranges),
+        format_bytes(outcome.read_bytes),
+        "-" if over_read is None else f"{100 * over_read:.1f} %",
+        format_bytes(outcome.peak_buffer_bytes),
+        bar(share, _BAR_WIDTH).rstrip(),
+    ]
+
+
+def _print_json(
+    options: argparse.Namespace,
+    log: Log,
+    line: Line,
+    cases: list[tuple[str, int | None, dict[str, str]]],
+    outcomes: list[tuple[str, int | None, Outcome]],
+) -> None:
+    import json  # noqa: PLC0415 - text does not need it
+
+    document: dict[str, Any] = {
+        "form": JSON_FORM,
+        "trace": str(Path(options.trace)),
+        "url": log.metadata.get("url"),
+        "tree": log.metadata.get("tree"),
+        "n_baskets": len(log.logical),
+        "line": line._asdict(),
+        "n_threads": 0 if options.no_think else log.n_threads,
+        "outcomes": [
+            {"options": chosen, **outcome.data()}
+            for (_, _, chosen), (_, _, outcome) in zip(cases, outcomes, strict=True)
+        ],
+    }
+    print(json.dumps(document, indent=2))

@@ -1,0 +1,153 @@
+"""`arrowroot tune`: the best way to read a file where it is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from arrowroot import InvalidRequestError
+from arrowroot._render import printable, text_table
+from arrowroot._report import trace, tune
+from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, three_digits
+from arrowroot.cli import terminal
+from arrowroot.cli.progress import Progress
+from arrowroot.cli.target import column_texts, open_tree, storage_options
+
+if TYPE_CHECKING:
+    import argparse
+
+    from arrowroot import Scan, Tree
+    from arrowroot._report.tune import Candidate, Store
+
+JSON_FORM = "arrowroot.tune/1"
+#: Of the budget, what measuring the store may take.
+_STORE_SHARE = 0.25
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure, simulate, verify, print."""
+    start = time.monotonic()
+    until = start + options.budget_seconds
+    typed = storage_options(options)
+    if "strategy" in typed:
+        raise InvalidRequestError(
+            "tune: the strategy is what it looks for; perf reads with one that is given"
+        )
+    file, tree = open_tree(options.url, typed)
+    paths = tree.choose(column_texts(options.columns))
+    store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
+    # The decoding is part of the prediction, and is measured once.
+    scan = _scan(tree, paths, options, traced=True)
+    with Progress("first run") as progress:
+        progress.watch(scan)
+        stats = scan.drain()
+    logical = trace.logical_of(scan.logical_reads())
+    found = tune.candidates(logical, file.size_bytes, store.line(), typed, stats.n_threads)
+    for candidate in tune.to_verify(found, options.verify):
+        if time.monotonic() >= until:
+            break
+        candidate.measured_ns.append(_run(candidate, paths, options))
+    ranking = tune.ranked(found)
+    if options.json:
+        _print_json(tree, paths, store, ranking, options)
+    else:
+        _print_text(tree, paths, store, ranking, is_in_budget=time.monotonic() < until)
+
+
+def _scan(tree: Tree, paths: list[str], options: argparse.Namespace, *, traced: bool = False) -> Scan:
+    # Text that is not UTF-8 costs the same, and is no reason not to measure.
+    return tree.scan(
+        paths, entries=options.entries, n_threads=options.threads, strings="binary", trace=traced
+    )
+
+
+def _run(candidate: Candidate, paths: list[str], options: argparse.Namespace) -> int:
+    """Return the ns of one reading with a candidate's options, from planning to the last batch."""
+    _, tree = open_tree(options.url, candidate.options)
+    with Progress(f"trying {_setting(candidate)}") as progress:
+        start = time.perf_counter_ns()
+        scan = _scan(tree, paths, options)
+        progress.watch(scan)
+        scan.drain()
+        return time.perf_counter_ns() - start
+
+
+def _setting(candidate: Candidate) -> str:
+    size = candidate.options.get("cache_size")
+    return candidate.options["strategy"] + (f", {size}" if size else "")
+
+
+def _export(candidate: Candidate) -> str:
+    def quoted(text: str) -> str:
+        return text.replace(" ", "")
+
+    settings = [("STRATEGY", "strategy"), ("CACHE_SIZE", "cache_size")]
+    parts = [
+        f"ARROWROOT_{variable}={quoted(candidate.options[name])}"
+        for variable, name in settings
+        if name in candidate.options
+    ]
+    return "export " + " ".join(parts)
+
+
+def _print_text(
+    tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], *, is_in_budget: bool
+) -> None:
+    style = terminal.Style(sys.stdout)
+    print(style.strong(printable(f"{tree.where}, {counted(len(paths), 'column')}")))
+    print(
+        f"store: latency {format_seconds(store.latency_s)}, {three_digits(store.bytes_per_s / 1e6)} MB/s, "
+        f"{three_digits(store.parallel_bytes_per_s / 1e6)} MB/s by several requests at once, "
+        f"{three_digits(store.n_parallel)} small requests in the time of one "
+        f"({counted(store.n_requests, 'request')}, {format_bytes(store.n_bytes)})\n"
+    )
+    rows = [["strategy", "cache size", "predicted", "measured", "off by", "requests", "read", "buffers"]]
+    rows += [_row(candidate) for candidate in ranking]
+    print(text_table(rows, right=[False, *[True] * 7], max_width=terminal.width()))
+    if not is_in_budget:
+        print("\nthe time was over before everything had been tried: give more with --budget-seconds")
+    best = ranking[0]
+    print(f"\n{style.strong(_export(best))}")
+    if best.best_ns is None:
+        print("(not tried: predicted only)")
+
+
+def _row(candidate: Candidate) -> list[str]:
+    predicted, measured, error = candidate.predicted, candidate.best_ns, candidate.error
+    return [
+        candidate.options["strategy"],
+        candidate.options.get("cache_size", "its own"),
+        format_seconds(predicted.wall_ns / 1e9),
+        "-" if measured is None else format_seconds(measured / 1e9),
+        "-" if error is None else f"{100 * error:+.0f} %",
+        format_count(predicted.n_requests),
+        format_bytes(predicted.read_bytes),
+        format_bytes(predicted.peak_buffer_bytes),
+    ]
+
+
+def _print_json(
+    tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], options: argparse.Namespace
+) -> None:
+    import json  # noqa: PLC0415 - text does not need it
+
+    document: dict[str, Any] = {
+        "form": JSON_FORM,
+        "url": tree.url,
+        "tree": tree.path,
+        "columns": paths,
+        "budget_s": options.budget_seconds,
+        "store": store._asdict(),
+        "export": _export(ranking[0]),
+        "candidates": [
+            {
+                "options": {name: text for name, text in candidate.options.items() if name != "token"},
+                "predicted": candidate.predicted.data(),
+                "measured_ns": candidate.measured_ns,
+                "error": candidate.error,
+            }
+            for candidate in ranking
+        ],
+    }
+    print(json.dumps(document, indent=2))

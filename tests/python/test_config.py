@@ -1,0 +1,248 @@
+"""Options come from arguments, URL, environment and files, in this order; slips are errors."""
+
+import json
+import os
+from typing import get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import arrowroot as ar
+from arrowroot import InvalidRequestError, StorageError, _config, _native, split_url
+from arrowroot._url import split_options
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path, monkeypatch):
+    """Let no option be set by who runs the tests."""
+    for name in list(os.environ):
+        if name.startswith("ARROWROOT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+
+
+def in_force(url="", **arguments):
+    return {
+        option.name: (option.value, option.origin) for option in ar.configuration(url, **arguments).options
+    }
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_keyword_arguments_are_the_options_of_the_engine():
+    assert list(get_type_hints(_config.StorageOptions)) == _config.names()
+
+
+def test_each_place_yields_to_the_one_before(tmp_path, monkeypatch):
+    user = write(tmp_path / "xdg" / "arrowroot" / "config.toml", "retries = 1\ntimeout = 1\ndeadline = 1\n")
+    assert in_force()["retries"] == ("1", user)
+    named = write(tmp_path / "site.toml", "retries = 2\ntimeout = 2\nprefetch = 2\nmax_gap = '2k'\n")
+    monkeypatch.setenv("ARROWROOT_CONFIG", named)
+    monkeypatch.setenv("ARROWROOT_RETRIES", "3")
+    monkeypatch.setenv("ARROWROOT_PREFETCH", "3")
+    url = "root://h//f.root?arrowroot.retries=4"
+    found = in_force(url, retries=5)
+    assert found["retries"] == ("5", "argument")
+    assert in_force(url)["retries"] == ("4", "URL")
+    assert found["prefetch"] == ("3", "environment ARROWROOT_PREFETCH")
+    assert found["timeout"] == ("2", named)
+    assert found["max_gap"] == ("2048", named)
+    assert found["deadline"] == ("1", user)
+    assert found["strategy"] == ("auto", "default")
+    assert found["cache_size"] == (None, "default")
+    # An argument of None is none.
+    assert in_force(url, retries=None)["retries"] == ("4", "URL")
+
+
+def test_tables_of_a_file_hold_for_the_urls_that_match(tmp_path, monkeypatch):
+    text = 'retries = 1\n[for."root://eos*"]\nretries = 2\ntimeout = 9\n[for."*.example//x*"]\nretries = 3\n'
+    path = write(tmp_path / "c.toml", text)
+    monkeypatch.setenv("ARROWROOT_CONFIG", path)
+    assert in_force("root://other//f.root")["retries"] == ("1", path)
+    assert in_force("root://eos//f.root")["retries"] == ("2", f'{path} [for."root://eos*"]')
+    both = in_force("root://eos.example//x.root?arrowroot.prefetch=1")
+    # The table that comes last wins.
+    assert both["retries"][0] == "3"
+    assert both["timeout"][0] == "9"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("strategi = 'direct'", "did you mean 'strategy'"),
+        ("[for.'http://*']\nstrategi = 'direct'", "did you mean 'strategy'"),
+        ("for = 1", "tables"),
+        ("retries = true", "expected text or a number"),
+        ("retries = [1]", "expected text or a number"),
+        ("token = ", "no TOML"),
+        ("retries = 'many'", "is no number"),
+    ],
+)
+def test_slips_in_a_file_are_errors_that_name_it(tmp_path, monkeypatch, text, message):
+    path = write(tmp_path / "c.toml", text)
+    monkeypatch.setenv("ARROWROOT_CONFIG", path)
+    with pytest.raises(InvalidRequestError, match=message) as caught:
+        in_force()
+    assert path in str(caught.value)
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARROWROOT_CONFIG", str(tmp_path / "nothing.toml"))
+    with pytest.raises(StorageError, match="No such file"):
+        in_force()
+
+
+def test_slips_elsewhere_are_errors_with_the_nearest_names(monkeypatch):
+    with pytest.raises(
+        InvalidRequestError, match="argument: there is no option 'cachesize'; did you mean 'cache_size'"
+    ):
+        in_force(cachesize=1)
+    with pytest.raises(InvalidRequestError, match=r"did you mean 'arrowroot\.retries'"):
+        in_force("root://h//f?arrowroot.retry=1")
+    with pytest.raises(
+        InvalidRequestError, match=r"retries \(argument\): expected text or a number, got a list"
+    ):
+        in_force(retries=[1])
+    monkeypatch.setenv("ARROWROOT_STRATEGEY", "direct")
+    with pytest.raises(InvalidRequestError, match="did you mean ARROWROOT_STRATEGY"):
+        in_force()
+    monkeypatch.delenv("ARROWROOT_STRATEGEY")
+    # Somebody else's, and taken back.
+    monkeypatch.setenv("ARROWROOT_HOME", "/opt")
+    monkeypatch.setenv("ARROWROOT_STRATEGY", "")
+    assert in_force()["strategy"] == ("auto", "default")
+
+
+def test_the_value_is_checked_where_it_is_set(monkeypatch):
+    monkeypatch.setenv("ARROWROOT_CACHE_SIZE", "much")
+    with pytest.raises(InvalidRequestError, match=r"cache_size \(environment ARROWROOT_CACHE_SIZE\)"):
+        in_force()
+
+
+names = st.sampled_from(_config.names())
+values = st.text(max_size=20)
+others = st.text("abcxyz=%.", min_size=1, max_size=12).filter(lambda text: not text.startswith("arrowroot."))
+
+
+@given(st.lists(st.one_of(others, st.tuples(names, values)), max_size=6))
+def test_only_our_options_are_taken_out_of_a_url(pairs):
+    from urllib.parse import quote
+
+    written = [p if isinstance(p, str) else f"arrowroot.{p[0]}={quote(p[1], safe='')}" for p in pairs]
+    url = "https://host/dir/f.root" + ("?" + "&".join(written) if written else "")
+    bare, options = split_options(url)
+    assert options == [p for p in pairs if not isinstance(p, str)]
+    rest = [p for p in pairs if isinstance(p, str)]
+    assert bare == "https://host/dir/f.root" + ("?" + "&".join(rest) if rest else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "tree"),
+    [
+        ("https://h/f.root:T?arrowroot.retries=1", "https://h/f.root?arrowroot.retries=1", "T"),
+        ("https://h/f.root?arrowroot.retries=1:T", "https://h/f.root?arrowroot.retries=1", "T"),
+        ("root://h:1094//f.root?arrowroot.retries=1", "root://h:1094//f.root?arrowroot.retries=1", None),
+        (
+            "s3://b/f.root?arrowroot.s3_endpoint=http://localhost:9000",
+            "s3://b/f.root?arrowroot.s3_endpoint=http://localhost:9000",
+            None,
+        ),
+        ("f.root?arrowroot.retries=1:dir/T;2", "f.root?arrowroot.retries=1", "dir/T;2"),
+        ("https://h/f.root?sig=a:b", "https://h/f.root?sig=a:b", None),
+    ],
+)
+def test_a_tree_is_found_beside_options(text, file, tree):
+    assert split_url(text) == (file, tree)
+
+
+def test_files_are_opened_with_their_options(sample):
+    url = f"{sample[0]}?arrowroot.cache_size=1k&arrowroot.max_gap=0"
+    with ar.open(url, retries=0) as file:
+        assert file.url == str(sample[0])
+        options = {option.name: option.value for option in file.options}
+        assert (options["cache_size"], options["retries"]) == ("1024", "0")
+        small = file["Events"].scan()
+        small.drain()
+    plain = ar.open(sample[0])["Events"].scan()
+    plain.drain()
+    assert small.stats.read_calls > plain.stats.read_calls
+    chain = ar.scan([f"{sample[0]}?arrowroot.cache_size=1k", str(sample[0])], tree="Events", max_gap=0)
+    assert chain.to_pyarrow().num_rows == 2 * plain.num_entries
+    assert chain.plan.n_reads > 2 * plain.plan.n_reads
+    glob = ar.scan(f"{sample[0].parent}/sam*.root?arrowroot.cache_size=1k", tree="Events")
+    assert glob.plan.n_reads > plain.plan.n_reads
+
+
+def test_the_next_replica_is_opened_if_one_is_missing(sample, tmp_path):
+    assert ar.open([tmp_path / "nothing.root", sample[0]]).url == str(sample[0])
+    with pytest.raises(StorageError, match="nothing"):
+        ar.open([str(tmp_path / "nothing1.root"), str(tmp_path / "nothing2.root")])
+    with pytest.raises(InvalidRequestError, match="no URL"):
+        ar.open([])
+
+
+def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):
+    path = tmp_path / "f.root?arrowroot.retries=x"
+    path.write_bytes(sample[0].read_bytes())
+    assert ar.open(str(path)).url == str(path)
+
+
+def test_secrets_are_never_shown(monkeypatch, arrowroot_command):
+    secret = "s3cr3t-t0k3n"  # noqa: S105 - made up
+    configuration = ar.configuration(f"https://me:{secret}@h/f.root?authz={secret}", token=secret)
+    assert secret not in repr(configuration)
+    token = next(option for option in configuration.options if option.name == "token")
+    assert (token.value, token.origin) == (None, "argument")
+    assert secret not in repr(_config.resolve([""], {"token": secret})[1])
+    monkeypatch.setenv("ARROWROOT_TOKEN", secret)
+    for arguments in (["config"], ["config", "--json"], ["config", f"https://h/f?arrowroot.token={secret}"]):
+        assert secret not in arrowroot_command(*arguments).stdout
+    done = arrowroot_command("config", "-O", secret, check=False)
+    assert secret not in done.stderr
+    url = f"nosuch://me:{secret}@h/f.root?arrowroot.token={secret}"
+    done = arrowroot_command("ls", url, check=False)
+    assert done.returncode != 0
+    assert secret not in done.stdout + done.stderr
+    with pytest.raises(InvalidRequestError) as caught:
+        ar.open(f"https://me:{secret}@h/f.root:Events")
+    assert secret not in str(caught.value)
+
+
+def test_the_command_shows_values_and_who_set_them(arrowroot_command):
+    environment = {**os.environ, "ARROWROOT_STRATEGY": "treecache", "COLUMNS": "200"}
+    out = arrowroot_command("config", "--cache-size", "30MB", "-O", "retries=2", env=environment).stdout
+    lines = {line.split()[0]: line for line in out.splitlines() if line and not line.startswith("─")}
+    assert lines["strategy"].split()[1:4] == ["treecache", "environment", "ARROWROOT_STRATEGY"]
+    assert lines["cache_size"].split()[1:3] == ["30000000", "argument"]
+    assert lines["retries"].split()[1:3] == ["2", "argument"]
+    assert lines["timeout"].split()[1:3] == ["30", "default"]
+    assert set(_config.names()) <= lines.keys()
+    document = json.loads(arrowroot_command("config", "--json", env=environment).stdout)
+    assert document["form"] == "arrowroot.config/1"
+    assert [option["name"] for option in document["options"]] == _config.names()
+    done = arrowroot_command("config", "--strategy", "a", "-O", "strategy=b", check=False)
+    assert (done.returncode, "set twice" in done.stderr) == (2, True)
+    done = arrowroot_command("config", "--strategy", "fast", check=False)
+    assert (done.returncode, "lazy-download" in done.stderr) == (2, True)
+
+
+def test_commands_read_with_the_options_given(sample, arrowroot_command):
+    def n_reads(*options):
+        return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)["first"][
+            "read_calls"
+        ]
+
+    assert n_reads("--cache-size", "1k", "-O", "max_gap=0") > n_reads()
+    for command in ("ls", "head"):
+        done = arrowroot_command(command, sample[0], "-O", "cachesize=1", check=False)
+        assert (done.returncode, "did you mean 'cache_size'" in done.stderr) == (2, True)
+
+
+def test_the_table_of_options_tells_secrets():
+    assert _config.secret_names() == {"token"}
+    assert dict(_native.check_options([("token", "x", "test")]))["token"] is None

@@ -1,0 +1,159 @@
+"""Replays: deterministic, exact in counts and bytes, and the sweep is what was asked for."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arrowroot import InvalidRequestError, _native
+from arrowroot._plan import LogicalRead
+from arrowroot._report import trace
+from arrowroot._report.replay import Line, parse_sweep, replay, strategies
+
+LINE = Line(0.005, 12e6)
+#: 40 baskets of 100 kB side by side, each with 1 ms of work.
+SIDE_BY_SIDE = [LogicalRead(1000 + i * 100_000, 100_000, 10 * i, "pt", i, 1_000_000) for i in range(40)]
+FILE_BYTES = 5_000_000
+
+
+def outcome(strategy, reads=SIDE_BY_SIDE, line=LINE, n_threads=1, **options):
+    return replay(
+        trace.logical_of(reads), FILE_BYTES, line, {"strategy": strategy, **options}, n_threads=n_threads
+    )
+
+
+def test_direct_is_a_request_for_each_basket():
+    direct = outcome("direct")
+    assert (direct.n_requests, direct.read_bytes, direct.payload_bytes) == (40, 4_000_000, 4_000_000)
+    # Nothing overlaps: latency, transfer and work of each.
+    assert direct.wall_ns == pytest.approx(40 * (5e6 + 100_000 / 12e6 * 1e9 + 1e6), rel=1e-6)
+    assert direct.think_ns == 40_000_000
+    assert direct.over_read == 0
+
+
+def test_threads_share_the_work_and_it_can_be_left_out():
+    assert outcome("direct", n_threads=4).think_ns == 10_000_000
+    assert outcome("direct", n_threads=0).think_ns == 0
+    assert outcome("direct", n_threads=0).cpu_efficiency == 0
+
+
+def test_a_tree_cache_needs_fewer_requests_and_less_time():
+    direct, cached = outcome("direct"), outcome("treecache", learn_entries="0")
+    assert cached.n_requests < direct.n_requests / 10
+    assert cached.wall_ns < direct.wall_ns
+    assert cached.read_bytes == cached.payload_bytes
+
+
+def test_a_buffer_of_the_whole_file_reads_it_once():
+    buffered = outcome("readahead", cache_size="16M")
+    assert buffered.n_requests == 1
+    assert buffered.read_bytes <= FILE_BYTES
+
+
+def test_opening_costs_round_trips():
+    opened = outcome("direct", line=LINE._replace(n_open_requests=3))
+    assert opened.n_requests == 43
+    assert opened.wall_ns - outcome("direct").wall_ns == pytest.approx(15e6, rel=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 4_000_000), st.integers(1, 900_000)), min_size=1, max_size=30),
+    st.sampled_from(_native.strategies()),
+    st.sampled_from([None, "4k", "1M", "64M"]),
+)
+def test_every_strategy_brings_every_byte_in_no_less_time_than_the_line_needs(places, strategy, size):
+    reads = [LogicalRead(o, min(n, FILE_BYTES - o), i, "x", i, 0) for i, (o, n) in enumerate(places)]
+    options = {} if size is None else {"cache_size": size}
+    first, second = (outcome(strategy, reads, **options) for _ in range(2))
+    assert first == second
+    distinct = set()
+    for read in reads:
+        distinct.update(range(read.offset // 1000, (read.offset + read.n_bytes - 1) // 1000 + 1))
+    needed = 0
+    end = 0
+    for read in sorted(reads):
+        needed += max(0, read.offset + read.n_bytes - max(end, read.offset))
+        end = max(end, read.offset + read.n_bytes)
+    assert first.read_bytes >= needed
+    assert first.wall_ns >= (needed / LINE.bytes_per_s + LINE.latency_s) * 1e9 * (1 - 1e-6)
+    assert first.n_ranges >= first.n_requests >= 1
+
+
+def test_strategies_by_name():
+    assert strategies(None) == ["auto"]
+    assert strategies(["all", "direct"]) == _native.strategies()
+    with pytest.raises(InvalidRequestError, match="did you mean treecache"):
+        strategies(["treecach"])
+
+
+def test_sweeps():
+    sweep = parse_sweep("readahead=4k..128M")
+    assert (sweep.strategy, sweep.option) == ("readahead", "cache_size")
+    assert sweep.sizes == [4096 << i for i in range(16)]
+    assert parse_sweep("max_gap=1k..5k") == (None, "max_gap", [1024, 2048, 4096])
+    assert parse_sweep("max-span = 1 MB .. 2 MB").sizes == [1_000_000, 2_000_000]
+    for text, message in (
+        ("readahead", "expected NAME"),
+        ("readahead=8k..4k", "smaller size first"),
+        ("readahed=4k..8k", "did you mean readahead"),
+        ("retries=1..8", "takes no size"),
+        ("readahead=4x..8k", "not a size"),
+        ("readahead=1..9999999999999999999", "above 1 PiB"),
+    ):
+        with pytest.raises(InvalidRequestError, match=message):
+            parse_sweep(text)
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    path = tmp_path / "t.parquet"
+    trace.write(path, trace.table(SIDE_BY_SIDE, [], {"file_bytes": FILE_BYTES, "n_threads": 1}))
+    return path
+
+
+def test_the_command_puts_strategies_side_by_side(recorded, arrowroot_command):
+    out = arrowroot_command("replay", recorded, "--strategy", "direct", "--strategy", "treecache").stdout
+    rows = [line.split() for line in out.splitlines() if line.startswith(("direct", "treecache"))]
+    assert [row[0] for row in rows] == ["direct", "treecache"]
+    options = ["--strategy", "all", "--latency", "50ms", "--bandwidth", "100MB/s", "--json"]
+    document = json.loads(arrowroot_command("replay", recorded, *options).stdout)
+    assert [case["options"]["strategy"] for case in document["outcomes"]] == _native.strategies()
+    direct = next(case for case in document["outcomes"] if case["options"]["strategy"] == "direct")
+    assert direct["n_requests"] == 40
+    assert direct["wall_ns"] == pytest.approx(40 * (50e6 + 1e6 + 1e6), rel=1e-6)
+
+
+def test_the_command_sweeps_and_draws(recorded, tmp_path, arrowroot_command):
+    options = ["--sweep", "readahead=64k..1M", "--strategy", "direct"]
+    out = arrowroot_command("replay", recorded, *options).stdout
+    sizes = ["64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB"]
+    assert [line[: len(size)] for line, size in zip(out.splitlines()[6:], sizes, strict=False)] == sizes
+    for form, magic in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        picture = tmp_path / f"p.{form}"
+        arrowroot_command("replay", recorded, *options, "--plot", picture)
+        assert picture.read_bytes().startswith(magic)
+    document = json.loads(arrowroot_command("replay", recorded, *options, "--json").stdout)
+    assert [case["options"].get("cache_size") for case in document["outcomes"]] == [
+        *(str(65536 << i) for i in range(5)),
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--plot", "p.png"], "--sweep"),
+        (["--sweep", "max_gap=1k..2k", "--strategy", "all"], "one strategy"),
+        (["--sweep", "readahead=4k..8k", "--cache-size", "1k"], "cannot be set besides"),
+        (["--sweep", "readahead=4k..8k", "--plot", "p.bmp"], ".png"),
+        (["--latency", "5"], "duration"),
+        (["--streams", "0"], "below 1"),
+        (["-O", "retires=1"], "retries"),
+    ],
+)
+def test_wrong_requests_are_one_line(recorded, arrowroot_command, arguments, text):
+    done = arrowroot_command("replay", recorded, *arguments, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert text in done.stderr
