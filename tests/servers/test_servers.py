@@ -85,7 +85,7 @@ def test_s3_wants_signatures_and_logs_ranges(start, directory):
         )
         assert get(server.port, path, Range="bytes=256-266", **headers) == (206, CONTENT[:11])
         assert get(server.port, path)[0] == 403
-        headers = signed("GET", path, b"", host=host, access_key=server.access_key, secret_key="guessed")
+        headers = signed("GET", path, b"", host=host, access_key=server.access_key, secret_key=TOKEN)
         assert get(server.port, path, **headers)[0] == 403
     good = [request for request in server.requests() if request.status == 206]
     assert [(request.path, request.range, request.n_bytes) for request in good] == [

@@ -8,6 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::set_socket_linger;
+
 use crate::Relay;
 use crate::faults::{Direction, Kind, Next, OfConnection};
 
@@ -46,7 +48,7 @@ impl Connection {
         for stream in [&self.client, &self.server] {
             // With a linger time of zero closing sends RST. Until then nothing may be sent, so only reading is shut down,
             // which wakes the threads that hold the sockets open. A socket that is gone needs neither.
-            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+            let _ = set_socket_linger(stream, Some(Duration::ZERO));
             let _ = stream.shutdown(Shutdown::Read);
         }
     }
@@ -77,7 +79,7 @@ impl Connection {
 
 /// Refuses a connection: with a linger time of zero closing sends RST.
 pub(crate) fn refuse(client: &TcpStream) {
-    let _ = socket2::SockRef::from(client).set_linger(Some(Duration::ZERO));
+    let _ = set_socket_linger(client, Some(Duration::ZERO));
 }
 
 /// Relays in both directions until either ends.
