@@ -22,6 +22,8 @@ all.export / r/o
 oss.localroot {root}
 all.adminpath {run}
 all.pidpath {run}
+"""
+TRACE = """
 xrootd.trace login request fs fsio
 xrd.trace conn
 """
@@ -42,7 +44,8 @@ class XRootD(Server):
 
     certificates: TLS for who asks for it (roots://). security: the one protocol of authentication, such as ``unix``
     (Debian's packages have no validation of tokens). redirect_to: sends every client to this port of the same host
-    instead. http: also serves HTTP, on ``http_port``. configuration: more lines of it.
+    instead. http: also serves HTTP, on ``http_port``. trace: logs all requests, which ``requests`` needs; it costs
+    time. configuration: more lines of it.
     """
 
     scheme = "root"
@@ -55,10 +58,13 @@ class XRootD(Server):
         security: str | None = None,
         redirect_to: int | None = None,
         http: bool = False,
+        trace: bool = True,
         configuration: str = "",
     ) -> None:
         super().__init__("xrootd")
         self.http_port = free_port() if http else 0
+        if trace:
+            configuration += TRACE
         if certificates:
             self.scheme = "roots"
             key = self.directory / "server.key"
