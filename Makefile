@@ -56,7 +56,7 @@ test-rust: build ## cargo test of the crates
 	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
 
 .PHONY: test-python
-test-python: build $(VENV)/.root ## pytest
+test-python: build $(VENV)/.root $(VENV)/.servers ## pytest
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: lint-rust
@@ -132,6 +132,13 @@ $(VENV)/.dependencies: $(VENV)/.created pyproject.toml | prerequisites
 $(VENV)/.native: $(VENV)/.dependencies $(RUST_SOURCES) | prerequisites
 	$(BIN)/maturin develop $(PROFILE) $(LOCKED) --quiet
 	@touch $@
+
+# Real servers for the remote tests. What is missing here is skipped there, with the reason, but in CI.
+$(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh tests/servers/s3.py | $(VENV)/.created
+	@tools/prerequisites.sh --servers
+	@if tools/versitygw.sh; then touch $@; \
+	elif [ -n "$(CI)" ]; then echo "CI needs the S3 server (tools/versitygw.sh)" >&2; exit 1; \
+	else echo "NOTE: no S3 server here: tests with it will be SKIPPED (rm $@ to try again)"; touch $@; fi
 
 # ROOT's wheels exist for some platforms only, and its interpreter wants the headers of a C++ library. Where it does not
 # work it is taken off again, so that there is one question to ask, whether it imports: then the tests that compare with

@@ -182,14 +182,14 @@ def render(results: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def update_readme(tables: str) -> None:
+def update_readme(tables: str, begin: str = BEGIN, end: str = END) -> None:
     """Replace what stands between the markers."""
     text = README.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        sys.exit(f"README.md has no {BEGIN} and {END}")
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    README.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}", encoding="utf-8")
+    if begin not in text or end not in text:
+        sys.exit(f"README.md has no {begin} and {end}")
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    README.write_text(f"{before}{begin}\n{tables}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> int:

@@ -4,9 +4,11 @@
 # As root on a Debian-like system (a container, a CI machine) it installs what is missing, from the distribution, and never
 # removes a package to do so. Everybody else gets one message that says what to install. Quiet when all is there.
 #
-# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible]
+# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible|--servers]
 #   --cxx             also a C++ compiler, which libFuzzer needs
 #   --cxx-if-possible likewise, for ROOT's interpreter, but a lack of it is no error
+#   --servers         only this: the servers of the remote tests. What cannot be installed is said; the tests decide what
+#                     a lack means (skipped, but an error in CI)
 set -u
 cd "$(dirname "$0")/.." || exit 1
 python=${PYTHON:-python3}
@@ -28,6 +30,7 @@ has_rust() {
     [ -n "$found" ] && at_least "$wanted" "$found" && rustc --version >/dev/null 2>&1
 }
 candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p'; }
+on_path() { PATH="$PATH:/usr/sbin:/usr/local/sbin:/usr/local/go/bin" command -v "$1" >/dev/null; }
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove "$@" >&2; }
 
 install_rust() {
@@ -52,6 +55,39 @@ install_rust() {
         install rustup && rustup toolchain install stable --profile minimal --component rustfmt --component clippy >&2
     fi
 }
+
+# A server that Debian installs also starts, on its usual port: not here, unless the machine has a policy of its own.
+install_without_starting() {
+    policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then install "$@"; return; fi
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy" || return
+    trap 'rm -f "$policy"' EXIT INT TERM
+    install "$@"
+    status=$?
+    rm -f "$policy"
+    trap - EXIT INT TERM
+    return "$status"
+}
+
+if [ "${1:-}" = --servers ]; then
+    need=""
+    on_path nginx || need="$need nginx-light"
+    on_path xrootd || need="$need xrootd-server"
+    on_path xrdcp || need="$need xrootd-client"
+    on_path openssl || need="$need openssl"
+    find /usr/lib /usr/local/lib -name 'libXrdHttp-*.so' 2>/dev/null | grep -q . || need="$need xrootd-server-plugins"
+    [ -n "$need" ] || exit 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing servers for the remote tests from the distribution:$need"
+        apt-get update -qq >&2 || say "apt-get update failed: going on with what apt knows"
+        # One by one: a distribution that lacks one has the others. What is missing after all, the tests name.
+        for package in $need; do install_without_starting "$package" || say "cannot install $package"; done
+    else
+        say "tests of remote reading want servers that are not here.
+    Debian, Ubuntu: apt install$need"
+    fi
+    exit 0
+fi
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     need=""

@@ -1,0 +1,111 @@
+"""From the samples of remote reads to tables, in Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from tables import mark, markdown, text
+
+Row = dict[str, Any]
+
+#: What opening and reading may cost in round trips: connection, head and tail, metadata, the first window.
+FLOOR_ROUND_TRIPS = 4
+#: The most that wall time may be over the floor, or over local decoding.
+WALL_TARGET = 1.15
+#: The most that may be read beside what is needed, as a fraction, where bandwidth is scarce.
+OVER_READ_TARGET, SCARCE_MB_PER_S = 0.05, 12
+
+
+def median(row: Row, key: str) -> float | None:
+    """Of a row's samples; None for one that failed."""
+    values = [sample[key] for sample in row["samples"] if sample.get(key) is not None]
+    return statistics.median(values) if values and not row["error"] else None
+
+
+def floor_ns(row: Row) -> float:
+    """Needed bytes at the rate of the line, and four round trips."""
+    seconds = row["needed_bytes"] / (row["mb_per_s"] * 1e6) + FLOOR_ROUND_TRIPS * row["latency_ms"] / 1e3
+    return seconds * 1e9
+
+
+def wall_table(rows: list[Row]) -> str:
+    """Wall time over the floor, requests and bytes, for each case, store and line."""
+    local = {row["case"]: median(row, "wall_ns") for row in rows if row["store"] == "local"}
+    cells = []
+    for row in rows:
+        if row["store"] == "local":
+            continue
+        decoding = local.get(row["case"]) or 0.0
+        least = max(floor_ns(row), decoding)
+        wall, cpu, wire = (median(row, key) for key in ("wall_ns", "cpu_ns", "wire_bytes"))
+        over_read = wire and wire / row["needed_bytes"] - 1
+        scarce = row["mb_per_s"] <= SCARCE_MB_PER_S
+        cells.append([
+            row["case"], row["store"], f"{row['latency_ms']:g} ms, {row['mb_per_s']:g} MB/s",
+            text(decoding / 1e9, 3), text(least / 1e9, 3), row["error"] or text(wall and wall / 1e9, 3),
+            text(wall and wall / least), mark(wall and wall / least, WALL_TARGET),
+            text(None if row["requests"] is None else float(row["requests"]), 0),
+            text(wire and wire / 1e6, 1), text(over_read and 100 * over_read, 1),
+            mark(over_read, OVER_READ_TARGET) if scarce else "",
+            text(cpu and wall and cpu / wall),
+        ])  # fmt: skip
+    header = ["case", "store", "line", "local, s", "floor, s", "wall, s", "wall / floor", "met", "requests",
+              "MB over the line", "over-read, %", "met", "CPU / wall"]  # fmt: skip
+    return markdown(header, cells)
+
+
+def efficiency_table(rows: list[Row]) -> str:
+    """CPU time over wall time of a streamed scan, by round trip; beside it what overlapping perfectly would give."""
+    local = next(row for row in rows if row["store"] == "local")
+    cpu, wall = median(local, "cpu_ns") or 0.0, median(local, "wall_ns") or 1.0
+    latencies = sorted({row["latency_ms"] for row in rows if row["store"] != "local"})
+    remote = [row for row in rows if row["store"] != "local"]
+    possible = [
+        cpu / max(cpu, floor_ns(next(row for row in remote if row["latency_ms"] == latency)))
+        for latency in latencies
+    ]
+    cells = [["perfect overlap", text(1.0), *map(text, possible)]]
+    for store in dict.fromkeys(row["store"] for row in remote):
+        found = {row["latency_ms"]: row for row in remote if row["store"] == store}
+        values = [(median(found[x], "cpu_ns"), median(found[x], "wall_ns")) for x in latencies]
+        cells.append([store, text(cpu / wall), *(text(c and w and c / w) for c, w in values)])
+    return markdown(["CPU efficiency", "local", *(f"{latency:g} ms" for latency in latencies)], cells)
+
+
+def peers_table(cases: list[Row]) -> str:
+    """Walls and requests of the kit's own remote, with its own relay."""
+    cells = []
+    for case in cases:
+        for row in case["rows"]:
+            # The kit's limit is the floor with one round trip.
+            wall = median(row, "wall_ns")
+            requests = median(row, "requests")
+            cells.append([
+                case["case"], f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s", row["label"],
+                row["error"] or row["wrong"] or text(wall and wall / 1e9), text(requests, 0),
+            ])  # fmt: skip
+    return markdown(["case", "line", "engine", "wall, s", "requests"], cells)
+
+
+def render(result: dict[str, Any]) -> str:
+    """All tables, and what they were measured on."""
+    handshake = (
+        "a new connection costs a round trip" if result["handshake"] else "connections cost no round trip"
+    )
+    parts = [
+        (
+            f"{result['date']}, {result['machine']}. {result['threads']} threads, medians of {result['repeat']}; "
+            f"{handshake}. `bench/METHODOLOGY.md` says what is measured and where it is biased."
+        )
+    ]
+    if result["rows"]:
+        parts.append(wall_table(result["rows"]))
+    if result["efficiency"]:
+        case = result["efficiency"][0]["case"]
+        rate = result["efficiency"][-1]["mb_per_s"]
+        parts.append(f"A streamed scan of {case} on one thread at {rate:g} MB/s, by round trip:")
+        parts.append(efficiency_table(result["efficiency"]))
+    if result["peers"]:
+        parts.append(peers_table(result["peers"]))
+    return "\n\n".join(parts)

@@ -1,0 +1,139 @@
+"""Credentials are used, and appear nowhere."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import sys
+
+import pytest
+
+import arrowroot
+from tests.servers import S3, Certificates, Nginx
+from tests.servers.fixtures import installed
+
+from . import data
+from .conftest import EVENTS
+
+MARK = "Hush7Fg2LantErn"
+#: As an encoder would show it.
+FORMS = (MARK, base64.b64encode(MARK.encode()).decode().rstrip("="), MARK.encode().hex())
+
+
+def assert_hidden(text):
+    for form in FORMS:
+        assert form not in text, text
+
+
+def run(*arguments, **environment):
+    """The command with all its output."""
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "ignore", "-m", "arrowroot.cli", *arguments],
+        capture_output=True, text=True, check=False, timeout=120, env=os.environ | environment,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def guarded(start, served):
+    return start(lambda: Nginx(served, token=MARK))
+
+
+#: How a token is given: what stands in the URL, the arguments of ``open``, the environment.
+WAYS = {
+    "argument": ("", {"token": MARK}, {}),
+    "URL": (f"?arrowroot.token={MARK}", {}, {}),
+    "environment": ("", {}, {"ARROWROOT_TOKEN": MARK}),
+    "bearer": ("", {}, {"BEARER_TOKEN": MARK}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_token_opens_the_door_and_is_not_shown(guarded, monkeypatch, way):
+    query, options, environment = WAYS[way]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with arrowroot.open(guarded.url(EVENTS) + query, **options) as file:
+        tree = file[data.TREE]
+        assert tree.num_entries == data.N_ENTRIES
+        scan = tree.scan(["x001"], trace=True)
+        shown = [file, file.url, tree, scan, scan.plan, scan.stats, *scan]
+        assert_hidden("".join(f"{x!r}{x}" for x in shown))
+    with pytest.raises(arrowroot.StorageError) as caught:
+        arrowroot.open(guarded.url("nothing.root") + query, **options)
+    assert_hidden(f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}")
+
+
+def test_a_wrong_token_is_refused_and_not_shown(guarded):
+    wrong = MARK[::-1]
+    with pytest.raises(arrowroot.StorageError) as caught:
+        arrowroot.open(guarded.url(EVENTS), token=wrong)
+    assert isinstance(caught.value, PermissionError)
+    assert wrong not in f"{caught.value!r}{caught.value}"
+
+
+def test_the_commands_show_no_token(guarded, tmp_path):
+    url = guarded.url(EVENTS)
+    trace, fjr = (str(tmp_path / name) for name in ("trace.parquet", "fjr.xml"))
+    commands = [
+        ["ls", url],
+        ["perf", f"{url}:{data.TREE}", "--trace", trace, "--fjr", fjr],
+        ["perf", f"{url}:{data.TREE}", "--json"],
+        ["config"],
+        ["ls", f"{guarded.url('nothing.root')}"],
+        ["perf", f"{url}?arrowroot.token={MARK}"],
+    ]
+    for command in commands:
+        status, output = run(*command, ARROWROOT_TOKEN=MARK, RUST_LOG="trace", RUST_BACKTRACE="1")
+        assert output, command
+        assert_hidden(output)
+        if "nothing" not in command[-1]:
+            assert status == 0, output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fjr.xml", "trace.parquet"]
+    for path in tmp_path.iterdir():
+        content = path.read_bytes()
+        assert not any(form.encode() in content for form in FORMS), path
+
+
+def test_a_password_in_a_url_is_not_shown(guarded):
+    url = guarded.url(EVENTS).replace("http://", f"http://user:{MARK}@")
+    with pytest.raises(arrowroot.ArrowrootError) as caught:
+        arrowroot.open(url)
+    assert_hidden(f"{caught.value!r}{caught.value}")
+    assert_hidden(run("ls", url)[1])
+
+
+def test_a_key_of_s3_is_not_shown(start, served):
+    server = start(lambda: S3(secret_key=MARK))
+    server.put(EVENTS, (served / EVENTS).read_bytes())
+    environment = server.environment
+    assert run("ls", server.url(EVENTS), **environment)[0] == 0
+    assert_hidden(run("perf", f"{server.url(EVENTS)}:{data.TREE}", **environment)[1])
+    status, output = run("ls", server.url(EVENTS), **{**environment, "AWS_SECRET_ACCESS_KEY": f"{MARK}x"})
+    assert status != 0
+    assert_hidden(output)
+
+
+def test_a_client_certificate_opens_the_door(start, served, tmp_path):
+    certificates = installed(lambda: Certificates(tmp_path))
+    server = start(lambda: Nginx(served, certificates=certificates))
+    url, authorities = server.url(EVENTS), str(certificates.authority)
+    options = {
+        "authorities": authorities,
+        "certificate": str(certificates.client),
+        "key": str(certificates.client_key),
+    }
+    with arrowroot.open(url, **options) as file:
+        assert file[data.TREE].num_entries == data.N_ENTRIES
+    proxy = tmp_path / "proxy.pem"
+    proxy.write_bytes(certificates.client.read_bytes() + certificates.client_key.read_bytes())
+    with arrowroot.open(url, authorities=authorities, certificate=str(proxy)) as file:
+        assert file[data.TREE].num_entries == data.N_ENTRIES
+    with pytest.raises(arrowroot.StorageError):
+        arrowroot.open(
+            url,
+            **{**options, "certificate": str(certificates.stranger), "key": str(certificates.stranger_key)},
+        )
+    with pytest.raises(arrowroot.StorageError, match="certificate"):
+        arrowroot.open(url, certificate=str(proxy))

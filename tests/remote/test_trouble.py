@@ -1,0 +1,122 @@
+"""What goes wrong while a file is read is an error at once, or is mended; it is never garbage and never a hang."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import arrowroot
+
+from . import data, places
+from .conftest import EVENTS
+
+KINDS = [kind for kind in places.KINDS if kind != "http-0-ranges"]
+#: At once for a person, with room for a busy machine.
+AT_ONCE_S = 3.0
+
+
+@pytest.fixture
+def changing(place, served, tmp_path):
+    """Return a file of its own that a test may change, and another of the same size."""
+    name = f"changing-{place.kind}.root"
+    shutil.copy(served / EVENTS, served / name)
+    place.publish(name)
+    other = tmp_path / "other.root"
+    data.write(other, codec="none", seed=2)
+    return name, other
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+def test_a_file_that_changes_is_an_error_not_garbage(place, changing, local_tables):
+    name, other = changing
+    with arrowroot.open(place.url(name), **place.options) as file:
+        tree = file[data.TREE]
+        assert tree.to_arrow(["x001"]).equals(local_tables["all"].select(["x001"]))
+        place.replace(name, other)
+        # Whoever holds the old file open on the server reads it to its end; not over a new connection.
+        place.relay.cut()
+        with pytest.raises(arrowroot.StorageError, match="changed"):
+            tree.to_arrow()
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+def test_a_scan_survives_broken_connections(place, local_tables):
+    size = (place.directory / EVENTS).stat().st_size
+    place.relay.faults([f"{k}:down:{size // 5}:{kind}" for k, kind in enumerate(("reset", "close", "reset"))])
+    with arrowroot.open(place.url(EVENTS), **place.options) as file:
+        assert file[data.TREE].to_arrow().equals(local_tables["all"])
+    assert place.relay.counts().faults
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+def test_a_second_replica_is_taken_when_the_first_breaks(place, local_tables, start, served):
+    # The second one is behind a relay of its own.
+    spare = start(lambda: places.place("http", served))
+    size = (served / EVENTS).stat().st_size
+    urls = [place.url(EVENTS), spare.url(EVENTS)]
+    options = {**place.options, "retries": 1, "timeout": 1, "deadline": 20}
+    with arrowroot.open(urls, **options) as file:
+        tree = file[data.TREE]
+        place.relay.faults([f"*:down:{size // 10}:stall", "*:up:0:delay:1"])
+        place.relay.cut()
+        assert tree.to_arrow().equals(local_tables["all"])
+    place.relay.faults(["*:down:0:refuse"])
+    with arrowroot.open(urls, **options) as file:
+        assert file[data.TREE].to_arrow(["x007"]).equals(local_tables["all"].select(["x007"]))
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+def test_a_stalled_read_ends_with_the_deadline(place):
+    with arrowroot.open(place.url(EVENTS), **place.options, timeout=0.5, deadline=1.5, retries=100) as file:
+        tree = file[data.TREE]
+        place.relay.faults(["*:down:0:stall"])
+        place.relay.cut()
+        start = time.monotonic()
+        with pytest.raises(arrowroot.StorageError):
+            tree.to_arrow()
+        assert time.monotonic() - start < 1.5 + AT_ONCE_S
+
+
+PROGRAM = """
+import ast, sys, time, arrowroot
+with arrowroot.open(sys.argv[1], **ast.literal_eval(sys.argv[2])) as file:
+    tree = file["Events"]
+    print("open", flush=True)
+    sys.stdin.readline()
+    try:
+        tree.to_arrow()
+    except KeyboardInterrupt:
+        print(time.monotonic(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+def test_an_interrupt_ends_a_stalled_read_at_once(place):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, place.url(EVENTS), repr(place.options)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            assert process.stdout.readline() == "open\n"
+            place.relay.faults(["*:down:0:stall"])
+            place.relay.cut()
+            process.stdin.write("\n")
+            process.stdin.flush()
+            time.sleep(1)
+            sent = time.monotonic()
+            os.kill(process.pid, signal.SIGINT)
+            stopped = float(process.stdout.readline())
+            assert stopped - sent < AT_ONCE_S
+            # The process ends, too: no thread of ours holds it.
+            assert process.wait(timeout=AT_ONCE_S) == 0
+        finally:
+            process.kill()

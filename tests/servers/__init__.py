@@ -1,0 +1,21 @@
+"""Real servers on loopback ports, and a relay that makes a network of the way to them; for tests and benchmarks."""
+
+from .access import Request
+from .certificates import Certificates
+from .nginx import Nginx
+from .process import NotInstalledError, find_program
+from .relay import Relay, relay_program
+from .s3 import S3
+from .xrootd import XRootD
+
+__all__ = [
+    "S3",
+    "Certificates",
+    "Nginx",
+    "NotInstalledError",
+    "Relay",
+    "Request",
+    "XRootD",
+    "find_program",
+    "relay_program",
+]

@@ -1,0 +1,112 @@
+"""nginx: files with range requests, over TLS with client certificates, behind a bearer token."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from typing import TYPE_CHECKING
+
+from .access import Request
+from .process import Server, find_program, settled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .certificates import Certificates
+
+CONFIGURATION = """
+{user}
+daemon off;
+worker_processes 1;
+pid {run}/nginx.pid;
+error_log {run}/error.log;
+events {{ worker_connections 512; }}
+http {{
+  log_format fields '$request_method\t$uri\t$http_range\t$body_bytes_sent\t$connection\t$status';
+  access_log {run}/access.log fields;
+  types {{ }}
+  default_type application/octet-stream;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_timeout 65;
+  keepalive_requests 100000;
+  {max_ranges}
+  client_body_temp_path {run}/t1;
+  proxy_temp_path {run}/t2;
+  fastcgi_temp_path {run}/t3;
+  uwsgi_temp_path {run}/t4;
+  scgi_temp_path {run}/t5;
+  server {{
+    listen 127.0.0.1:{port}{ssl};
+    {tls}
+    root {root};
+    location / {{ {token} }}
+    {redirect}
+  }}
+}}
+"""
+
+
+class Nginx(Server):
+    """Serves the files below a directory.
+
+    max_ranges: ranges answered in one response: with 1 a request for more gets the whole file, with 0 any request does;
+    None as nginx comes (no limit). certificates: TLS, and a client certificate of the authority is demanded. token:
+    demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        max_ranges: int | None = None,
+        certificates: Certificates | None = None,
+        token: str | None = None,
+        redirect_to: str | None = None,
+    ) -> None:
+        super().__init__("nginx")
+        program = find_program("nginx", "nginx-light")
+        if certificates:
+            self.scheme = "https"
+        tls = certificates and (
+            f"ssl_certificate {certificates.server}; ssl_certificate_key {certificates.server_key}; "
+            f"ssl_client_certificate {certificates.authority}; ssl_verify_client on;"
+        )
+        configuration = self.directory / "nginx.conf"
+
+        def command() -> list[str]:
+            text = CONFIGURATION.format(
+                user=f"user {getpass.getuser()};" if os.geteuid() == 0 else "",
+                run=self.directory,
+                port=self.port,
+                root=root,
+                max_ranges="" if max_ranges is None else f"max_ranges {max_ranges};",
+                ssl=" ssl" if tls else "",
+                tls=tls or "",
+                token=f'if ($http_authorization != "Bearer {token}") {{ return 401 "who are you?"; }}'
+                if token
+                else "",
+                redirect=f"rewrite ^/redirect/(.*)$ {redirect_to}$1; " if redirect_to else "",
+            )
+            configuration.write_text(text)
+            return [program, "-c", str(configuration), "-e", str(self.directory / "error.log")]
+
+        self.start(command)
+
+    def logs(self) -> list[Path]:
+        """The requests, and complaints."""
+        return [self.output, *(self.directory / name for name in ("access.log", "error.log"))]
+
+    def requests(self) -> list[Request]:
+        """All requests so far, as they ended."""
+        return settled(self._read)
+
+    def _read(self) -> list[Request]:
+        requests = []
+        for line in (self.directory / "access.log").read_text().splitlines():
+            method, path, range_, n_bytes, connection, status = line.split("\t")
+            if method == "-":
+                continue  # a connection that asked for nothing, or broke off
+            asked = None if range_ == "-" else range_.removeprefix("bytes=").replace(" ", "")
+            requests.append(Request(method, path, asked, int(n_bytes), int(connection), int(status)))
+        return requests

@@ -1,0 +1,138 @@
+"""One child process in a directory of its own, on a free port of the loopback interface."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+START_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 10.0
+#: Somebody else may take a free port before the server does.
+N_STARTS = 3
+#: Where Debian keeps servers, and Go itself: not on everybody's PATH.
+MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
+
+
+class NotInstalledError(RuntimeError):
+    """A program that is not on this machine. The message says how to get it."""
+
+
+def find_program(name: str, package: str) -> str:
+    """Return the path of a program. Raises: NotInstalledError, naming Debian's package."""
+    path = shutil.which(name) or shutil.which(name, path=MORE_PATHS)
+    if path is None:
+        raise NotInstalledError(f"{name} is not installed: apt install {package}")
+    return path
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+class Server:
+    """A server; it ends, and its directory goes, with its ``with`` block."""
+
+    #: Of URLs.
+    scheme = "http"
+
+    def __init__(self, name: str) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix=f"arrowroot-{name}-"))
+        self.output = self.directory / "output"
+        self.port = 0
+        self.process: subprocess.Popen[Any] | None = None
+
+    def start(self, command: Callable[[], list[str]], **options: Any) -> None:
+        """Start it and wait until it accepts connections. ``command`` writes the configuration for ``port``.
+
+        Raises: RuntimeError with what it said, if it ends or does not answer.
+        """
+        try:
+            for _ in range(N_STARTS):
+                self.port = free_port()
+                with self.output.open("w") as output:
+                    self.process = subprocess.Popen(
+                        command(),
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        **options,
+                    )
+                if self._answers():
+                    return
+                self._end_process()
+                if "in use" not in self.said():
+                    break
+        except BaseException:
+            self.stop()
+            raise
+        said = self.said()
+        self.stop()
+        raise RuntimeError(f"{type(self).__name__} did not start:\n{said[-3000:]}")
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        end = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < end and self.process.poll() is None:
+            with socket.socket() as sock:
+                if sock.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return True
+            time.sleep(0.02)
+        return False
+
+    def said(self) -> str:
+        """All that the server wrote to its output and logs."""
+        texts = [path.read_text(errors="replace") for path in self.logs() if path.exists()]
+        return "\n".join(texts)
+
+    def logs(self) -> list[Path]:
+        """Files that it writes to."""
+        return [self.output]
+
+    def _end_process(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def stop(self) -> None:
+        """End it, and only it."""
+        self._end_process()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def url(self, path: str, port: int | None = None) -> str:
+        """Return the URL of a file below the root; ``port`` is that of a relay before it."""
+        return f"{self.scheme}://127.0.0.1:{port or self.port}/{path}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def settled(read: Callable[[], list[Any]], *, quiet_s: float = 0.05, timeout_s: float = 2.0) -> list[Any]:
+    """What ``read`` returns when it has stopped growing: servers write their logs after they have answered."""
+    end = time.monotonic() + timeout_s
+    now = read()
+    while time.monotonic() < end:
+        time.sleep(quiet_s)
+        before, now = now, read()
+        if len(before) == len(now):
+            break
+    return now

@@ -1,0 +1,162 @@
+"""xrootd: files over root://, roots:// and, through its plug-in, HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .access import Request, range_text
+from .process import Server, find_program, free_port, settled
+
+if TYPE_CHECKING:
+    from .certificates import Certificates
+
+CONFIGURATION = """
+xrd.port {port}
+xrd.network nodnr
+all.export / r/o
+oss.localroot {root}
+all.adminpath {run}
+all.pidpath {run}
+"""
+TRACE = """
+xrootd.trace login request fs fsio
+xrd.trace conn
+"""
+HTTP_PLUGIN = "libXrdHttp-5.so"
+HERE = Path(__file__).resolve().parent
+
+_LINE = re.compile(
+    r"^\d{6} \d\d:\d\d:\d\d \d+ (?P<who>\S+?:(?P<connection>\d+)@\S+) Xrootd_?Protocol: (?P<text>.*)$"
+)
+_REQUEST = re.compile(r"^(?P<stream>[0-9a-f]{4}) req=(?P<method>\w+)")
+_BRIDGED = re.compile(r"^(?P<stream>[0-9a-f]{4}) Bridge req=")
+_RANGE = re.compile(r"(?:read|readV|pgread) (?P<length>\d+)@(?P<offset>\d+)")
+_OPEN = re.compile(r" open \S+ (?P<path>/\S*)")
+
+
+class XRootD(Server):
+    """Serves the files below a directory, reading only.
+
+    certificates: TLS for who asks for it (roots://). security: the one protocol of authentication, such as ``unix``
+    (Debian's packages have no validation of tokens). redirect_to: sends every client to this port of the same host
+    instead. http: also serves HTTP, on ``http_port``. trace: logs all requests, which ``requests`` needs; it costs
+    time. configuration: more lines of it.
+    """
+
+    scheme = "root"
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        certificates: Certificates | None = None,
+        security: str | None = None,
+        redirect_to: int | None = None,
+        http: bool = False,
+        trace: bool = True,
+        configuration: str = "",
+    ) -> None:
+        super().__init__("xrootd")
+        self.http_port = free_port() if http else 0
+        if trace:
+            configuration += TRACE
+        if certificates:
+            self.scheme = "roots"
+            key = self.directory / "server.key"
+            shutil.copy(certificates.server_key, key)
+            configuration += (
+                f"\nxrd.tls {certificates.server} {key}\nxrd.tlsca certfile {certificates.authority}\n"
+            )
+        if security:
+            configuration += (
+                f"\nxrootd.seclib libXrdSec.so\nsec.protocol {security}\nsec.protbind * only {security}\n"
+            )
+        if redirect_to:
+            configuration += f"\nxrootd.redirect 127.0.0.1:{redirect_to} /\n"
+        if http:
+            configuration += f"\nxrd.protocol http:{self.http_port} {HTTP_PLUGIN}\n"
+        program = find_program("xrootd", "xrootd-server")
+        path = self.directory / "xrootd.cfg"
+
+        def command() -> list[str]:
+            text = CONFIGURATION.format(port=self.port, root=root, run=self.directory) + configuration
+            path.write_text(text)
+            command = [program, "-c", str(path), "-I", "v4", "-l", str(self.directory / "xrootd.log")]
+            return _as_nobody(self.directory, command) if os.geteuid() == 0 else command
+
+        self.start(command, env=os.environ | {"LD_PRELOAD": str(_loopback_only())}, cwd=self.directory)
+
+    def url(self, path: str, port: int | None = None) -> str:
+        """Return the URL of a file; the second slash makes the path absolute."""
+        return super().url(f"/{path}", port)
+
+    def http_url(self, path: str, port: int | None = None) -> str:
+        """Return the URL of a file over HTTP."""
+        return f"http://127.0.0.1:{port or self.http_port}/{path}"
+
+    def logs(self) -> list[Path]:
+        """Its log, with every request."""
+        return [self.output, self.directory / "xrootd.log"]
+
+    def requests(self) -> list[Request]:
+        """All requests so far, as they began; those over HTTP as it sees them itself."""
+        return settled(lambda: parse_log((self.directory / "xrootd.log").read_text(errors="replace")))
+
+
+def parse_log(text: str) -> list[Request]:
+    """Requests in a log with the traces ``request`` and ``fsio``.
+
+    A request's ranges come in lines of their own after it, those of a vector read one by one.
+    """
+    found: list[tuple[str, int, list[tuple[int, int]], list[str]]] = []
+    latest: dict[tuple[int, str], int] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        connection, said = int(match["connection"]), match["text"]
+        key = (connection, said[:4])
+        if request := _REQUEST.match(said):
+            latest[key] = len(found)
+            found.append((request["method"], connection, [], []))
+        elif _BRIDGED.match(said):
+            latest[key] = len(found)
+            found.append(("http", connection, [], []))
+        elif key in latest:
+            request_ = found[latest[key]]
+            request_[2].extend((int(part["offset"]), int(part["length"])) for part in _RANGE.finditer(said))
+            request_[3].extend(part["path"] for part in _OPEN.finditer(said))
+    return [
+        Request(method, paths[0] if paths else None, range_text(parts), sum(n for _, n in parts), connection)
+        for method, connection, parts, paths in found
+    ]
+
+
+def _as_nobody(directory: Path, command: list[str]) -> list[str]:
+    """xrootd refuses to run as root: it runs as nobody, who may read, and only read, what root may."""
+    for path in (directory, *directory.iterdir()):
+        shutil.chown(path, "nobody")
+    return [
+        find_program("setpriv", "util-linux"), "--reuid=nobody", "--clear-groups",
+        "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search", *command,
+    ]  # fmt: skip
+
+
+def _loopback_only() -> Path:
+    """Build the library that keeps xrootd off other interfaces, once."""
+    library = HERE.parents[1] / "target" / "tools" / "loopback.so"
+    source = HERE / "loopback.c"
+    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        compiler = find_program(os.environ.get("CC", "cc"), "gcc libc6-dev")
+        made = library.with_suffix(f".{os.getpid()}")
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(source), "-ldl"], check=True
+        )
+        made.replace(library)
+    return library
