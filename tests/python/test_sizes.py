@@ -14,6 +14,7 @@ from arrowroot._sizes import counted, format_bytes, format_seconds, parse_size, 
         ("10 b", 10),
         ("2 kib", 2048),
         ("1TB", 10**12),
+        ("64 M", 64 * 2**20),
         (12, 12),
     ],
 )
@@ -21,7 +22,7 @@ def test_a_size_is_an_int_or_text_with_a_unit(text, n_bytes):
     assert parse_size(text) == n_bytes
 
 
-@pytest.mark.parametrize("wrong", ["", "MB", "64 XB", "-1", "0", "1e6", 0, -5, 1.5, None, "64 M", "1 2"])
+@pytest.mark.parametrize("wrong", ["", "MB", "64 XB", "-1", "0", "1e6", 0, -5, 1.5, None, "64 X", "1 2"])
 def test_what_is_no_size_is_refused_by_name(wrong):
     with pytest.raises(InvalidRequestError, match="batch_size"):
         parse_size(wrong, "batch_size")
