@@ -196,11 +196,11 @@ def replay(
 ) -> dict[str, int]:
     """Read a trace again from a line in virtual time.
 
-    The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its first
-    entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is set.
-    ``max_ranges``: ranges of one vector read; 1 where each range is a request.
+    The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its
+    first entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is
+    set. ``max_ranges``: ranges of one vector read; 1 where each range is a request.
 
-    Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes, payload_bytes,
-    peak_buffer_bytes.
+    Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
+    payload_bytes, peak_buffer_bytes.
     Raises: StorageError, for a trace or a line that makes no sense.
     """

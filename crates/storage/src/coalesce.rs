@@ -14,8 +14,6 @@ const LOCAL_SPAN_BYTES: u64 = 4 << 20;
 const RANGE_BYTES: f64 = 256.0;
 /// Bytes that may be read without need, for each byte that is needed.
 const SCARCE_SHARE: f64 = 0.05;
-/// The same where the line would be idle most of the time; RNTuple's reader allows as much.
-const IDLE_SHARE: f64 = 0.25;
 /// The line is idle most of the time if waiting for answers takes so many times as long as their bytes.
 const IDLE_FACTOR: f64 = 2.0;
 
@@ -41,8 +39,8 @@ pub struct Span {
 ///
 /// `ranges`: half-open offsets in bytes, in any order; they may overlap. A gap is worth reading if its bytes take less
 /// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the share of a
-/// round trip that is not hidden by other requests. All gaps together are at most 5 % of the payload, or 25 % where the
-/// line would be idle most of the time. Costs a sort of the ranges.
+/// round trip that is not hidden by other requests. All gaps together are at most 5 % of the payload. Where the line
+/// would be idle most of the time they may be more: as large a part of the payload as they save of the requests. Costs a sort of the ranges.
 ///
 /// # Source
 /// That the sum of the gaps is bounded, and not only each: `RPageStorageFile` of ROOT 6.
@@ -55,12 +53,14 @@ pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
     let together = as_f64(nature.max_parallel.max(1) as u64) * as_f64(nature.max_ranges.max(1) as u64);
     let request_bytes = round_trip_bytes / together;
     let worth_bytes = RANGE_BYTES + request_bytes;
-    let cut = |share: f64| largest_cut(&gaps, worth_bytes, share * as_f64(payload_bytes));
-    let (gap_bytes, n_merged, extra_bytes) = cut(SCARCE_SHARE);
-    let n_requests = (gaps.len() + 1 - n_merged) as u64;
-    let idle_bytes = as_f64(n_requests) * request_bytes;
+    let n_ranges = as_f64(gaps.len() as u64 + 1);
+    let scarce = |_| SCARCE_SHARE * as_f64(payload_bytes);
+    let (gap_bytes, n_merged, extra_bytes) = largest_cut(&gaps, worth_bytes, scarce);
+    let idle_bytes = (n_ranges - as_f64(n_merged)) * request_bytes;
     let is_idle = idle_bytes > IDLE_FACTOR * as_f64(payload_bytes + extra_bytes);
-    let max_gap_bytes = if is_idle { cut(IDLE_SHARE).0 } else { gap_bytes };
+    let in_proportion = |n_merged| as_f64(n_merged) / n_ranges * as_f64(payload_bytes);
+    let max_gap_bytes =
+        if is_idle { largest_cut(&gaps, worth_bytes, in_proportion).0.max(gap_bytes) } else { gap_bytes };
     CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX }
 }
 
@@ -83,17 +83,19 @@ fn gaps_of(ranges: &[Range<u64>]) -> (u64, Vec<u64>) {
 }
 
 /// The largest gap that may be read over, how many are, and their sum. Gaps of equal size are all read over, or none is.
-fn largest_cut(gaps: &[u64], worth_bytes: f64, allowed_bytes: f64) -> (u64, usize, u64) {
+/// `allowed_bytes`: for a number of gaps, what they may be together.
+fn largest_cut(gaps: &[u64], worth_bytes: f64, allowed_bytes: impl Fn(u64) -> f64) -> (u64, u64, u64) {
     let mut cut = (0, 0, 0);
     let mut sum = 0_u64;
-    for (place, &gap) in gaps.iter().enumerate() {
-        sum = sum.saturating_add(gap);
-        if as_f64(gap) > worth_bytes || as_f64(sum) > allowed_bytes {
+    for (n_merged, equal) in gaps.chunk_by(|a, b| a == b).scan(0, |n, equal| {
+        *n += equal.len() as u64;
+        Some((*n, equal))
+    }) {
+        sum = equal.iter().fold(sum, |sum, gap| sum.saturating_add(*gap));
+        if as_f64(equal[0]) > worth_bytes || as_f64(sum) > allowed_bytes(n_merged) {
             break;
         }
-        if gaps.get(place + 1) != Some(&gap) {
-            cut = (gap, place + 1, sum);
-        }
+        cut = (equal[0], n_merged, sum);
     }
     cut
 }
@@ -176,8 +178,9 @@ mod tests {
         let ranges = comb(1000, 10_000, 1000);
         assert_eq!(limits_for(remote(5, 1.2e7, 8, 1), &ranges).max_gap_bytes, 0);
         assert_eq!(limits_for(remote(50, 1e8, 8, 1), &ranges).max_gap_bytes, 1000);
-        // 50 % is too much anywhere.
-        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &comb(1000, 10_000, 5000)).max_gap_bytes, 0);
+        // Half as much again saves nearly all of the requests; more than is needed is too much anywhere.
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &comb(1000, 10_000, 5000)).max_gap_bytes, 5000);
+        assert_eq!(limits_for(remote(50, 1e8, 8, 1), &comb(1000, 10_000, 15_000)).max_gap_bytes, 0);
     }
 
     proptest! {
@@ -193,7 +196,12 @@ mod tests {
             let read: u64 = coalesce(&ranges, limits).iter().map(|span| span.range.end - span.range.start).sum();
             let (payload_bytes, _) = gaps_of(&ranges);
             prop_assert!(read >= payload_bytes);
-            prop_assert!((read - payload_bytes) * 4 <= payload_bytes, "{read} of {payload_bytes}");
+            prop_assert!(as_f64(read - payload_bytes) <= as_f64(payload_bytes), "{read} of {payload_bytes}");
+            // Where a round trip is worth less than the payload, the line is not idle.
+            let round_trip_bytes = bytes_per_second * latency_ms as f64 / 1000.0 / 4.0 / max_ranges as f64;
+            if round_trip_bytes * ranges.len() as f64 <= as_f64(payload_bytes) {
+                prop_assert!(as_f64(read - payload_bytes) <= SCARCE_SHARE * as_f64(payload_bytes));
+            }
         }
 
         #[test]

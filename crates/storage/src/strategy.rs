@@ -10,11 +10,15 @@ use crate::windows::{Grouping, Merging, ReadStyle};
 const LOCAL_WINDOW_BYTES: u64 = 2 << 20;
 /// Bounds of the window of a remote file: with a smaller one its requests are many, a larger one delays the first entry.
 const REMOTE_WINDOW_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
-/// What is on the way, as a multiple of latency times bandwidth: below 2 the line is idle between two windows, and what
-/// is measured of a line varies.
-const IN_FLIGHT: f64 = 2.5;
-/// Windows on the way.
-const N_AHEAD: std::ops::RangeInclusive<u64> = 2..=8;
+/// What is on the way, as a multiple of latency times bandwidth. Twice would do if requests came in turn; they share the
+/// line and end together, so that it is idle until the next ones are on their way.
+const IN_FLIGHT: f64 = 4.0;
+/// Windows on the way, unless their bounds say otherwise: with two the line is idle whenever both have come.
+const N_AHEAD: u64 = 6;
+/// And where two MiB are more than the line holds.
+const LEAST_AHEAD: u64 = 4;
+/// Windows on the way, at most: each takes a thread.
+const MAX_AHEAD: u64 = 8;
 /// RFIO's buffer, unless it was set.
 const READAHEAD_BYTES: u64 = 128 << 10;
 /// TTreeCache's size for trees that are flushed every 30 MB, which is the default.
@@ -104,8 +108,8 @@ pub fn ahead_for(nature: Nature) -> (u64, usize) {
     let line_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
     let line_bytes = (line_bytes * IN_FLIGHT) as u64;
-    let window_bytes = (line_bytes / N_AHEAD.start()).clamp(*REMOTE_WINDOW_BYTES.start(), *REMOTE_WINDOW_BYTES.end());
-    let n_ahead = line_bytes.div_ceil(window_bytes).clamp(*N_AHEAD.start(), *N_AHEAD.end());
+    let window_bytes = (line_bytes / N_AHEAD).clamp(*REMOTE_WINDOW_BYTES.start(), *REMOTE_WINDOW_BYTES.end());
+    let n_ahead = line_bytes.div_ceil(window_bytes).clamp(LEAST_AHEAD, MAX_AHEAD);
     (window_bytes, usize::try_from(n_ahead).unwrap_or(usize::MAX))
 }
 

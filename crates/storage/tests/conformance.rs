@@ -61,7 +61,7 @@ fn every_stack() {
                     cache_bytes,
                     block_cache: has_blocks.then(|| scratch.path().join("blocks")),
                     // Some blocks have to leave.
-                    block_cache_bytes: 400_000,
+                    block_cache_bytes: if cache_bytes.is_none() { 400_000 } else { 1 << 30 },
                     download_directory: has_blocks.then(|| scratch.path().join("download")),
                     ..Options::default()
                 };

@@ -1,5 +1,6 @@
 //! What is kept on local disks: under many processes, kill -9, wrong blocks, changed files and full disks.
 
+#![expect(clippy::disallowed_methods, reason = "blocks are spoiled")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod scratch;

@@ -149,7 +149,7 @@ fn a_tree_cache_makes_one_request_for_each_cluster_window_and_auto_fewer() {
     assert_eq!(n_requests(&tree_cache), 1 + 98 + 1);
     assert_eq!(n_requests(&[tree_cache[0], tree_cache[1], ("learn_entries", "0")]), 100);
     // 20 MB in windows of several MB.
-    assert!(n_requests(&[]) <= 4);
+    assert!(n_requests(&[]) <= 7);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_hundred_thousand_reads_take_milliseconds() {
             .min()
             .unwrap();
         println!("{name}: {best:?}");
-        // A machine that does other things too needs more than the usual 10 to 40 ms.
+        // For a machine that does much else too.
         assert!(best < Duration::from_secs(1), "{name}: {best:?}");
     }
 }

@@ -96,6 +96,8 @@ pub(crate) struct Link {
     /// When each ends, in terms of `served`.
     active: BinaryHeap<Reverse<(Number, RequestId)>>,
     finished: Vec<Option<f64>>,
+    /// Ended, and not reported.
+    ended: VecDeque<RequestId>,
 }
 
 impl Link {
@@ -110,6 +112,7 @@ impl Link {
             starting: VecDeque::new(),
             active: BinaryHeap::new(),
             finished: Vec::new(),
+            ended: VecDeque::new(),
         }
     }
 
@@ -124,17 +127,20 @@ impl Link {
         id
     }
 
-    /// Lets time pass until something happens, but not beyond `limit`.
+    /// Lets time pass until something happens, but not beyond `limit`. Each end is reported once.
     pub(crate) fn step(&mut self, limit: f64) -> Event {
-        match self.next_event().filter(|&time| time <= limit) {
-            Some(time) => self.handle(time).map_or(Event::Progress, Event::Finished),
-            None => Event::Nothing,
+        if self.ended.is_empty() {
+            let Some(time) = self.next_event().filter(|&time| time <= limit) else { return Event::Nothing };
+            self.handle(time);
         }
+        self.ended.pop_front().map_or(Event::Progress, Event::Finished)
     }
 
-    /// Lets time pass.
+    /// Lets time pass. What ends meanwhile is reported by the steps that follow.
     pub(crate) fn advance_to(&mut self, time: f64) {
-        while !matches!(self.step(time), Event::Nothing) {}
+        while let Some(event) = self.next_event().filter(|&event| event <= time) {
+            self.handle(event);
+        }
         self.pass_until(time);
     }
 
@@ -180,26 +186,24 @@ impl Link {
         self.now += elapsed;
     }
 
-    /// What happens at `time`, which is the next event; says which request it was that ended.
-    fn handle(&mut self, time: f64) -> Option<RequestId> {
+    /// What happens at `time`, which is the next event.
+    fn handle(&mut self, time: f64) {
         let is_end = self.starting.front().is_none_or(|&(first_byte, ..)| first_byte > time);
         if is_end {
             self.now = self.now.max(time);
-            let Reverse((Number(end), id)) = self.active.pop()?;
+            let Some(Reverse((Number(end), id))) = self.active.pop() else { return };
             // Exactly, so that rounding cannot make an event that never comes.
             self.served = self.served.max(end);
             self.finished[id.0] = Some(self.now);
+            self.ended.push_back(id);
             if self.active.is_empty() {
                 self.served = 0.0;
             }
             self.start_waiting();
-            return Some(id);
-        }
-        if let Some((first_byte, id, n_bytes)) = self.starting.pop_front() {
+        } else if let Some((first_byte, id, n_bytes)) = self.starting.pop_front() {
             self.pass_until(first_byte);
             self.active.push(Reverse((Number(self.served + n_bytes), id)));
         }
-        None
     }
 }
 
@@ -249,6 +253,25 @@ mod tests {
         // At 10 ms the first has 5000 bytes; then both get 1000 in 2 ms; then the first has the line.
         assert!(is_near(wait_for(&mut link, second), 0.012));
         assert!(is_near(wait_for(&mut link, first), 0.016));
+    }
+
+    #[test]
+    fn requests_that_end_together_are_all_reported() {
+        let mut link = link(8);
+        let all: Vec<_> = (0..3).map(|_| link.submit(0.0, 1000)).collect();
+        let mut ended = Vec::new();
+        while ended.len() < 3 {
+            match link.step(f64::INFINITY) {
+                Event::Nothing => break,
+                Event::Progress => {}
+                Event::Finished(id) => {
+                    ended.push(id);
+                    let now = link.now();
+                    link.submit(now, 1);
+                }
+            }
+        }
+        assert_eq!(ended, all);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
 use crate::simulate::link::{Event, Line, Link, RequestId};
 use crate::strategy::{Between, Reading};
-use crate::windows::{Planner, Wanted, Window, clusters_of};
+use crate::windows::{Grouping, Planner, Wanted, Window, clusters_of};
 
 /// Memory that windows share, as in a scan that was not told otherwise.
 const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
@@ -86,7 +86,9 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     };
     let style = style.within(MEMORY_BUDGET_BYTES);
     let wanted = trace.wanted();
-    let windows = Planner::new(style, &clusters_of(&wanted)).plan(&wanted);
+    let needs_clusters = matches!(style.grouping, Grouping::TreeCache { .. });
+    let clusters = if needs_clusters { clusters_of(&wanted) } else { Vec::new() };
+    let windows = Planner::new(style, &clusters).plan(&wanted);
     let layers = Layers::new(reading.between, options, line, trace.file_bytes);
     let mut simulation =
         Simulation { link: Link::new(line), layers, max_ranges: line.max_ranges, outcome: Outcome::default() };
@@ -273,7 +275,7 @@ impl Simulation {
                     time = self.wait_for(request).max(time);
                 }
             }
-            self.hold(n_bytes(&ranges_of(window)));
+            self.hold(window_bytes(window));
             time += think(window, reads);
         }
         time
@@ -303,7 +305,7 @@ impl Simulation {
                 ahead.fill(self, windows, place);
             }
             self.link.advance_to(time);
-            ahead.held_bytes -= n_bytes(&ranges_of(window));
+            ahead.held_bytes -= window_bytes(window);
         }
         time
     }
@@ -364,6 +366,11 @@ fn ranges_of(window: &Window) -> Vec<Range<u64>> {
 
 fn n_bytes(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+/// Bytes of the ranges of a window.
+fn window_bytes(window: &Window) -> u64 {
+    window.spans.iter().map(|span| span.range.end - span.range.start).sum()
 }
 
 /// Seconds of work on a window.
