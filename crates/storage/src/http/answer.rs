@@ -238,8 +238,8 @@ impl Answer {
     /// Reads a body from its start on, whatever it is, into `take`; returns its length.
     ///
     /// # Errors
-    /// If the connection breaks, or those of `take`.
-    pub(super) fn receive_whole(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+    /// If the connection breaks, or it is longer than `at_most` (chunked bodies may go on and on); those of `take`.
+    pub(super) fn receive_whole(&mut self, at_most: u64, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let transfer = self.origin.transfer();
         let mut n_bytes = 0;
@@ -250,6 +250,9 @@ impl Answer {
             }
             transfer.came(n_here);
             n_bytes += n_here as u64;
+            if n_bytes > at_most {
+                return Err(self.wrong("it is longer than it says"));
+            }
             take(&chunk[..n_here])?;
         }
         match self.length() {

@@ -13,7 +13,7 @@ use url::Url;
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::credentials::Credentials;
-use super::origin::Origin;
+use super::origin::{Busy, Origin};
 use super::transport::{Tls, take_connecting};
 use crate::error::{Error, Result};
 use crate::options::Network;
@@ -179,7 +179,15 @@ impl Client {
             None => self.key.credentials.hint(is_encrypted, token.is_some()),
         };
         let origin = self.origin(url, question.is_multi_range);
-        let permit = origin.enter(until).ok_or_else(|| failed("no connection was free in time".to_owned()))?;
+        let permit = origin.enter(until).map_err(|busy| match busy {
+            Busy::NoConnection => failed("no connection was free in time".to_owned()),
+            Busy::Paused(pause) => Error::Server {
+                url: address.name().to_owned(),
+                doing: doing.to_owned(),
+                answer: format!("to come back in {:.0} s, which is after the deadline", pause.as_secs_f64()),
+                is_transient: false,
+            },
+        })?;
         let mut tries_left = 2;
         loop {
             let start = Instant::now();
@@ -247,7 +255,7 @@ pub(super) fn what_failed(error: &ureq::Error, timeout: Duration) -> String {
             let text = error.to_string();
             text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
         }
-        ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL is none that can be asked for".to_owned(),
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL or a credential is none that can be sent".to_owned(),
         other => other.to_string(),
     }
 }

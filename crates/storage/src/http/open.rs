@@ -219,7 +219,7 @@ impl Opening<'_> {
                     found = Found::Pieces(pieces, version);
                 }
                 Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
-                    found = self.all(&mut answer, version)?;
+                    found = self.all(&mut answer, length, version)?;
                 }
                 Kind::Whole(_) if answer.refuses_ranges() => found = Found::NoRanges,
                 Kind::Unsatisfiable(Some(0)) => found = Found::All(Vec::new(), version),
@@ -279,9 +279,12 @@ impl Opening<'_> {
                     answer.receive_multi(parts, &mut pieces)?;
                     Found::Pieces(pieces, version)
                 }
-                Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => self.all(&mut answer, version)?,
+                Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
+                    self.all(&mut answer, length, version)?
+                }
                 Kind::Whole(_) => Found::NoRanges,
-                Kind::Unsatisfiable(Some(0)) => Found::All(Vec::new(), version),
+                // Only an empty file has no head; S3 does not say that it is empty.
+                Kind::Unsatisfiable(None | Some(0)) => Found::All(Vec::new(), version),
                 Kind::Unsatisfiable(_) | Kind::Status(_) => return Err(answer.into_error()),
             };
             Ok(())
@@ -289,9 +292,9 @@ impl Opening<'_> {
         Ok(found)
     }
 
-    fn all(&self, answer: &mut Answer, version: Version) -> Result<Found> {
+    fn all(&self, answer: &mut Answer, length: u64, version: Version) -> Result<Found> {
         let mut bytes = Vec::new();
-        answer.receive_whole(|chunk| {
+        answer.receive_whole(length, |chunk| {
             bytes.extend_from_slice(chunk);
             Ok(())
         })?;

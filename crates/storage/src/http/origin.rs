@@ -52,6 +52,15 @@ impl Drop for Permit {
     }
 }
 
+/// Why there is no connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Busy {
+    /// All are in use.
+    NoConnection,
+    /// The server asked to be left alone for so long, which is beyond the deadline.
+    Paused(Duration),
+}
+
 /// A body that is coming.
 #[derive(Debug)]
 pub(super) struct Transfer(Arc<Origin>);
@@ -107,22 +116,24 @@ impl Origin {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a connection to be free, and for as long as the server asked to be left alone; `None` if that takes
-    /// beyond `until`.
-    pub(super) fn enter(self: &Arc<Self>, until: Instant) -> Option<Permit> {
+    /// Waits for a connection to be free, and for as long as the server asked to be left alone.
+    ///
+    /// # Errors
+    /// If that takes beyond `until`.
+    pub(super) fn enter(self: &Arc<Self>, until: Instant) -> Result<Permit, Busy> {
         let mut state = self.state();
         loop {
             let now = Instant::now();
             if now >= until {
-                return None;
+                return Err(Busy::NoConnection);
             }
             let pause = state.not_before.and_then(|instant| instant.checked_duration_since(now));
             let wait = match pause.filter(|pause| !pause.is_zero()) {
-                Some(pause) if now + pause >= until => return None,
+                Some(pause) if now + pause >= until => return Err(Busy::Paused(pause)),
                 Some(pause) => pause,
                 None if state.n_open < self.most_connections(&state) => {
                     state.n_open += 1;
-                    return Some(Permit(Arc::clone(self)));
+                    return Ok(Permit(Arc::clone(self)));
                 }
                 None => until - now,
             };
@@ -233,12 +244,12 @@ mod tests {
         let origin = Arc::new(Origin::new(1, true));
         let soon = || Instant::now() + Duration::from_millis(30);
         let permit = origin.enter(soon()).unwrap();
-        assert!(origin.enter(soon()).is_none());
+        assert_eq!(origin.enter(soon()).unwrap_err(), Busy::NoConnection);
         drop(permit);
         drop(origin.enter(soon()).unwrap());
         origin.pause(Duration::from_secs(60));
         let start = Instant::now();
-        assert!(origin.enter(start + Duration::from_secs(10)).is_none());
+        assert!(matches!(origin.enter(start + Duration::from_secs(10)), Err(Busy::Paused(_))));
         assert!(start.elapsed() < Duration::from_secs(5), "a pause beyond the deadline is not waited for");
     }
 }

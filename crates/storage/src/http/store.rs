@@ -205,7 +205,7 @@ impl HttpStore {
             Kind::Whole(length) if length == Some(self.size_bytes) && is_whole => {
                 let mut offset = 0;
                 let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
-                answer.receive_whole(|bytes| {
+                answer.receive_whole(self.size_bytes, |bytes| {
                     slots.bytes(offset, bytes).map_err(wrong)?;
                     offset += bytes.len() as u64;
                     Ok(())

@@ -44,9 +44,10 @@ impl WholeFile {
         if answer.status == 416 {
             return Ok(WholeFile { url: url.to_owned(), size_bytes: 0, version, file });
         }
-        let size_bytes = answer.receive_whole(|bytes| file.write_all(bytes).map_err(failed))?;
+        let at_most = expected.unwrap_or(u64::MAX);
+        let size_bytes = answer.receive_whole(at_most, |bytes| file.write_all(bytes).map_err(failed))?;
         if expected.is_some_and(|expected| expected != size_bytes) {
-            return Err(answer.wrong(format!("it has {size_bytes} bytes, not {}", expected.unwrap_or_default())));
+            return Err(answer.wrong("it is shorter than it says"));
         }
         Ok(WholeFile { url: url.to_owned(), size_bytes, version, file })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrowroot_storage::{Error, Ledger, Opened, Operation, Options, Part, Source, Speculation};
 
 /// What every test asks for while it opens.
-const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail_bytes: 65536 };
+pub(crate) const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail_bytes: 65536 };
 
 /// Bytes that tell where they are from.
 pub(crate) fn content(n_bytes: usize) -> Vec<u8> {

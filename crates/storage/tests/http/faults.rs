@@ -217,6 +217,32 @@ fn a_server_that_asks_for_a_pause_gets_one() {
 }
 
 #[test]
+fn a_pause_beyond_the_deadline_is_not_waited_for() {
+    let server = server(|_, _, _| status("503 Service Unavailable", "Retry-After: 3600\r\n"));
+    let opened = open(&server.url(), &[]).unwrap();
+    let start = Instant::now();
+    let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_300)]).unwrap_err();
+    assert!(error.to_string().contains("the server says to come back in 3600 s"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_body_that_goes_on_and_on_is_cut_off() {
+    // Chunks say nothing of their sum; the head says that it is little.
+    let endless = |head: &str| {
+        let mut bytes = format!("HTTP/1.1 200 OK\r\n{head}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+        (0..300).for_each(|_| bytes.extend([b"10000\r\n".as_slice(), &[7; 0x10000], b"\r\n"].concat()));
+        Reply::new(bytes, Then::Close)
+    };
+    for length in ["100", "200000"] {
+        let head = format!("Content-Length: {length}\r\n");
+        let server = Scripted::start(move |_| endless(&head));
+        let error = open(&server.url(), &[("retries", "0")]).unwrap_err();
+        assert!(matches!(error, Error::WrongAnswer { .. } | Error::Connection { .. }), "{error}");
+    }
+}
+
+#[test]
 fn opening_survives_what_reading_does() {
     let content_bytes = Arc::new(content(N_BYTES));
     let answers: [Fault; 6] = [

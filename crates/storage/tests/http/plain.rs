@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use arrowroot_storage::{Error, Operation};
+use arrowroot_storage::testing::check_source;
+use arrowroot_storage::{Error, Operation, open_replicas};
 
-use crate::checks::{check_known, check_vector, content, counts, ledger, open};
+use crate::checks::{SPECULATION, check_known, check_vector, content, counts, ledger, open, options};
 use crate::nginx::Nginx;
 
 const N_BYTES: usize = 1_000_000;
@@ -137,6 +138,34 @@ fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
         assert!(matches!(error, Error::Changed { .. }), "{error}");
     }
     assert_eq!(nginx.pattern(4).lines().count(), 4, "a change is not tried again");
+}
+
+#[test]
+fn whatever_the_server_can_do_the_source_does_what_all_sources_do() {
+    for settings in ["", "max_ranges 1;", "max_ranges 5;", "max_ranges 0;"] {
+        let Some(nginx) = serve(&format!("server {{ listen 127.0.0.1:PORT; {settings} }}")) else { return };
+        let opened = open(&nginx.url("f"), &[]).unwrap();
+        check_source(&opened.source, &content(N_BYTES)).unwrap_or_else(|what| panic!("{settings}: {what}"));
+        assert!(opened.source.version().is_some());
+        let replicas = [nginx.url("none"), nginx.url("f"), nginx.url("f")];
+        let opened = open_replicas(&replicas, &options(&[]), SPECULATION).unwrap();
+        check_source(&opened.source, &content(N_BYTES)).unwrap_or_else(|what| panic!("replicas: {what}"));
+        assert_eq!(opened.source.url(), nginx.url("f"));
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_is_replaced_by_its_replica() {
+    let (Some(nginx), Some(other)) = (serve(PLAIN), serve(PLAIN)) else { return };
+    let options = options(&[("retries", "1"), ("timeout", "2")]);
+    let opened = open_replicas(&[nginx.url("f"), other.url("f")], &options, SPECULATION).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(10, 20), (500_000, 500_100)]).unwrap();
+    drop(nginx);
+    check_vector(&opened.source, &content(N_BYTES), &[(20, 30), (600_000, 600_100)]).unwrap();
+    assert_eq!(opened.source.url(), other.url("f"));
+    let first = ledger(&opened, "replica 1");
+    assert_eq!(counts(&first, Operation::ReadVector), (2, 1));
+    assert_eq!(counts(&ledger(&opened, "replica 2"), Operation::ReadVector), (1, 1));
 }
 
 const AUTHORISED: &str = "server { listen 127.0.0.1:PORT;
