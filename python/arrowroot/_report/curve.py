@@ -40,6 +40,7 @@ def draw(
 ) -> None:
     """Draw the outcomes of a sweep, (size in bytes, outcome), with those of other strategies as lines across."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
 
     figure = Figure(figsize=(8.5, 8.0), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1, 1])
@@ -56,20 +57,30 @@ def draw(
             color=_GREY,
         )
     _draw_panel(axes[1], sizes, [o.read_bytes / 1e6 for _, o in swept], "bytes read (MB)", _RED)
-    _across(axes[1], "needed", swept[0][1].payload_bytes / 1e6)
+    needed = swept[0][1].payload_bytes / 1e6
+    axes[1].axhline(needed, color=_RED, linewidth=1, linestyle=(0, (1, 2)))
+    axes[1].annotate(
+        "needed",
+        (sizes[0], needed),
+        xytext=(4, -10),
+        textcoords="offset points",
+        fontsize=8,
+        color=_RED,
+    )
     _draw_panel(axes[2], sizes, [float(o.n_requests) for _, o in swept], "requests", _GREEN)
     for name, outcome in others:
         _across(axes[0], name, outcome.wall_ns / 1e9)
         _across(axes[1], name, outcome.read_bytes / 1e6)
         _across(axes[2], name, float(outcome.n_requests))
-    for each in axes[1:]:
-        each.set_yscale("log")
     axes[0].set_ylim(bottom=0)
+    axes[1].set_ylim(bottom=0)
+    axes[2].set_yscale("log")
+    axes[2].yaxis.set_major_formatter(EngFormatter(sep=""))
     axes[0].set_title(title, loc="left", fontsize=12, fontweight="bold", color=_DARK)
     step = -(-len(sizes) // _MAX_TICKS)
     axes[2].set_xscale("log", base=2)
     axes[2].set_xticks(sizes[::step], [format_binary(size) for size in sizes[::step]])
-    axes[2].minorticks_off()
+    axes[2].xaxis.minorticks_off()
     axes[2].set_xlabel("size", color=_DARK)
     figure.savefig(path, dpi=_DPI)
 

@@ -26,6 +26,7 @@ SUFFIXES = (".parquet", ".arrow")
 _KEY = b"arrowroot"
 #: A row is some 100 bytes in memory.
 _MAX_ROWS = 50_000_000
+_MAX_FILE_BYTES = 1 << 60
 
 
 def schema(metadata: Mapping[str, Any] | None = None) -> pa.Schema:
@@ -189,13 +190,16 @@ def read(path: str | Path) -> Log:
         for name in ("offset", "n_bytes", *names):
             if part[name].null_count:
                 raise CorruptFileError(f"{path}: column {name!r} has nulls where there is a read")
-    ends = pc.add_checked(logical["offset"], logical["n_bytes"]) if logical.num_rows else None
-    if ends is not None and pc.max(ends).as_py() > int(metadata["file_bytes"]):
-        raise CorruptFileError(f"{path}: a basket ends after the file")
 
     def numbers(name: str) -> npt.NDArray[np.uint64]:
         return np.ascontiguousarray(logical[name].to_numpy(), dtype=np.uint64)
 
+    # Compared so that nothing overflows.
+    left = np.uint64(metadata["file_bytes"]) - np.minimum(
+        numbers("offset"), np.uint64(metadata["file_bytes"])
+    )
+    if np.any(numbers("n_bytes") > left):
+        raise CorruptFileError(f"{path}: a basket ends after the file")
     branches = [chunk.indices.to_numpy() for chunk in logical["branch"].chunks]
     arrays = Logical(
         numbers("offset"),
@@ -237,7 +241,7 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
         metadata = json.loads((content.schema.metadata or {})[_KEY])
         if metadata["form"] != FORM:
             raise CorruptFileError(f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}")
-        if not (isinstance(metadata["file_bytes"], int) and metadata["file_bytes"] >= 0):
+        if not (isinstance(metadata["file_bytes"], int) and 0 <= metadata["file_bytes"] <= _MAX_FILE_BYTES):
             raise CorruptFileError(f"{path}: {metadata['file_bytes']!r} is no size of a file")
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, CorruptFileError):

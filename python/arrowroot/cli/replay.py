@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot and sweep:
         swept = [(size, outcome) for _, size, outcome in outcomes if size is not None]
         others = [(name, outcome) for name, size, outcome in outcomes if size is None]
-        curve.draw(options.plot, f"{sweep.strategy or options.strategy[0]}, {sweep.option}", swept, others)
+        curve.draw(options.plot, _title(options, log, line, sweep), swept, others)
         print(f"picture: {options.plot}", file=sys.stderr)
 
 
@@ -80,6 +80,12 @@ def _cases(
     # The strategies named beside a sweep are there to be compared with it.
     cases += [(name, None, {**typed, "strategy": name}) for name in named if name != swept]
     return cases
+
+
+def _title(options: argparse.Namespace, log: Log, line: Line, sweep: Sweep) -> str:
+    strategy = sweep.strategy or strategies(options.strategy)[0]
+    store = f"{format_seconds(line.latency_s)}, {three_digits(line.bytes_per_s / 1e6)} MB/s"
+    return f"{strategy}, {sweep.option}: {format_bytes(log.payload_bytes)} at {store}"
 
 
 def _print_text(
