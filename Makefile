@@ -10,6 +10,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
+FAULT_ARGS ?=
 
 export PYTHON
 export PIP_QUIET := 1
@@ -90,6 +91,15 @@ build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
 .PHONY: bench
 bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
+
+.PHONY: bench-remote
+bench-remote: build $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
+	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
+	$(BIN)/python bench/remote.py $(BENCH_ARGS)
+
+.PHONY: faults
+faults: build $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
+	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
 
 .PHONY: wheel
 wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment

@@ -54,10 +54,12 @@ def test_the_table_of_metrics_is_that_of_the_code():
     )
 
 
-def test_bench_markers_are_there_once_and_in_order():
+@pytest.mark.parametrize("name", ["bench", "bench-remote"])
+def test_bench_markers_are_there_once_and_in_order(name):
     text = README.read_text(encoding="utf-8")
-    assert text.count("<!-- bench:begin -->") == text.count("<!-- bench:end -->") == 1
-    assert text.index("<!-- bench:begin -->") < text.index("<!-- bench:end -->")
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    assert text.count(begin) == text.count(end) == 1
+    assert text.index(begin) < text.index(end)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
