@@ -133,7 +133,8 @@ type Known = Vec<(u64, Vec<u8>)>;
 impl Opening<'_> {
     fn open(&self) -> Result<(Store, Known)> {
         let mut found = Found::AskAgain;
-        if self.is_multi_range && self.tail_bytes > 0 && self.origin().range_limit() > 1 {
+        let origin = self.origin();
+        if self.is_multi_range && self.tail_bytes > 0 && origin.takes_suffix() && origin.range_limit() > 1 {
             found = self.ask_for_both()?;
         }
         if let Found::AskAgain = found {
@@ -213,8 +214,9 @@ impl Opening<'_> {
                     answer.receive_single(&content, &mut pieces)?;
                     let total = content.total_bytes.unwrap_or_default();
                     if !pieces.covers(total.saturating_sub(self.tail_bytes), total) {
-                        // It took the first range for the only one.
-                        origin.refuse(2);
+                        // It took the first range for the only one: whether it is several that it does not answer is
+                        // seen when it is asked for several.
+                        origin.refuse_suffix();
                     }
                     found = Found::Pieces(pieces, version);
                 }
@@ -241,7 +243,7 @@ impl Opening<'_> {
         let tail_range = format!("bytes=-{}", self.tail_bytes);
         let (head, tail) = std::thread::scope(|scope| {
             let ask_tail = || self.ask_for_one(&tail_range, self.tail_bytes);
-            let tail = (self.tail_bytes > 0).then(|| {
+            let tail = (self.tail_bytes > 0 && self.origin().takes_suffix()).then(|| {
                 std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, ask_tail).ok()
             });
             let head = self.ask_for_one(&format!("bytes=0-{}", self.head_bytes - 1), self.head_bytes);
@@ -282,7 +284,12 @@ impl Opening<'_> {
                 Kind::Whole(Some(length)) if length <= n_bytes + MAX_GAP_BYTES => {
                     self.all(&mut answer, length, version)?
                 }
-                Kind::Whole(_) => Found::NoRanges,
+                Kind::Whole(_) => {
+                    if range.starts_with("bytes=-") {
+                        answer.origin.refuse_suffix();
+                    }
+                    Found::NoRanges
+                }
                 // Only an empty file has no head; S3 does not say that it is empty.
                 Kind::Unsatisfiable(None | Some(0)) => Found::All(Vec::new(), version),
                 Kind::Unsatisfiable(_) | Kind::Status(_) => return Err(answer.into_error()),

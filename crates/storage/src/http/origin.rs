@@ -27,6 +27,8 @@ pub(super) struct Origin {
 struct State {
     /// Ranges that it answers at once, as far as is known.
     range_limit: usize,
+    /// It takes no range that counts from the end, as XRootD's HTTP does not.
+    ignores_suffix: bool,
     /// Answers to several ranges in a row that were wrong.
     n_wrong: u32,
     n_open: usize,
@@ -98,6 +100,7 @@ impl Origin {
             max_connections,
             state: Mutex::new(State {
                 range_limit: if is_multi_range { STEPS[0] } else { 1 },
+                ignores_suffix: false,
                 n_wrong: 0,
                 n_open: 0,
                 latency: None,
@@ -157,6 +160,16 @@ impl Origin {
     /// Ranges that one request may ask for.
     pub(super) fn range_limit(&self) -> usize {
         self.state().range_limit
+    }
+
+    /// It did not answer a range that counts from the end.
+    pub(super) fn refuse_suffix(&self) {
+        self.state().ignores_suffix = true;
+    }
+
+    /// Whether it may be asked for a range that counts from the end.
+    pub(super) fn takes_suffix(&self) -> bool {
+        !self.state().ignores_suffix
     }
 
     /// It did not answer `n_ranges` at once.
