@@ -31,13 +31,6 @@ pub(crate) struct Session {
     pub(crate) round_trip: Duration,
 }
 
-/// How a try to begin a session ended.
-enum Begun {
-    Session(Session),
-    /// The server wants encryption.
-    WantsTls,
-}
-
 /// Begins a session.
 ///
 /// Without encryption, handshake and login go out together: one round trip, and one more if the server wants to know
@@ -49,8 +42,8 @@ pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<
     let want_tls = target.is_secure || network.token.is_some() || encrypting().contains(&server);
     if !want_tls {
         match begin_plain(target, network) {
-            Ok(Begun::Session(session)) => return Ok(Ok(session)),
-            Ok(Begun::WantsTls) => drop(encrypting().insert(server)),
+            Ok(Some(session)) => return Ok(Ok(session)),
+            Ok(None) => drop(encrypting().insert(server)),
             Err(failure) => return Ok(Err(failure)),
         }
     }
@@ -58,7 +51,8 @@ pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<
     Ok(begin_encrypted(target, network, &configuration))
 }
 
-fn begin_plain(target: &Target, network: &Network) -> Result<Begun, Failure> {
+/// `None`: the server wants encryption.
+fn begin_plain(target: &Target, network: &Network) -> Result<Option<Session>, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -71,21 +65,21 @@ fn begin_plain(target: &Target, network: &Network) -> Result<Begun, Failure> {
     let round_trip = started.elapsed();
     let can_tls = flags & message::HAVE_TLS != 0;
     if can_tls && flags & message::WANTS_TLS != 0 {
-        return Ok(Begun::WantsTls);
+        return Ok(None);
     }
     let offered = match login {
         (message::OK, body) => message::parse_login(&body)?,
         (message::ERROR, body) if message::parse_error(&body).0 == code::TLS_REQUIRED && can_tls => {
-            return Ok(Begun::WantsTls);
+            return Ok(None);
         }
         other => return Err(unexpected(other)),
     };
     let token = credentials::token(network);
     if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
-        return Ok(Begun::WantsTls);
+        return Ok(None);
     }
     authenticate(&mut line, &offered, token.as_ref(), false, network)?;
-    Ok(Begun::Session(Session { line, is_encrypted: false, round_trip }))
+    Ok(Some(Session { line, is_encrypted: false, round_trip }))
 }
 
 fn begin_encrypted(

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "servers and relays for tests")]
 #![expect(clippy::cast_possible_truncation, reason = "small numbers of tests")]
 #![expect(unreachable_pub, reason = "modules of one test program")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod answers;
 mod fake;
