@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::credentials::{self, account};
+use super::credentials::{account, proof};
 use super::failure::{Failure, code};
 use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
@@ -12,6 +12,7 @@ use super::tls;
 use super::url::Target;
 use super::wire::{Line, check_silence, connect};
 use crate::error::Result as StorageResult;
+use crate::http::credentials::Credentials;
 use crate::options::Network;
 use crate::secret::Secret;
 
@@ -40,19 +41,20 @@ pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<
     let encrypting = || ENCRYPTING.lock().unwrap_or_else(PoisonError::into_inner);
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     let want_tls = target.is_secure || network.token.is_some() || encrypting().contains(&server);
+    let credentials = Credentials::find(network);
     if !want_tls {
-        match begin_plain(target, network) {
+        match begin_plain(target, network, &credentials) {
             Ok(Some(session)) => return Ok(Ok(session)),
             Ok(None) => drop(encrypting().insert(server)),
             Err(failure) => return Ok(Err(failure)),
         }
     }
-    let configuration = tls::configuration(network)?;
-    Ok(begin_encrypted(target, network, &configuration))
+    let configuration = credentials.tls()?;
+    Ok(begin_encrypted(target, network, &credentials, &configuration))
 }
 
 /// `None`: the server wants encryption.
-fn begin_plain(target: &Target, network: &Network) -> Result<Option<Session>, Failure> {
+fn begin_plain(target: &Target, network: &Network, credentials: &Credentials) -> Result<Option<Session>, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -74,7 +76,8 @@ fn begin_plain(target: &Target, network: &Network) -> Result<Option<Session>, Fa
         }
         other => return Err(unexpected(other)),
     };
-    let token = credentials::token(network);
+    // Servers that encrypt may be shown a token.
+    let token = credentials.token(true);
     if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
         return Ok(None);
     }
@@ -85,6 +88,7 @@ fn begin_plain(target: &Target, network: &Network) -> Result<Option<Session>, Fa
 fn begin_encrypted(
     target: &Target,
     network: &Network,
+    credentials: &Credentials,
     configuration: &std::sync::Arc<rustls::ClientConfig>,
 ) -> Result<Session, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
@@ -104,7 +108,7 @@ fn begin_encrypted(
     }
     line.outbound.send(&login_request(target))?;
     let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
-    authenticate(&mut line, &offered, credentials::token(network).as_ref(), is_encrypted, network)?;
+    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network)?;
     Ok(Session { line, is_encrypted, round_trip })
 }
 
@@ -175,10 +179,10 @@ fn authenticate(
 ) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     for protocol in offered {
-        let Some(proof) = credentials::credentials(protocol, token.filter(|_| is_encrypted)) else { continue };
+        let Some(shown) = proof(protocol, token.filter(|_| is_encrypted)) else { continue };
         let mut n_waits = 0;
         loop {
-            line.outbound.send(&message::auth(protocol, &proof))?;
+            line.outbound.send(&message::auth(protocol, &shown))?;
             match answer(line, network)? {
                 (message::OK, _) => return Ok(()),
                 (message::ERROR, body) => refusals.push(format!("{protocol}: {}", message::parse_error(&body).1)),

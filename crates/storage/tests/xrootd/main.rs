@@ -17,7 +17,7 @@ mod server;
 
 use std::time::Duration;
 
-use arrowroot_storage::{Network, Opened, Options, Part, Result, Source, Speculation, open_xrootd};
+use arrowroot_storage::{Network, Opened, Options, Part, Result, Source, Speculation, open_xrootd_once};
 
 const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail_bytes: 65_536 };
 
@@ -31,7 +31,7 @@ fn hasty() -> Network {
 }
 
 fn open(url: &str) -> Result<Opened> {
-    open_xrootd(url, &network(), SPECULATION)
+    open_xrootd_once(url, &network(), SPECULATION)
 }
 
 /// The message of a failed opening.
