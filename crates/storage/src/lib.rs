@@ -55,7 +55,7 @@ pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
 pub use strategy::{Between, Reading, ahead_for};
 pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
-pub use xrootd::open_xrootd;
+pub use xrootd::{open_xrootd, open_xrootd_once};
 
 use std::sync::Arc;
 
@@ -73,9 +73,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
             return match scheme.to_ascii_lowercase().as_str() {
                 "http" | "https" => open_http(url, network, speculation),
                 "s3" | "s3+http" | "s3+https" => open_s3(url, network, speculation),
-                "root" | "roots" | "xroot" | "xroots" => {
-                    open_again(url, network, || open_xrootd(url, network, speculation))
-                }
+                "root" | "roots" | "xroot" | "xroots" => open_xrootd(url, network, speculation),
                 _ => Err(Error::Unsupported {
                     url: redacted(url),
                     scheme: scheme.to_owned(),

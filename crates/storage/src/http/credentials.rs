@@ -32,7 +32,7 @@ const GRID_AUTHORITIES: &str = "/etc/grid-security/certificates";
 
 /// Where the credentials are. What is in the files is read when it is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Credentials {
+pub(crate) struct Credentials {
     token: Token,
     /// Certificate, key, and the option or variable that named them.
     certificate: Option<(PathBuf, PathBuf, &'static str)>,
@@ -54,7 +54,7 @@ fn user_id() -> u32 {
 
 impl Credentials {
     /// Those of the options, else those of the environment.
-    pub(super) fn find(network: &Network) -> Credentials {
+    pub(crate) fn find(network: &Network) -> Credentials {
         Self::find_in(network, &|name| std::env::var(name).ok(), Path::new("/tmp"))
     }
 
@@ -98,7 +98,7 @@ impl Credentials {
     }
 
     /// The token for a request, if there is one that may go over such a connection.
-    pub(super) fn token(&self, is_encrypted: bool) -> Option<Secret> {
+    pub(crate) fn token(&self, is_encrypted: bool) -> Option<Secret> {
         match &self.token {
             Token::Given(token) => Some(token.clone()),
             Token::Variable(token) if is_encrypted => Some(token.clone()),
@@ -133,7 +133,7 @@ impl Credentials {
 
     /// What TLS connections need. A certificate or authority that was given must be readable; one that was only found is
     /// left out if it is not.
-    pub(super) fn tls(&self) -> Result<Arc<ClientConfig>> {
+    pub(crate) fn tls(&self) -> Result<Arc<ClientConfig>> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let resolver = self.certificate.as_ref().map(|(certificate, key, origin)| {
             let made = client_certificate(certificate, key, &provider);

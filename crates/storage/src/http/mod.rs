@@ -48,7 +48,7 @@
 mod address;
 mod answer;
 mod client;
-mod credentials;
+pub(crate) mod credentials;
 mod multipart;
 mod open;
 mod origin;

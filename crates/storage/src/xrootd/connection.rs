@@ -35,13 +35,15 @@ pub(crate) struct Request<'b> {
     /// A failure is noted, and does not end the other requests.
     is_optional: bool,
     pub(crate) outcome: Result<(), Failure>,
+    /// All of its answer is where it belongs.
+    pub(crate) is_done: bool,
     n_waits: u32,
 }
 
 impl<'b> Request<'b> {
     /// One that has to succeed.
     pub(crate) fn new(bytes: Vec<u8>, answer: Answer<'b>) -> Request<'b> {
-        Request { bytes, answer, is_optional: false, outcome: Ok(()), n_waits: 0 }
+        Request { bytes, answer, is_optional: false, outcome: Ok(()), is_done: false, n_waits: 0 }
     }
 
     /// One whose answer is words.
@@ -105,7 +107,6 @@ pub(crate) struct Connection {
     outbound: Mutex<Outbound>,
     plug: Plug,
     timeout: Duration,
-    deadline: Duration,
     is_encrypted: bool,
     /// Who made it: a fork must not share it.
     process: u32,
@@ -133,7 +134,6 @@ impl Connection {
             outbound: Mutex::new(outbound),
             plug,
             timeout: network.timeout,
-            deadline: network.deadline,
             is_encrypted: session.is_encrypted,
             process: std::process::id(),
         }
@@ -180,13 +180,14 @@ impl Connection {
         (state.n_wanted == 0).then(|| state.last_request.elapsed())
     }
 
-    /// Makes requests, and returns when all answers are where they belong, or at the first failure that is not optional.
+    /// Makes requests, and returns when all answers are where they belong, or at the first failure that is not optional,
+    /// or at the deadline.
     /// What was asked for besides is then passed over when it comes.
-    pub(crate) fn run(&self, requests: &mut [Request<'_>]) -> Result<(), Failure> {
+    pub(crate) fn run(&self, requests: &mut [Request<'_>], deadline: Instant) -> Result<(), Failure> {
         let caller = Arc::new(Caller::default());
         let mut flight = Flight {
             connection: self,
-            deadline: Instant::now() + self.deadline,
+            deadline,
             unsent: (0..requests.len()).collect(),
             delayed: Vec::new(),
             streams: HashMap::new(),
@@ -347,7 +348,7 @@ impl Flight<'_> {
         loop {
             let now = Instant::now();
             if now >= self.deadline {
-                return Err(Failure::Late(self.connection.deadline));
+                return Err(Failure::Late);
             }
             let due = self.delayed.extract_if(.., |(when, _)| *when <= now).map(|(_, place)| place);
             self.unsent.extend(due);
@@ -420,7 +421,7 @@ impl Flight<'_> {
             }
             let rest = self.deadline.saturating_duration_since(Instant::now());
             if rest.is_zero() {
-                return Err(Failure::Late(self.connection.deadline));
+                return Err(Failure::Late);
             }
             let own = state.header.and_then(|header| Some((header, *self.streams.get(&header.stream)?)));
             if let Some((header, place)) = own
@@ -466,7 +467,10 @@ impl Flight<'_> {
         match progress {
             Progress::Later(time) => self.delayed.push((Instant::now() + time, place)),
             Progress::Done(Err(failure)) if request.is_optional => request.outcome = Err(failure),
-            Progress::Done(outcome) => return outcome,
+            Progress::Done(outcome) => {
+                request.is_done = outcome.is_ok();
+                return outcome;
+            }
             Progress::More | Progress::Quiet(_) => {}
         }
         Ok(())

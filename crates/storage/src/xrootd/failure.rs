@@ -1,7 +1,5 @@
 //! What goes wrong between a request and its answer, and what the caller is told of it.
 
-use std::time::Duration;
-
 use super::url::Target;
 use crate::error::Error;
 
@@ -21,7 +19,7 @@ pub(crate) enum Failure {
     /// No security protocol was agreed on: what the server says, and what the user can do.
     Denied(String, String),
     /// Not within the time that all tries have.
-    Late(Duration),
+    Late,
 }
 
 /// Numbers of errors that mean something here.
@@ -72,15 +70,24 @@ const ACCESS_HINT: &str = "see that the token or the account may read it; the of
 impl Failure {
     /// Whether the connection is of no more use.
     pub(crate) fn is_fatal(&self) -> bool {
-        matches!(self, Failure::Broken(_) | Failure::Wrong(_) | Failure::Late(_))
+        matches!(self, Failure::Broken(_) | Failure::Wrong(_) | Failure::Late)
     }
 
     /// Whether another server may do better.
     pub(crate) fn is_of_server(&self) -> bool {
         match self {
-            Failure::Broken(_) | Failure::Wrong(_) | Failure::Short(_) | Failure::Late(_) => true,
+            Failure::Broken(_) | Failure::Wrong(_) | Failure::Short(_) | Failure::Late => true,
             Failure::Refused(number, _) => is_transient(*number) || *number == code::NOT_FOUND,
             Failure::Redirected(..) | Failure::Denied(..) => false,
+        }
+    }
+
+    /// The server's words without what was said to it alone, if it repeats that.
+    pub(crate) fn without_secrets(self, target: &Target) -> Failure {
+        match self {
+            Failure::Refused(number, answer) => Failure::Refused(number, target.without_secrets(&answer)),
+            Failure::Denied(answer, hint) => Failure::Denied(target.without_secrets(&answer), hint),
+            other => other,
         }
     }
 
@@ -88,13 +95,11 @@ impl Failure {
     pub(crate) fn into_error(self, url: &str, target: &Target, doing: &str) -> Error {
         let url = url.to_owned();
         let doing = format!("{doing} from {}", target.server());
-        match self {
+        match self.without_secrets(target) {
             Failure::Broken(what) => Error::Connection { url, doing, what },
-            Failure::Late(limit) => Error::Connection {
-                url,
-                doing,
-                what: format!("no complete answer within {:.1} s", limit.as_secs_f64()),
-            },
+            Failure::Late => {
+                Error::Connection { url, doing, what: "no complete answer before the deadline".to_owned() }
+            }
             Failure::Wrong(what) => Error::WrongAnswer { url, doing, what },
             Failure::Short(what) => Error::WrongAnswer { url, doing, what: format!("it ends early: {what}") },
             Failure::Redirected(_, place) => Error::WrongAnswer {

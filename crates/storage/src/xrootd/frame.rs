@@ -8,8 +8,17 @@ const MAX_CONTROL_BYTES: usize = 64 << 10;
 
 /// Where the bytes of an answer come from.
 pub(crate) trait Incoming {
+    /// Puts the next bytes into `buffer`, which is not empty: at least one, as many as there are. Returns how many.
+    fn some(&mut self, buffer: &mut [u8]) -> Result<usize, Failure>;
+
     /// Fills `buffer` with the next bytes.
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure>;
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
+        let mut n_filled = 0;
+        while n_filled < buffer.len() {
+            n_filled += self.some(&mut buffer[n_filled..])?;
+        }
+        Ok(())
+    }
 }
 
 /// A range of a file and the memory for it.
@@ -17,6 +26,13 @@ pub(crate) trait Incoming {
 pub(crate) struct Piece<'b> {
     pub(crate) offset: u64,
     pub(crate) buffer: &'b mut [u8],
+}
+
+impl<'b> Piece<'b> {
+    fn after(self, n_bytes: usize) -> Piece<'b> {
+        let (_, buffer) = self.buffer.split_at_mut(n_bytes);
+        Piece { offset: self.offset + n_bytes as u64, buffer }
+    }
 }
 
 /// What a request waits for, as far as it is there. An answer may come in parts, cut anywhere.
@@ -30,7 +46,21 @@ pub(crate) enum Answer<'b> {
     Vector(VectorAnswer<'b>),
 }
 
-impl Answer<'_> {
+impl<'b> Answer<'b> {
+    /// What of the memory is not filled; with `none_counts`, all of it.
+    pub(crate) fn unfilled(self, none_counts: bool) -> Vec<Piece<'b>> {
+        match self {
+            Answer::Control(_) => Vec::new(),
+            Answer::Read(piece, n_filled) => vec![piece.after(if none_counts { 0 } else { n_filled })],
+            Answer::Vector(vector) if none_counts => vector.pieces,
+            Answer::Vector(vector) => {
+                let mut rest = vector.pieces.into_iter().skip(vector.n_complete);
+                let first = rest.next().map(|piece| piece.after(vector.n_filled));
+                first.into_iter().chain(rest).collect()
+            }
+        }
+    }
+
     /// Takes the next `n_bytes` of the answer.
     pub(crate) fn take(&mut self, n_bytes: usize, incoming: &mut impl Incoming) -> Result<(), Failure> {
         match self {
@@ -44,12 +74,14 @@ impl Answer<'_> {
                 incoming.fill(&mut words[start..])
             }
             Answer::Read(piece, n_filled) => {
-                let free = &mut piece.buffer[*n_filled..];
-                if n_bytes > free.len() {
-                    return Err(Failure::Wrong(format!("{} bytes more than asked for", n_bytes - free.len())));
+                let end = n_filled.saturating_add(n_bytes);
+                if end > piece.buffer.len() {
+                    return Err(Failure::Wrong(format!("{} bytes more than asked for", end - piece.buffer.len())));
                 }
-                incoming.fill(&mut free[..n_bytes])?;
-                *n_filled += n_bytes;
+                // Counted as it comes: what is there when the connection breaks need not come again.
+                while *n_filled < end {
+                    *n_filled += incoming.some(&mut piece.buffer[*n_filled..end])?;
+                }
                 Ok(())
             }
             Answer::Vector(vector) => vector.take(n_bytes, incoming),
@@ -121,7 +153,7 @@ impl<'b> VectorAnswer<'b> {
             } else {
                 let free = &mut piece.buffer[self.n_filled..];
                 let n_next = n_bytes.min(free.len());
-                incoming.fill(&mut free[..n_next])?;
+                let n_next = incoming.some(&mut free[..n_next])?;
                 self.n_filled += n_next;
                 n_bytes -= n_next;
                 if self.n_filled == piece.buffer.len() {
@@ -173,11 +205,13 @@ mod tests {
     struct Slice<'a>(&'a [u8]);
 
     impl Incoming for Slice<'_> {
-        fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
-            let (now, later) = self.0.split_at_checked(buffer.len()).ok_or(Failure::Broken("the end".to_owned()))?;
-            buffer.copy_from_slice(now);
+        fn some(&mut self, buffer: &mut [u8]) -> Result<usize, Failure> {
+            // Never all at once.
+            let n_bytes = buffer.len().min(self.0.len()).min(7);
+            let (now, later) = self.0.split_at(n_bytes);
+            buffer[..n_bytes].copy_from_slice(now);
             self.0 = later;
-            Ok(())
+            if n_bytes == 0 { Err(Failure::Broken("the end".to_owned())) } else { Ok(n_bytes) }
         }
     }
 
@@ -204,6 +238,24 @@ mod tests {
         answer.take(incoming.0.len(), &mut incoming)?;
         answer.check_complete()?;
         Ok(buffers)
+    }
+
+    #[test]
+    fn what_came_before_the_end_is_not_missing() {
+        let ranges = [(0_u64, 10_usize), (100, 20), (200, 5)];
+        for n_came in 0..wire(&ranges).len() {
+            let mut buffers = ranges.map(|(_, n_bytes)| vec![0; n_bytes]);
+            let pieces = ranges.iter().zip(&mut buffers).map(|(&(offset, _), buffer)| Piece { offset, buffer });
+            let mut answer = Answer::Vector(VectorAnswer::new(HANDLE, pieces.collect()));
+            answer.take(1000, &mut Slice(&wire(&ranges)[..n_came])).unwrap_err();
+            for piece in answer.unfilled(false) {
+                let expected = wire(&[(piece.offset, piece.buffer.len())]);
+                piece.buffer.copy_from_slice(&expected[ELEMENT_BYTES..]);
+            }
+            for (&range, buffer) in ranges.iter().zip(&buffers) {
+                assert_eq!(buffer.as_slice(), &wire(&[range])[ELEMENT_BYTES..], "{n_came}");
+            }
+        }
     }
 
     #[test]

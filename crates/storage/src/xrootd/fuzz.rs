@@ -8,11 +8,12 @@ use super::url::Target;
 struct Wire<'a>(&'a [u8]);
 
 impl Incoming for Wire<'_> {
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
-        let (now, later) = self.0.split_at_checked(buffer.len()).ok_or(Failure::Broken(String::new()))?;
-        buffer.copy_from_slice(now);
+    fn some(&mut self, buffer: &mut [u8]) -> Result<usize, Failure> {
+        let n_bytes = buffer.len().min(self.0.len());
+        let (now, later) = self.0.split_at(n_bytes);
+        buffer[..n_bytes].copy_from_slice(now);
         self.0 = later;
-        Ok(())
+        if n_bytes == 0 { Err(Failure::Broken(String::new())) } else { Ok(n_bytes) }
     }
 }
 

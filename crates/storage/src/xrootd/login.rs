@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::credentials::{self, account};
+use super::credentials::{account, proof};
 use super::failure::{Failure, code};
 use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
@@ -12,6 +12,7 @@ use super::tls;
 use super::url::Target;
 use super::wire::{Line, check_silence, connect};
 use crate::error::Result as StorageResult;
+use crate::http::credentials::Credentials;
 use crate::options::Network;
 use crate::secret::Secret;
 
@@ -31,13 +32,6 @@ pub(crate) struct Session {
     pub(crate) round_trip: Duration,
 }
 
-/// How a try to begin a session ended.
-enum Begun {
-    Session(Session),
-    /// The server wants encryption.
-    WantsTls,
-}
-
 /// Begins a session.
 ///
 /// Without encryption, handshake and login go out together: one round trip, and one more if the server wants to know
@@ -47,18 +41,20 @@ pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<
     let encrypting = || ENCRYPTING.lock().unwrap_or_else(PoisonError::into_inner);
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     let want_tls = target.is_secure || network.token.is_some() || encrypting().contains(&server);
+    let credentials = Credentials::find(network);
     if !want_tls {
-        match begin_plain(target, network) {
-            Ok(Begun::Session(session)) => return Ok(Ok(session)),
-            Ok(Begun::WantsTls) => drop(encrypting().insert(server)),
+        match begin_plain(target, network, &credentials) {
+            Ok(Some(session)) => return Ok(Ok(session)),
+            Ok(None) => drop(encrypting().insert(server)),
             Err(failure) => return Ok(Err(failure)),
         }
     }
-    let configuration = tls::configuration(network)?;
-    Ok(begin_encrypted(target, network, &configuration))
+    let configuration = credentials.tls()?;
+    Ok(begin_encrypted(target, network, &credentials, &configuration))
 }
 
-fn begin_plain(target: &Target, network: &Network) -> Result<Begun, Failure> {
+/// `None`: the server wants encryption.
+fn begin_plain(target: &Target, network: &Network, credentials: &Credentials) -> Result<Option<Session>, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -71,26 +67,28 @@ fn begin_plain(target: &Target, network: &Network) -> Result<Begun, Failure> {
     let round_trip = started.elapsed();
     let can_tls = flags & message::HAVE_TLS != 0;
     if can_tls && flags & message::WANTS_TLS != 0 {
-        return Ok(Begun::WantsTls);
+        return Ok(None);
     }
     let offered = match login {
         (message::OK, body) => message::parse_login(&body)?,
         (message::ERROR, body) if message::parse_error(&body).0 == code::TLS_REQUIRED && can_tls => {
-            return Ok(Begun::WantsTls);
+            return Ok(None);
         }
         other => return Err(unexpected(other)),
     };
-    let token = credentials::token(network);
+    // Servers that encrypt may be shown a token.
+    let token = credentials.token(true);
     if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
-        return Ok(Begun::WantsTls);
+        return Ok(None);
     }
     authenticate(&mut line, &offered, token.as_ref(), false, network)?;
-    Ok(Begun::Session(Session { line, is_encrypted: false, round_trip }))
+    Ok(Some(Session { line, is_encrypted: false, round_trip }))
 }
 
 fn begin_encrypted(
     target: &Target,
     network: &Network,
+    credentials: &Credentials,
     configuration: &std::sync::Arc<rustls::ClientConfig>,
 ) -> Result<Session, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
@@ -110,7 +108,7 @@ fn begin_encrypted(
     }
     line.outbound.send(&login_request(target))?;
     let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
-    authenticate(&mut line, &offered, credentials::token(network).as_ref(), is_encrypted, network)?;
+    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network)?;
     Ok(Session { line, is_encrypted, round_trip })
 }
 
@@ -181,10 +179,10 @@ fn authenticate(
 ) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     for protocol in offered {
-        let Some(proof) = credentials::credentials(protocol, token.filter(|_| is_encrypted)) else { continue };
+        let Some(shown) = proof(protocol, token.filter(|_| is_encrypted)) else { continue };
         let mut n_waits = 0;
         loop {
-            line.outbound.send(&message::auth(protocol, &proof))?;
+            line.outbound.send(&message::auth(protocol, &shown))?;
             match answer(line, network)? {
                 (message::OK, _) => return Ok(()),
                 (message::ERROR, body) => refusals.push(format!("{protocol}: {}", message::parse_error(&body).1)),

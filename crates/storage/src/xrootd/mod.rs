@@ -19,4 +19,4 @@ mod tls;
 mod url;
 mod wire;
 
-pub use store::open_xrootd;
+pub use store::{open_xrootd, open_xrootd_once};

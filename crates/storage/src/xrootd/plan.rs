@@ -11,11 +11,11 @@ const MAX_VECTOR_BYTES: usize = 32 << 20;
 const MAX_READ_BYTES: usize = 8 << 20;
 
 /// The fewest requests that fetch all parts: what is too large for a vector read is read by itself, in pieces.
-pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: &'b mut [Part<'_>]) -> Vec<Request<'b>> {
+pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
     let max_range_bytes = limits.max_range_bytes.min(MAX_VECTOR_BYTES);
     let mut requests = Vec::new();
     let mut vector = Vector { handle, pieces: Vec::new(), n_bytes: 0 };
-    for part in parts.iter_mut().filter(|part| !part.buffer.is_empty()) {
+    for part in parts.into_iter().filter(|part| !part.buffer.is_empty()) {
         let n_bytes = part.buffer.len();
         if n_bytes > max_range_bytes {
             let mut offset = part.offset;
@@ -74,7 +74,7 @@ mod tests {
     /// Offsets and lengths that each request asks for.
     fn asked(lengths: &[usize], limits: VectorLimits) -> Vec<Vec<(u64, usize)>> {
         let mut buffers: Vec<_> = lengths.iter().map(|&n_bytes| vec![0; n_bytes]).collect();
-        let mut parts: Vec<_> =
+        let parts: Vec<_> =
             buffers.iter_mut().enumerate().map(|(n, buffer)| Part { offset: n as u64 * 100_000_000, buffer }).collect();
         let range = |piece: &Piece<'_>| (piece.offset, piece.buffer.len());
         let ranges = |request: &Request<'_>| match &request.answer {
@@ -82,7 +82,7 @@ mod tests {
             Answer::Vector(vector) => vector.pieces().iter().map(range).collect(),
             Answer::Control(_) => Vec::new(),
         };
-        requests([0; 4], limits, &mut parts).iter().map(ranges).collect()
+        requests([0; 4], limits, parts).iter().map(ranges).collect()
     }
 
     #[test]

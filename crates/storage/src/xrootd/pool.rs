@@ -30,10 +30,12 @@ struct Key {
     token: Option<String>,
     files: [Option<PathBuf>; 3],
     times: [Duration; 2],
+    /// Where more than one connection is used, their number.
+    lane: usize,
 }
 
 impl Key {
-    fn new(target: &Target, network: &Network) -> Key {
+    fn new(target: &Target, network: &Network, lane: usize) -> Key {
         Key {
             process: std::process::id(),
             host: target.host.clone(),
@@ -44,6 +46,7 @@ impl Key {
             token: network.token.as_ref().map(|token| token.expose().to_owned()),
             files: [network.certificate.clone(), network.key.clone(), network.authorities.clone()],
             times: [network.timeout, network.deadline],
+            lane,
         }
     }
 }
@@ -61,11 +64,15 @@ struct Pool {
 static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
 
 /// A connection to the server of a target, and whether it was there already.
-pub(crate) fn acquire(target: &Target, network: &Network) -> Result<Result<(Arc<Connection>, bool), Failure>> {
+pub(crate) fn acquire(
+    target: &Target,
+    network: &Network,
+    lane: usize,
+) -> Result<Result<(Arc<Connection>, bool), Failure>> {
     let slot = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         sweep_from_now_on(&mut pool);
-        Arc::clone(pool.slots.entry(Key::new(target, network)).or_default())
+        Arc::clone(pool.slots.entry(Key::new(target, network, lane)).or_default())
     };
     let mut connection = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(connection) = connection.as_ref().filter(|connection| connection.is_alive()) {

@@ -1,7 +1,8 @@
 //! A file on an XRootD server as a source.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Request};
 use super::credentials::percent_encoded;
@@ -11,15 +12,21 @@ use super::url::Target;
 use super::{plan, pool};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::retry::{Attempt, open_attempts};
 use crate::secret::redacted;
 use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
 
 /// Servers on the way to a file, at most: redirections, and tries of other servers.
 const MAX_HOPS: usize = 16;
+/// Connections of one file, at most.
+const MAX_LANES: usize = 16;
+/// Of a file whose connections are all lost.
+const UNMEASURED: Nature =
+    Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
 /// Redirections of one read.
 const MAX_READ_HOPS: usize = 4;
 
-/// Opens a file of a `root://` or `roots://` URL.
+/// Opens a file of a `root://` or `roots://` URL, and tries again what may succeed later ([`crate::Retry`]).
 ///
 /// After the connection this takes two round trips: opening, which brings size and time of the last change (and the
 /// server's limits), and one vector read of what the speculation names. Each redirection adds the connection to another
@@ -27,21 +34,22 @@ const MAX_READ_HOPS: usize = 4;
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Denied`] and [`Error::Server`] as the server answers; [`Error::Connection`] if it cannot
-/// be reached; [`Error::WrongAnswer`] if it does not speak the protocol; [`Error::Option`] if the URL is malformed.
+/// be reached; [`Error::WrongAnswer`] if it does not speak the protocol; [`Error::Option`] if the URL is malformed;
+/// [`Error::Deadline`] if all tries took too long.
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    let origin = Target::parse(url)?;
-    let url = redacted(url);
-    let (file, stat) = open_at(&origin, &url, network)?;
-    let source = XrootdFile {
-        size_bytes: stat.size_bytes,
-        modified_s: stat.modified_s,
-        url,
-        origin,
-        network: network.clone(),
-        current: Mutex::new(Arc::new(file)),
-    };
-    let known = source.speculate(speculation)?;
-    Ok(Opened { source: Arc::new(source), known, ledgers: Vec::new() })
+    open_attempts(url, network, || {
+        let (file, known) = XrootdFile::open(url, network, speculation)?;
+        Ok((file, known, Vec::new()))
+    })
+}
+
+/// As [`open_xrootd`], but nothing is tried again, neither the opening nor a read.
+///
+/// # Errors
+/// As [`open_xrootd`], without [`Error::Deadline`].
+pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
+    let (file, known) = XrootdFile::open(url, network, speculation)?;
+    Ok(Opened { source: Arc::new(file), known, ledgers: Vec::new() })
 }
 
 struct XrootdFile {
@@ -50,7 +58,21 @@ struct XrootdFile {
     modified_s: i64,
     origin: Target,
     network: Network,
-    current: Mutex<Arc<OpenFile>>,
+    lanes: Vec<Lane>,
+}
+
+/// One of the connections that a file may be read through.
+#[derive(Default)]
+struct Lane {
+    file: Mutex<Option<Arc<OpenFile>>>,
+    /// Reads that go through it now.
+    n_reads: AtomicUsize,
+}
+
+impl Lane {
+    fn locked(&self) -> MutexGuard<'_, Option<Arc<OpenFile>>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A file that is open on a server.
@@ -80,7 +102,7 @@ impl Drop for OpenFile {
 }
 
 /// Opens the file, wherever redirections lead.
-fn open_at(origin: &Target, url: &str, network: &Network) -> Result<(OpenFile, Stat)> {
+fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result<(OpenFile, Stat)> {
     let mut target = origin.clone();
     // Who sent here, and whom they should not send to again.
     let mut manager: Option<Target> = None;
@@ -88,7 +110,7 @@ fn open_at(origin: &Target, url: &str, network: &Network) -> Result<(OpenFile, S
     let mut is_second_try = false;
     for _ in 0..MAX_HOPS {
         let mut is_reused = false;
-        let result = pool::acquire(&target, network)?.and_then(|(connection, was_there)| {
+        let result = pool::acquire(&target, network, lane)?.and_then(|(connection, was_there)| {
             is_reused = was_there;
             open_on(connection, &target, network)
         });
@@ -127,7 +149,8 @@ fn open_on(connection: Arc<Connection>, target: &Target, network: &Network) -> R
     if connection.limits().is_none() {
         requests.push(Request::control(message::query_limits()).optional());
     }
-    connection.run(&mut requests)?;
+    let deadline = Instant::now() + network.deadline;
+    connection.run(&mut requests, deadline).map_err(|failure| failure.without_secrets(&shown))?;
     if let Some(limits) = requests.get(1) {
         // A server that does not answer the question has the usual ones.
         let said = if limits.outcome.is_ok() { VectorLimits::parse(limits.words()) } else { VectorLimits::DEFAULT };
@@ -137,18 +160,31 @@ fn open_on(connection: Arc<Connection>, target: &Target, network: &Network) -> R
     let file = OpenFile { connection, handle, target: target.clone(), is_lost: AtomicBool::new(false) };
     let stat = match stat {
         Some(stat) => stat,
-        None => stat_of(&file)?,
+        None => stat_of(&file, deadline)?,
     };
     Ok((file, stat))
 }
 
-fn stat_of(file: &OpenFile) -> Result<Stat, Failure> {
+fn stat_of(file: &OpenFile, deadline: Instant) -> Result<Stat, Failure> {
     let mut request = [Request::control(message::stat(file.handle))];
-    file.connection.run(&mut request)?;
+    file.connection.run(&mut request, deadline)?;
     Ok(message::parse_stat(request[0].words())?)
 }
 
 impl XrootdFile {
+    /// Opens it, with the bytes that came with that.
+    fn open(url: &str, network: &Network, speculation: Speculation) -> Result<(XrootdFile, Vec<(u64, Vec<u8>)>)> {
+        let origin = Target::parse(url)?;
+        let url = redacted(url);
+        let (file, stat) = open_at(&origin, &url, network, 0)?;
+        let lanes: Vec<_> = (0..network.max_connections.clamp(1, MAX_LANES)).map(|_| Lane::default()).collect();
+        *lanes[0].locked() = Some(Arc::new(file));
+        let (size_bytes, modified_s) = (stat.size_bytes, stat.modified_s);
+        let file = XrootdFile { url, size_bytes, modified_s, origin, network: network.clone(), lanes };
+        let known = file.speculate(speculation)?;
+        Ok((file, known))
+    }
+
     /// Head and tail in one request.
     fn speculate(&self, speculation: Speculation) -> Result<Vec<(u64, Vec<u8>)>> {
         let head_end = speculation.head_bytes.min(self.size_bytes);
@@ -158,39 +194,48 @@ impl XrootdFile {
         } else {
             vec![(0, head_end), (tail_start, self.size_bytes)]
         };
+        let ranges = ranges.into_iter().filter(|(start, end)| start < end);
         let buffer = |(start, end): (u64, u64)| (start, vec![0; usize::try_from(end - start).unwrap_or(0)]);
-        let is_wanted = |(start, end): &(u64, u64)| {
-            end > start && (end - start <= speculation.head_bytes.saturating_add(speculation.tail_bytes))
-        };
-        let mut known: Vec<_> = ranges.into_iter().filter(is_wanted).map(buffer).collect();
-        let mut parts: Vec<_> = known.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
-        self.read_parts(&mut parts)?;
+        let mut known: Vec<_> = ranges.map(buffer).collect();
+        let parts = known.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        self.attempt(parts, Instant::now() + self.network.deadline).1?;
         Ok(known)
     }
 
-    /// The open file; opened again if its connection broke.
-    fn file(&self) -> Result<Arc<OpenFile>> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if !current.is_usable() {
-            // Where it was, if it is still there; otherwise from the beginning.
-            let again = open_at(&current.target, &self.url, &self.network);
-            let again = if again.is_err() && current.target != self.origin {
-                open_at(&self.origin, &self.url, &self.network)
-            } else {
-                again
-            };
-            *current = self.checked(again?, &current.target)?;
+    /// The lane for the next read: the first that is free, or the one with the fewest reads.
+    fn lane(&self) -> (usize, &Lane) {
+        let busy = |lane: &Lane| lane.n_reads.load(Ordering::Relaxed);
+        let found = self.lanes.iter().enumerate().min_by_key(|(_, lane)| busy(lane));
+        found.unwrap_or((0, &self.lanes[0]))
+    }
+
+    /// The open file of a lane; opened again if its connection broke.
+    fn file(&self, number: usize, lane: &Lane) -> Result<Arc<OpenFile>> {
+        let mut current = lane.locked();
+        if let Some(file) = current.as_ref().filter(|file| file.is_usable()) {
+            return Ok(Arc::clone(file));
         }
-        Ok(Arc::clone(&current))
+        // Where it was, or another lane is, if it is still there; otherwise from the beginning.
+        let other = || self.lanes.iter().find_map(|lane| Some(lane.file.try_lock().ok()?.as_ref()?.target.clone()));
+        let before = current.as_ref().map(|file| file.target.clone()).or_else(other);
+        let before = before.unwrap_or_else(|| self.origin.clone());
+        let again = match open_at(&before, &self.url, &self.network, number) {
+            Err(_) if before != self.origin => open_at(&self.origin, &self.url, &self.network, number),
+            again => again,
+        };
+        let file = self.checked(again?, &before)?;
+        *current = Some(Arc::clone(&file));
+        Ok(file)
     }
 
     /// Follows a redirection of a read, unless another thread did.
-    fn follow(&self, from: &Arc<OpenFile>, port: i32, place: &str) -> Result<()> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current, from) {
+    fn follow(&self, number: usize, lane: &Lane, from: &Arc<OpenFile>, port: i32, place: &str) -> Result<()> {
+        let mut current = lane.locked();
+        if current.as_ref().is_some_and(|file| Arc::ptr_eq(file, from)) {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
-            *current = self.checked(open_at(&next, &self.url, &self.network)?, &from.target)?;
+            let opened = open_at(&next, &self.url, &self.network, number)?;
+            *current = Some(self.checked(opened, &from.target)?);
         }
         Ok(())
     }
@@ -213,40 +258,76 @@ impl XrootdFile {
         Ok(())
     }
 
-    fn read_parts(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        for part in &*parts {
-            check_range(self, part.offset, part.buffer.len())?;
-        }
-        if parts.iter().all(|part| part.buffer.is_empty()) {
-            return Ok(());
-        }
+    /// Fills parts through one lane. Returns what is not filled.
+    fn read_through<'b>(
+        &self,
+        number: usize,
+        lane: &Lane,
+        mut parts: Vec<Part<'b>>,
+        until: Instant,
+    ) -> (Vec<Part<'b>>, Result<()>) {
+        let doing = doing(&parts);
         for _ in 0..MAX_READ_HOPS {
-            let file = self.file()?;
+            let file = match self.file(number, lane) {
+                Ok(file) => file,
+                Err(error) => return (parts, Err(error)),
+            };
             let mut requests = plan::requests(file.handle, file.limits(), parts);
-            let Err(failure) = file.connection.run(&mut requests) else { return Ok(()) };
-            match failure {
-                Failure::Redirected(port, place) => self.follow(&file, port, &place)?,
-                failure => return Err(self.explained(failure, &file, parts)),
+            let Err(failure) = file.connection.run(&mut requests, until) else { return (Vec::new(), Ok(())) };
+            // After a wrong answer nothing counts that is not complete.
+            let none_counts = matches!(failure, Failure::Wrong(_));
+            let missing = requests.into_iter().filter(|request| !request.is_done);
+            let missing = missing.flat_map(|request| request.answer.unfilled(none_counts));
+            parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
+            let followed = match failure {
+                Failure::Redirected(port, place) => self.follow(number, lane, &file, port, &place),
+                failure => Err(self.explained(failure, &file, &doing, until)),
+            };
+            if followed.is_err() {
+                return (parts, followed);
             }
         }
         let wrong = Failure::Wrong(format!("{MAX_READ_HOPS} redirections of one read"));
-        Err(wrong.into_error(&self.url, &self.file()?.target, &doing(parts)))
+        (parts, Err(wrong.into_error(&self.url, &self.origin, &doing)))
     }
 
     /// What a failed read means: perhaps that the file became another one.
-    fn explained(&self, failure: Failure, file: &OpenFile, parts: &[Part<'_>]) -> Error {
+    fn explained(&self, failure: Failure, file: &OpenFile, doing: &str, until: Instant) -> Error {
         if let Failure::Refused(code::FILE_NOT_OPEN, _) = failure {
             file.is_lost.store(true, Ordering::Relaxed);
         }
         let may_be_changed =
             matches!(failure, Failure::Short(_) | Failure::Refused(code::FS_ERROR | code::IO_ERROR, _));
         if may_be_changed
-            && let Ok(stat) = stat_of(file)
+            && let Ok(stat) = stat_of(file, until)
             && let Err(changed) = self.check_stat(stat, true)
         {
             return changed;
         }
-        failure.into_error(&self.url, &file.target, &doing(parts))
+        failure.into_error(&self.url, &file.target, doing)
+    }
+
+    fn read_once(&self, parts: Vec<Part<'_>>) -> Result<()> {
+        self.attempt(parts, Instant::now() + self.network.deadline).1
+    }
+}
+
+impl Attempt for XrootdFile {
+    fn attempt<'b>(&self, mut parts: Vec<Part<'b>>, until: Instant) -> (Vec<Part<'b>>, Result<()>) {
+        for part in &parts {
+            if let Err(error) = check_range(self, part.offset, part.buffer.len()) {
+                return (parts, Err(error));
+            }
+        }
+        parts.retain(|part| !part.buffer.is_empty());
+        if parts.is_empty() {
+            return (parts, Ok(()));
+        }
+        let (number, lane) = self.lane();
+        lane.n_reads.fetch_add(1, Ordering::Relaxed);
+        let result = self.read_through(number, lane, parts, until);
+        lane.n_reads.fetch_sub(1, Ordering::Relaxed);
+        result
     }
 }
 
@@ -271,19 +352,19 @@ impl Source for XrootdFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.read_parts(&mut [Part { offset, buffer }])
+        self.read_once(vec![Part { offset, buffer }])
     }
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        self.read_parts(parts)
-    }
-
-    fn version(&self) -> Option<String> {
-        Some(self.modified_s.to_string())
+        self.read_once(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
     }
 
     fn nature(&self) -> Nature {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.connection.nature()
+        let measured = self.lanes.iter().find_map(|lane| Some(lane.locked().as_ref()?.connection.nature()));
+        measured.unwrap_or(UNMEASURED)
+    }
+
+    fn version(&self) -> Option<String> {
+        Some(format!("{} s", self.modified_s))
     }
 }

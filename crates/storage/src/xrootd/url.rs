@@ -100,6 +100,16 @@ impl Target {
         self.opaque.split('&').any(|pair| name_of(pair) == name)
     }
 
+    /// A text without the values of what is for the server alone. Short ones give nothing away, and occur by chance.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        const SHORTEST_SECRET: usize = 6;
+        let values = self.opaque.split('&').filter_map(|pair| pair.split_once('=').map(|(_, value)| value));
+        let bearer = |value: &str| value.strip_prefix("Bearer%20").map(str::to_owned);
+        let words = values.flat_map(|value| [Some(value.to_owned()), bearer(value)]).flatten();
+        let secrets = words.filter(|word| word.len() >= SHORTEST_SECRET);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(&secret, "..."))
+    }
+
     /// What a request for the file names it by.
     pub(crate) fn path_and_opaque(&self) -> String {
         if self.opaque.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.opaque) }

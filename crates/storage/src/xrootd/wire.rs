@@ -162,23 +162,22 @@ impl Inbound {
 }
 
 impl Incoming for Inbound {
-    fn fill(&mut self, wanted: &mut [u8]) -> Result<(), Failure> {
-        let mut n_filled = self.take_buffered(wanted);
+    fn some(&mut self, wanted: &mut [u8]) -> Result<usize, Failure> {
+        let n_buffered = self.take_buffered(wanted);
+        if n_buffered > 0 {
+            return Ok(n_buffered);
+        }
         let started = Instant::now();
-        while n_filled < wanted.len() {
-            self.unused = 0..0;
-            n_filled += match self.receive(&mut wanted[n_filled..])? {
-                Some(n_bytes) => n_bytes,
-                None => {
-                    check_silence(self.last_byte.max(started), self.timeout)?;
-                    0
-                }
-            };
-            if n_filled < wanted.len() && Instant::now() >= self.deadline {
+        loop {
+            if Instant::now() >= self.deadline {
                 return Err(Failure::Broken("the answer came too slowly".to_owned()));
             }
+            self.unused = 0..0;
+            match self.receive(wanted)? {
+                Some(n_bytes) => return Ok(n_bytes),
+                None => check_silence(self.last_byte.max(started), self.timeout)?,
+            }
         }
-        Ok(())
     }
 }
 

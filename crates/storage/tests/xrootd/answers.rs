@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Error, Opened, Result, Source, Speculation, open_xrootd};
+use arrowroot_storage::{Error, Network, Opened, Result, Source, Speculation, open_xrootd, open_xrootd_once};
 
 use crate::fake::{
     ATTENTION, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
@@ -21,7 +21,7 @@ fn url(port: u16) -> String {
 }
 
 fn open_hastily(port: u16) -> Result<Opened> {
-    open_xrootd(&url(port), &hasty(), NONE)
+    open_xrootd_once(&url(port), &hasty(), NONE)
 }
 
 /// A file on a server that answers its first vector read as the script says, and everything else rightly.
@@ -300,7 +300,7 @@ fn redirections_in_a_circle_end() {
         }
     });
     own.store(usize::from(port), SeqCst);
-    let error = refusal(open_xrootd(&format!("root://127.0.0.1:{port}//circle"), &hasty(), NONE));
+    let error = refusal(open_xrootd_once(&format!("root://127.0.0.1:{port}//circle"), &hasty(), NONE));
     assert!(error.to_string().contains("redirections"), "{error}");
     let source = open_hastily(port).unwrap().source;
     let error = read_ranges(&*source, &[(3, 4)]).unwrap_err();
@@ -325,7 +325,7 @@ fn a_redirector_is_told_which_server_failed() {
             client.answer(&request, REDIRECT, &[&next.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
         }
     });
-    let source = open_xrootd(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap().source;
+    let source = open_xrootd_once(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap().source;
     check_ranges(&*source, &RANGES, &file);
 }
 
@@ -347,6 +347,51 @@ fn a_server_that_says_little_is_enough() {
     let source = open_hastily(port).unwrap().source;
     assert_eq!(source.size_bytes(), FILE_BYTES as u64);
     check_ranges(&*source, &RANGES, &file);
+}
+
+#[test]
+fn a_read_goes_on_where_broken_connections_left_it() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let seen: Arc<std::sync::Mutex<Vec<usize>>> = Arc::default();
+    let of_server = Arc::clone(&seen);
+    let (port, _) = start(move |mut client, number| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&for_server, &[READ, READ_VECTOR])?;
+            of_server.lock().unwrap().push(request.ranges().iter().map(|(_, n_bytes)| n_bytes).sum());
+            if number >= 20 {
+                client.answer_rightly(&request, &for_server);
+                continue;
+            }
+            // 10,000 bytes of data come, cut somewhere, and then nothing does.
+            let frame = framed(request.stream, OK, &right_body(&request, &for_server));
+            client.send(&frame[..10_000]);
+            return None;
+        }
+    });
+    // Many more failures than tries in vain are allowed.
+    let patient = Network { retries: 2, ..network() };
+    let source = open_xrootd(&url(port), &patient, NONE).unwrap().source;
+    check_ranges(&*source, &[(0, 90_000), (100_000, 60_000), (200_000, 1), (250_000, 50_000)], &file);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 21);
+    assert!(seen.windows(2).all(|pair| pair[1] < pair[0] - 9800), "{seen:?}");
+}
+
+#[test]
+fn what_a_server_repeats_of_credentials_is_not_shown() {
+    let (port, _) = start(|mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&[], &[OPEN])?;
+            let words = [b"\0\0\x0b\xc2may not: ", request.payload.as_slice()].concat();
+            client.answer(&request, ERROR, &words);
+        }
+    });
+    let url = format!("{}?authz=Bearer%20abcdefgh&x=1", url(port));
+    let error = refusal(open_xrootd_once(&url, &hasty(), NONE));
+    assert!(error.to_string().contains("may not: /f?authz=...&x=1"), "{error}");
 }
 
 #[test]
@@ -423,9 +468,9 @@ fn the_end_of_a_session_between_two_files_goes_unnoticed() {
         }
         client.serve(&for_server, &[STAT]).map(drop)
     });
-    drop(open_xrootd(&url(port), &network(), NONE).unwrap());
+    drop(open_xrootd_once(&url(port), &network(), NONE).unwrap());
     std::thread::sleep(Duration::from_millis(100));
-    let source = open_xrootd(&url(port), &network(), NONE).unwrap().source;
+    let source = open_xrootd_once(&url(port), &network(), NONE).unwrap().source;
     check_ranges(&*source, &RANGES, &file);
     assert_eq!(n_connections.load(SeqCst), 2);
 }

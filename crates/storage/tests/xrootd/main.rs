@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_types, reason = "servers and relays for tests")]
 #![expect(clippy::cast_possible_truncation, reason = "small numbers of tests")]
 #![expect(unreachable_pub, reason = "modules of one test program")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod answers;
 mod fake;
@@ -16,7 +17,7 @@ mod server;
 
 use std::time::Duration;
 
-use arrowroot_storage::{Network, Opened, Options, Part, Result, Source, Speculation, open_xrootd};
+use arrowroot_storage::{Network, Opened, Options, Part, Result, Source, Speculation, open_xrootd_once};
 
 const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail_bytes: 65_536 };
 
@@ -30,7 +31,7 @@ fn hasty() -> Network {
 }
 
 fn open(url: &str) -> Result<Opened> {
-    open_xrootd(url, &network(), SPECULATION)
+    open_xrootd_once(url, &network(), SPECULATION)
 }
 
 /// The message of a failed opening.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Error, Speculation, open_xrootd};
+use arrowroot_storage::testing::check_source;
+use arrowroot_storage::{Error, Speculation, open_xrootd_once};
 
 use crate::relay::Relay;
 use crate::server::{Server, is_installed};
@@ -44,7 +45,7 @@ fn a_small_file_and_an_empty_one_come_whole() {
     let empty = open(&server.url("empty")).unwrap();
     assert!(empty.known.is_empty() && empty.source.size_bytes() == 0);
     let none = Speculation { head_bytes: 0, tail_bytes: 0 };
-    let opened = open_xrootd(&server.url("small"), &network(), none).unwrap();
+    let opened = open_xrootd_once(&server.url("small"), &network(), none).unwrap();
     assert!(opened.known.is_empty());
     check_ranges(&*opened.source, &[(1, 2)], &content);
 }
@@ -97,6 +98,43 @@ fn many_threads_share_one_connection() {
 }
 
 #[test]
+fn it_does_what_every_source_must() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start("");
+    let content = server.with_file("f", 300_000, 20);
+    let opened = arrowroot_storage::open_xrootd(&server.url("f"), &network(), SPECULATION).unwrap();
+    check_source(&opened.source, &content).unwrap();
+    let version = opened.source.version();
+    assert!(version.is_some() && version == open(&server.url("f")).unwrap().source.version());
+}
+
+#[test]
+fn more_connections_are_used_if_they_are_allowed_and_needed() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start("");
+    let content = server.with_file("f", 30_000_000, 21);
+    let relay = Relay::start(server.port, Duration::from_millis(20));
+    let network = arrowroot_storage::Network { max_connections: 3, ..network() };
+    let url = format!("root://127.0.0.1:{}//data/f", relay.port);
+    let source = open_xrootd_once(&url, &network, SPECULATION).unwrap().source;
+    for seed in 1..5 {
+        check_ranges(&*source, &some_ranges(10, 1000, content.len(), seed), &content);
+    }
+    assert_eq!(relay.counts().0, 1);
+    std::thread::scope(|scope| {
+        for thread in 1..13 {
+            let (source, content) = (&source, &content);
+            scope.spawn(move || check_ranges(&**source, &some_ranges(30, 100_000, content.len(), thread), content));
+        }
+    });
+    assert_eq!(relay.counts().0, 2, "besides the first");
+}
+
+#[test]
 fn connecting_takes_one_round_trip_and_opening_two() {
     if !is_installed() {
         return;
@@ -144,7 +182,7 @@ fn a_server_that_comes_back_is_found_again() {
     }
     let mut server = Server::start("");
     let content = server.with_file("f", 2_000_000, 12);
-    let source = open_xrootd(&server.url("f"), &hasty(), SPECULATION).unwrap().source;
+    let source = open_xrootd_once(&server.url("f"), &hasty(), SPECULATION).unwrap().source;
     server.kill();
     let error = read_ranges(&*source, &[(0, 10)]).unwrap_err();
     assert!(matches!(error, Error::Connection { .. }) && error.is_transient(), "{error:?}");
@@ -161,7 +199,7 @@ fn threads_that_read_while_the_server_dies_fail_soon_or_read_rightly() {
     }
     let mut server = Server::start("");
     let content = server.with_file("f", 20_000_000, 13);
-    let source = open_xrootd(&server.url("f"), &hasty(), SPECULATION).unwrap().source;
+    let source = open_xrootd_once(&server.url("f"), &hasty(), SPECULATION).unwrap().source;
     let until = Instant::now() + Duration::from_secs(4);
     std::thread::scope(|scope| {
         for thread in 0..8 {
@@ -247,7 +285,7 @@ fn a_redirector_leads_to_the_file_and_back_to_it_after_a_restart() {
     let mut server = Server::start("");
     let content = server.with_file("f", 2_000_000, 17);
     let redirector = Server::start(&format!("xrootd.redirect 127.0.0.1:{} /data", server.port));
-    let source = open_xrootd(&redirector.url("f"), &hasty(), SPECULATION).unwrap().source;
+    let source = open_xrootd_once(&redirector.url("f"), &hasty(), SPECULATION).unwrap().source;
     assert_eq!(source.url(), redirector.url("f"));
     check_ranges(&*source, &some_ranges(100, 1000, content.len(), 18), &content);
     server.restart();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use arrowroot_storage::{Error, Network, Secret, open_xrootd};
+use arrowroot_storage::{Error, Network, Secret, open_xrootd_once};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -50,7 +50,7 @@ fn an_encrypted_server_is_read_by_either_scheme_and_only_if_it_is_trusted() {
     let trusting = trusting(&certificate);
     for scheme in ["roots", "root"] {
         let url = server.url("f").replace("root", scheme);
-        let source = open_xrootd(&url, &trusting, SPECULATION).unwrap().source;
+        let source = open_xrootd_once(&url, &trusting, SPECULATION).unwrap().source;
         check_ranges(&*source, &[(0, content.len())], &content);
         check_ranges(&*source, &some_ranges(2000, 20_000, content.len(), 2), &content);
         std::thread::scope(|scope| {
@@ -60,7 +60,7 @@ fn an_encrypted_server_is_read_by_either_scheme_and_only_if_it_is_trusted() {
             }
         });
     }
-    let error = refusal(open_xrootd(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
+    let error = refusal(open_xrootd_once(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
     assert!(matches!(&error, Error::Connection { what, .. } if what.contains("TLS")), "{error:?}");
 }
 
@@ -71,7 +71,7 @@ fn a_server_without_encryption_is_not_spoken_to_where_it_was_asked_for() {
     }
     let server = Server::start("");
     server.with_file("f", 1000, 1);
-    let error = refusal(open_xrootd(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
+    let error = refusal(open_xrootd_once(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
     assert!(matches!(&error, Error::Denied { answer, .. } if answer.contains("does not encrypt")), "{error:?}");
 }
 
@@ -146,7 +146,7 @@ fn a_token_is_shown_to_whom_asks_for_it_over_an_encrypted_connection() {
     for scheme in ["roots", "root"] {
         let (port, seen) = token_server(Some(server_configuration(&key, &certificate)), file.clone());
         let url = format!("{scheme}://127.0.0.1:{port}//f");
-        let source = open_xrootd(&url, &network, SPECULATION).unwrap().source;
+        let source = open_xrootd_once(&url, &network, SPECULATION).unwrap().source;
         check_ranges(&*source, &[(5, 100), (7000, 10)], &file);
         let seen = seen.lock().unwrap();
         assert_eq!(seen[0], b"ztn\0\0T\0\0\0\x07to+ken\0");
@@ -159,7 +159,7 @@ fn a_token_is_shown_to_whom_asks_for_it_over_an_encrypted_connection() {
 fn a_token_is_never_sent_where_others_could_read_it() {
     let (port, seen) = token_server(None, content(100, 1));
     let network = Network { token: Some(Secret::new("tokentoken")), ..network() };
-    let error = refusal(open_xrootd(&format!("root://127.0.0.1:{port}//f"), &network, SPECULATION));
+    let error = refusal(open_xrootd_once(&format!("root://127.0.0.1:{port}//f"), &network, SPECULATION));
     let Error::Denied { answer, hint, .. } = &error else { panic!("{error:?}") };
     assert!(answer.contains("gsi, ztn") && hint.contains("roots://") && hint.contains("gsi"), "{error}");
     assert!(!format!("{error} {error:?}").contains("tokentoken"));
