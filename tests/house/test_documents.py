@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arrowroot import _metrics
+from arrowroot import _config, _metrics
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -51,6 +51,16 @@ def test_the_table_of_metrics_is_that_of_the_code():
     path = REPOSITORY / "docs" / "metrics.md"
     assert path.read_text(encoding="utf-8") == expected, (
         "python -c 'from arrowroot import _metrics; print(_metrics.document(), end=\"\")' > docs/metrics.md"
+    )
+
+
+def test_the_table_of_options_is_that_of_the_engine():
+    path = REPOSITORY / "docs" / "remote.md"
+    table = re.search(
+        r"<!-- options:begin -->\n(.*?)<!-- options:end -->", path.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert table[1] == _config.document(), (
+        "between the markers: python -c 'from arrowroot import _config; print(_config.document(), end=\"\")'"
     )
 
 
