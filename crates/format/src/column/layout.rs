@@ -261,3 +261,16 @@ fn with_dims(item: DataType, dims: &[u32]) -> DataType {
 pub(super) fn node_with_dims(item: Node, dims: &[u32]) -> Node {
     dims.iter().rev().fold(item, |inner, &n_items| Node::Fixed(Box::new(inner), n_items))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewest_bytes_beyond_the_address_space_stay_at_its_end() {
+        let array = node_with_dims(Node::Number(Number::plain(Primitive::Float64)), &[u32::MAX, u32::MAX, u32::MAX]);
+        assert_eq!(array.min_bytes(), usize::MAX);
+        let members = vec![("a".to_owned(), array.clone()), ("b".to_owned(), array)];
+        assert_eq!(Node::Struct(members).min_bytes(), usize::MAX);
+    }
+}
