@@ -124,6 +124,27 @@ def test_a_glob_is_in_the_order_of_names(root_files):
     assert table["i"].to_pylist() == [*range(40), *range(50, 91), *range(100, 142)]
 
 
+def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
+    with ar.open(root_files.path("friends.root")) as file:
+        tree, few = file["T"], file["few"]
+    assert tree.recorded_friends == [("near", "near", ""), ("f", "far", "friends_other.root")]
+    tree.add_recorded_friends()
+    table = tree.to_arrow(["x", "closeness", "f.distance"])
+    assert all(table[name].to_pylist() == list(range(10)) for name in table)
+    assert tree.to_arrow(["distance"], entries=[9, 3])["distance"].to_pylist() == [9, 3]
+    with pytest.raises(ar.InvalidRequestError, match=r"friend .few. .* has only 8 entries"):
+        tree.add_friend(few)
+
+
+def test_branches_of_one_name_are_told_apart(root_files):
+    with ar.open(root_files.path("friends.root")) as file:
+        tree = file["T"]
+    assert tree.column_names == ["x", "x;2"]
+    table = tree.to_arrow()
+    assert table["x"].to_pylist() == list(range(10))  # the first one, as ROOT's GetBranch
+    assert table["x;2"].to_pylist() == [i + 0.5 for i in range(10)]
+
+
 def test_friends_are_read_side_by_side(root_files):
     with ar.open(root_files.path("directories.root")) as file:
         tree = file["a/T"]

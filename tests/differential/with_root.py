@@ -159,6 +159,7 @@ def main() -> None:
     add("directories", w.directories, trees=("T", "T;1", "T;2", "T;3", "a/T", "a/b c/T", "a/b c/d.e/T"))
     add("beyond_2_gb", w.beyond_2_gb, trees=("before", "later/after"))
     add("beside_objects", w.beside_objects, 30)
+    w.friends(str(directory / "friends.root"), str(directory / "friends_other.root"))
     for option in ("", "SaveSelf"):
         path = directory / f"unclosed_{option or 'plain'}.root"
         subprocess.run([sys.executable, __file__, str(path), option], check=False, env=os.environ)

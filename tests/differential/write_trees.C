@@ -374,6 +374,27 @@ void beyond_2_gb(const char *path) {
   fill_simple(after, 0, 100);
   after.Write();
 }
+// Two branches of one name, and friends: in this file, in another one, longer, and shorter than the tree.
+void friends(const char *path, const char *other) {
+  TFile other_file(other, "RECREATE");
+  TTree far("far", "in another file");
+  Int_t i; Float_t x;
+  far.Branch("distance", &i, "distance/I");
+  for (i = 0; i < 15; ++i) far.Fill();
+  far.Write();
+  other_file.Close();
+  TFile file(path, "RECREATE");
+  TTree tree("T", "with friends"), near("near", "longer"), few("few", "shorter");
+  tree.Branch("x", &i, "x/I"); tree.Branch("x", &x, "x/F");
+  near.Branch("closeness", &i, "closeness/I");
+  few.Branch("rarity", &i, "rarity/I");
+  for (i = 0; i < 10; ++i) { x = i + 0.5f; tree.Fill(); }
+  for (i = 0; i < 12; ++i) near.Fill();
+  for (i = 0; i < 8; ++i) few.Fill();
+  tree.AddFriend("near");
+  tree.AddFriend("f = far", strrchr(other, '/') + 1);
+  tree.Write(); near.Write(); few.Write();
+}
 void beside_objects(const char *path, int n_entries) {
   TFile file(path, "RECREATE");
   TTree tree("T", "columns beside objects");
