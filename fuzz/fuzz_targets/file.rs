@@ -58,7 +58,7 @@ fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, 
         memory_budget_bytes: 1_000_000,
         n_threads: 1,
         trace: false,
-        text_as_binary: false,
+        text: arrowroot::TextForm::Utf8,
     };
     let Ok(mut scan) = Scan::new(tree, &request) else { return };
     if tree.n_entries() > MAX_ENTRIES {

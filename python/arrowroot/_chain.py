@@ -14,13 +14,13 @@ from arrowroot._file import File
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native
 from arrowroot._scan import Scan
+from arrowroot._select import texts_of
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, import_batch
 from arrowroot._tree import Tree
 from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._options import Strings
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._url import Location
 
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
 #: files.
@@ -41,7 +42,7 @@ _N_KEPT_OPEN = 128
 
 
 def scan(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    paths: Location | Iterable[Location],
     tree: str | None = None,
     columns: str | Iterable[str] | None = None,
     *,
@@ -77,8 +78,8 @@ def scan(
         trace=trace,
     )
     chain = _Chain(_members(expand(paths, tree), storage))
-    if columns is not None and not isinstance(columns, str):
-        columns = list(columns)
+    if columns is not None:
+        columns = texts_of(columns, "columns")
     chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
     chosen_entries = _entries.normalise(entries, chain.num_entries)
 
@@ -126,7 +127,7 @@ def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> It
         urls, settings = resolve([location], storage)
 
         def reopen(urls: list[str] = urls, settings: list[Setting] = settings) -> File:
-            return File(open_native(urls, settings), settings)
+            return File(open_native(urls, settings), urls, settings)
 
         file = reopen()
         url = file.url

@@ -11,6 +11,7 @@ from arrowroot._native import (
     ArrowrootError,
     CorruptFileError,
     InvalidRequestError,
+    InvalidTextError,
     NoSuchFileError,
     NotFoundError,
     StorageError,
@@ -25,6 +26,7 @@ __all__ = [
     "ArrowrootError",
     "CorruptFileError",
     "InvalidRequestError",
+    "InvalidTextError",
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
@@ -35,6 +37,7 @@ __all__ = [
     "UnsupportedError",
     "missing_library",
     "nearest",
+    "not_picklable",
     "warn_left_out",
 ]
 
@@ -89,6 +92,11 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     for other in names:
         folded.setdefault(other.casefold(), other)
     return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
+
+
+def not_picklable(what: str, instead: str) -> TypeError:
+    """Return the error for what holds a file open: another process opens the file for itself."""
+    return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
 
 
 def missing_library(library: str, purpose: str, extra: str | None = None) -> ImportError:

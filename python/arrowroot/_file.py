@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from arrowroot._config import in_force, redacted, resolve
-from arrowroot._errors import InvalidRequestError, NoSuchKeyError, NotFoundError, UnsupportedError, nearest
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchKeyError,
+    NotFoundError,
+    UnsupportedError,
+    nearest,
+    not_picklable,
+)
 from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
-from arrowroot._sizes import format_bytes, format_count
+from arrowroot._sizes import counted, format_bytes
 from arrowroot._tree import Tree
-from arrowroot._url import split_url
+from arrowroot._url import as_location, each, friend_location, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._accounts import Account
     from arrowroot._config import Option, Setting, StorageOptions
+    from arrowroot._url import Location
 
 _REPR_KEYS = 30
 _N_QUOTED = 10
@@ -42,13 +49,20 @@ class Key(NamedTuple):
     object_bytes: int
     is_directory: bool
     is_tree: bool
+    #: Directories that it is in.
+    depth: int
 
 
 class Directory:
     """The objects under one path of a file; a mapping from names to trees and directories."""
 
-    def __init__(self, native: _native.File, path: str) -> None:
+    def __init__(
+        self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
+    ) -> None:
+        """``urls``, ``settings``: what opens the file again. They are not for messages: they have credentials."""
         self._opened: _native.File | None = native
+        self._urls = list(urls)
+        self._settings = list(settings)
         self.path = path
 
     @property
@@ -68,7 +82,6 @@ class Directory:
         recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
         """
         prefix = f"{self.path}/" if self.path else ""
-        depth = prefix.count("/")
         return [
             Key(
                 k.path,
@@ -80,9 +93,10 @@ class Directory:
                 k.object_bytes,
                 k.is_directory,
                 k.is_tree,
+                k.depth,
             )
-            for k in self._native.keys(recursive=recursive or depth > 0, cycles=cycles)
-            if k.path.startswith(prefix) and (recursive or k.path.count("/") == depth)
+            for k in self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
+            if (k.directory.startswith(prefix) if recursive else k.directory == prefix)
         ]
 
     @property
@@ -105,7 +119,7 @@ class Directory:
         if not names:
             ntuple = next((key.path for key in self.keys() if key.class_name.endswith("RNTuple")), None)
             hint = f"; RNTuples, as {ntuple!r}, cannot be read yet" if ntuple else ""
-            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{hint}", "", [])
+            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{hint}{self._cut()}", "", [])
         found = self[names[0]]
         if not isinstance(found, Tree):
             raise NoSuchKeyError(f"{self.url}: {names[0]!r} is a directory", names[0], [])
@@ -120,18 +134,27 @@ class Directory:
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
         path = f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
         try:
-            return Tree(self._native.tree(path), self.url)
+            return Tree(self._native.tree(path), self.url, self._file_of_friend)
         except (NotFoundError, UnsupportedError):
             pass  # outside, for the error to come to be the only one shown
         return self._other(path)
 
     def _other(self, path: str) -> Directory:
         """Return the directory at ``path``; raise what says best why it is no tree."""
-        bare, _, cycle = path.partition(";")
+        bare, semicolon, cycle = path.rpartition(";")
+        if not semicolon:
+            bare, cycle = path, ""
         keys = self._native.keys()
+        if semicolon and not cycle.isdecimal() and any(key.path == bare for key in keys):
+            raise NoSuchKeyError(
+                f'{self.url}: {path!r}: a number is expected after the ";", '
+                f"the cycle; without one, {bare!r} is the highest",
+                path,
+                [],
+            )
         here = [key for key in keys if key.path == bare and cycle in ("", str(key.cycle))]
         if any(key.is_directory for key in here):
-            return Directory(self._native, bare)
+            return Directory(self._native, bare, self._urls, self._settings)
         if here and not here[0].is_tree:
             raise UnsupportedError(
                 f"{self.url}: {path!r} is a {here[0].class_name}; arrowroot reads trees and lists the rest"
@@ -144,7 +167,17 @@ class Directory:
             text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
             raise NoSuchKeyError(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
         names = {name: None for key in keys for name in (key.path, key.name)}
-        raise NoSuchKeyError(f"{self.url}: no object {bare!r}", path, nearest(bare, names))
+        raise NoSuchKeyError(f"{self.url}: no object {bare!r}{self._cut()}", path, nearest(bare, names))
+
+    def _file_of_friend(self, name: str) -> File:
+        """Open the file that a recorded friend names, this one if it names none, as this one was opened."""
+        urls = [friend_location(name, self._urls[0])] if name else self._urls
+        return File(open_native(urls, self._settings), urls, self._settings)
+
+    def _cut(self) -> str:
+        """Return what to add where something is missed in a file that was cut short."""
+        missing = self._native.missing_bytes
+        return f"; the file is cut short, its last {format_bytes(missing)} are missing" if missing else ""
 
     def _reraise(self, path: str) -> Directory:
         self._native.tree(path)
@@ -164,6 +197,12 @@ class Directory:
     def __len__(self) -> int:
         """Return the number of names directly in this directory."""
         return len(list(iter(self)))
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        inside = f"[{self.path!r}]" if self.path else ""
+        where = f"arrowroot.open({self.url!r}){inside}" if self._opened else "arrowroot.open(...)"
+        raise not_picklable(f"a {type(self).__name__}", where)
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -187,7 +226,7 @@ class Directory:
             return "<closed file>"
         rows = self._rows()
         left = len(self.keys()) - (len(rows) - 1)
-        more = f"\n... {format_count(left)} more keys" if left else ""
+        more = f"\n... {counted(left, 'more key')}" if left else ""
         return f"{self._summary()}\n{text_table(rows, right=[False, False, True, False])}{more}"
 
     def _repr_html_(self) -> str:
@@ -197,9 +236,8 @@ class Directory:
 class File(Directory):
     """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
 
-    def __init__(self, native: _native.File, settings: Sequence[Setting] = ()) -> None:
-        super().__init__(native, "")
-        self._settings = list(settings)
+    def __init__(self, native: _native.File, urls: Sequence[str], settings: Sequence[Setting]) -> None:
+        super().__init__(native, "", urls, settings)
 
     @property
     def size_bytes(self) -> int:
@@ -217,8 +255,16 @@ class File(Directory):
         return self._native.compression
 
     @property
+    def missing_bytes(self) -> int:
+        """Bytes that its header says it has, but that are not there; above 0 if it was cut short."""
+        return self._native.missing_bytes
+
+    @property
     def was_recovered(self) -> bool:
-        """Whether the file had no key list, so that its keys were found by walking the records."""
+        """Whether the file has no key list, so that its keys were found by walking the records.
+
+        A file that was not closed never had one; one that was cut short (``missing_bytes``) has lost it.
+        """
         return self._native.was_recovered
 
     @property
@@ -258,19 +304,19 @@ class File(Directory):
         self.close()
 
     def _summary(self) -> str:
+        cut = f", cut short by {format_bytes(self.missing_bytes)}" if self.missing_bytes else ""
         recovered = ", recovered" if self.was_recovered else ""
         return (
             f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
-            f"{self.compression}{recovered}, {format_count(len(self.keys()))} keys"
+            f"{self.compression}{cut}{recovered}, {counted(len(self.keys()), 'key')}"
         )
 
 
-def open_file(
-    url: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Unpack[StorageOptions]
-) -> File:
+def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptions]) -> File:
     """Open a ROOT file for reading.
 
-    url: a path, a URL, or a list of those of the replicas of one file; the next one is taken when one fails.
+    url: a path (as text, bytes or ``os.PathLike``; its name need not be UTF-8), a URL, or a list of those of
+        the replicas of one file; the next one is taken when one fails.
         ``?arrowroot.NAME=VALUE`` in it sets an option.
     options: how to reach the store and how to read from it (``strategy="treecache"``, ``cache_size="30 MB"``,
         ...: ``arrowroot config`` lists them). Those not given come from the URL, the environment
@@ -279,7 +325,7 @@ def open_file(
     Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
     InvalidRequestError for options that make no sense.
     """
-    every = [url] if isinstance(url, str | os.PathLike) else list(url)
+    every = each(url)
     if not every:
         raise InvalidRequestError("open: no URL to open")
     for one in every:
@@ -288,5 +334,5 @@ def open_file(
             raise InvalidRequestError(
                 f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
             )
-    urls, settings = resolve([os.fspath(one) for one in every], options)
-    return File(open_native(urls, settings), settings)
+    urls, settings = resolve([as_location(one) for one in every], options)
+    return File(open_native(urls, settings), urls, settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from arrowroot._select import Candidate
 
@@ -17,13 +17,14 @@ class FriendBranch(NamedTuple):
     name: str
     type_name: str
     is_group: bool
+    depth: int
     unsupported: str | None
     part: int
     inner: str
 
 
 def together(
-    parts: Sequence[tuple[str | None, Sequence[Candidate]]], columns: str | Iterable[str] | None
+    parts: Sequence[tuple[str | None, Sequence[Candidate]]], columns: Sequence[str] | None
 ) -> list[FriendBranch]:
     """Return the branches of a tree (alias None) and its friends to choose ``columns`` from.
 
@@ -34,21 +35,20 @@ def together(
     for _, branches in parts:
         for branch in branches:
             owners[branch.path] = owners.get(branch.path, 0) + 1
-    asked = [columns] if isinstance(columns, str) else list(columns or ())
     result = []
     for part, (alias, branches) in enumerate(parts):
-        by_alias = alias is not None and any(text.startswith(f"{alias}.") for text in asked)
+
+        def named(branch: Candidate, path: str, name: str, part: int = part) -> FriendBranch:
+            kind = branch.type_name
+            return FriendBranch(
+                path, name, kind, branch.is_group, branch.depth, branch.unsupported, part, branch.path
+            )
+
         for branch in branches:
-            aliased = f"{alias}.{branch.path}"
-            names = [branch.path] if alias is None or owners[branch.path] == 1 else [aliased]
-            if by_alias and aliased not in names:
-                names.append(aliased)
-            for i, name in enumerate(names):
-                # Only the first stands for the branch's short name, which must not look ambiguous.
-                short = branch.name if i == 0 else name
-                result.append(
-                    FriendBranch(
-                        name, short, branch.type_name, branch.is_group, branch.unsupported, part, branch.path
-                    )
-                )
+            is_free = alias is None or owners[branch.path] == 1
+            result.append(named(branch, branch.path if is_free else f"{alias}.{branch.path}", branch.name))
+        if alias is not None and any(text.startswith(f"{alias}.") for text in columns or ()):
+            # By this second name alone: the short one must not look ambiguous.
+            aliased = [(branch, f"{alias}.{branch.path}") for branch in branches]
+            result += [named(branch, name, name) for branch, name in aliased]
     return result

@@ -18,6 +18,7 @@ class NoSuchFileError(StorageError, FileNotFoundError): ...
 class AccessDeniedError(StorageError, PermissionError): ...
 class NotFoundError(ArrowrootError, KeyError): ...
 class InvalidRequestError(ArrowrootError, ValueError): ...
+class InvalidTextError(ArrowrootError, UnicodeError): ...
 
 @final
 class Key:
@@ -27,6 +28,8 @@ class Key:
     name: str
     title: str
     class_name: str
+    directory: str  # of the path: "", or with "/" after each name
+    depth: int  # directories that it is in
     cycle: int
     offset: int  # of the record, in bytes
     stored_bytes: int  # of the record, header included (fNbytes)
@@ -58,7 +61,8 @@ class File:
     size_bytes: int
     root_version: str
     compression: str
-    was_recovered: bool  # no key list was written: keys were found by walking the records
+    missing_bytes: int  # that the header says there are, of a file that is cut short
+    was_recovered: bool  # there is no key list: keys were found by walking the records
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree: ...
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
@@ -103,7 +107,7 @@ class Tree:
         memory_budget_bytes: int = ...,
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,
-        text_as_binary: bool = False,  # text as bytes: of some files it is not UTF-8
+        strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
     ) -> Scan: ...
 
 @final

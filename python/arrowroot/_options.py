@@ -10,8 +10,8 @@ from arrowroot._sizes import parse_size
 if TYPE_CHECKING:
     from typing import Literal
 
-    #: Text as Arrow strings, which must be UTF-8, or as bytes, which may be anything.
-    Strings = Literal["utf8", "binary"]
+    #: Text as Arrow strings, an error if it is not UTF-8 or with U+FFFD for what is not; or as bytes.
+    Strings = Literal["utf8", "replace", "binary"]
 
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
@@ -25,7 +25,7 @@ class EngineOptions(TypedDict):
     memory_budget_bytes: int
     n_threads: int
     trace: bool
-    text_as_binary: bool
+    strings: Strings
 
 
 class Options(NamedTuple):
@@ -35,7 +35,7 @@ class Options(NamedTuple):
     memory_budget_bytes: int
     n_threads: int
     trace: bool
-    text_as_binary: bool
+    strings: Strings
 
     @classmethod
     def checked(
@@ -53,14 +53,14 @@ class Options(NamedTuple):
         """
         if n_threads < 0:
             raise InvalidRequestError(f"n_threads: expected a number from 0 on, got {n_threads!r}")
-        if strings not in ("utf8", "binary"):
-            raise InvalidRequestError(f"strings: expected 'utf8' or 'binary', got {strings!r}")
+        if strings not in ("utf8", "replace", "binary"):
+            raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
         return cls(
             None if batch_size is None else parse_size(batch_size, "batch_size"),
             parse_size(memory_budget, "memory_budget"),
             n_threads,
             trace,
-            strings == "binary",
+            strings,
         )
 
     def engine(self) -> EngineOptions:
@@ -70,7 +70,7 @@ class Options(NamedTuple):
             "memory_budget_bytes": self.memory_budget_bytes,
             "n_threads": self.n_threads,
             "trace": self.trace,
-            "text_as_binary": self.text_as_binary,
+            "strings": self.strings,
         }
 
     def shared_by(self, n_parts: int) -> Options:

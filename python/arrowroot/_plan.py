@@ -210,31 +210,6 @@ class ScanStats:
         return self.read_bytes - self.payload_bytes
 
     @property
-    def over_read(self) -> float | None:
-        """Bytes read for each byte asked for; None before the first read."""
-        return _ratio(self.read_bytes, self.payload_bytes)
-
-    @property
-    def mean_read_bytes(self) -> float | None:
-        """Mean size of a physical read."""
-        return _ratio(self.read_bytes, self.read_calls)
-
-    @property
     def compression_ratio(self) -> float | None:
         """Uncompressed over compressed bytes of the baskets read."""
         return _ratio(self.unzip_bytes, self.stored_bytes)
-
-    @property
-    def cpu_efficiency(self) -> float | None:
-        """CPU time over wall time; above 1 when several threads work."""
-        return _ratio(self.cpu_ns, self.wall_ns)
-
-    @property
-    def thread_utilisation(self) -> float | None:
-        """CPU time over wall time of all threads; 1 when none of them ever waits."""
-        return _ratio(self.cpu_ns, self.wall_ns * self.n_threads)
-
-    @property
-    def entries_per_second(self) -> float | None:
-        """Entries delivered per second of wall time."""
-        return _ratio(self.n_entries * 1e9, self.wall_ns)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._convert import Conversions
-from arrowroot._sizes import format_count
+from arrowroot._errors import not_picklable
+from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, import_batch
 from arrowroot._table import Table
 
@@ -133,10 +134,14 @@ class Scan(Conversions):
         self._is_fresh = False
         return self._source
 
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a pass cannot go to another process."""
+        raise not_picklable("a Scan", f"which read {self._where}, with its columns and entries")
+
     def __repr__(self) -> str:
         return (
-            f"<Scan of {self._where}: {format_count(self.num_entries)} entries, "
-            f"{format_count(len(self.column_names))} columns>"
+            f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"{counted(len(self.column_names), 'column')}>"
         )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import translate
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, UnsupportedError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 _GLOB = re.compile(r"[*?\[]")
 _REGEX = re.compile(r"/(.*)/([aimsx]*)", re.DOTALL)
@@ -27,10 +29,27 @@ class Candidate(Protocol):
     @property
     def is_group(self) -> bool: ...
     @property
+    def depth(self) -> int: ...
+    @property
     def unsupported(self) -> str | None: ...
 
 
 C = TypeVar("C", bound=Candidate)
+
+
+def texts_of(given: object, what: str) -> list[str]:
+    """Return the names or patterns that a user gave for the option ``what``: one text, or several.
+
+    Raises: InvalidRequestError for anything else.
+    """
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes):
+        raise InvalidRequestError(f"{what}: expected a name or several, got {given!r}")
+    names = list(texts)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise InvalidRequestError(f"{what}: expected names, got {wrong[0]!r}")
+    return names
 
 
 class Selection(NamedTuple):
@@ -46,11 +65,8 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
     A glob matches the branch's whole path or its name alone, and its ``*`` goes across "/". A regular
     expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``.
     """
-    texts = [filter_name] if isinstance(filter_name, str) else list(filter_name)
     patterns = []
-    for text in texts:
-        if not isinstance(text, str):
-            raise InvalidRequestError(f"filter_name: expected text, got {text!r}")
+    for text in texts_of(filter_name, "filter_name"):
         regex = _REGEX.fullmatch(text)
         try:
             patterns.append(
@@ -69,16 +85,18 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
 
 def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
-    texts = [filter_name] if isinstance(filter_name, str) else list(filter_name)
+    texts = texts_of(filter_name, "filter_name")
     accepts = name_filter(texts)
     found = []
-    group: str | None = None
+    group_depth: int | None = None
     for branch in branches:
-        inside = group is not None and branch.path.startswith(group)
+        if group_depth is not None and branch.depth <= group_depth:
+            group_depth = None
+        inside = group_depth is not None
         if inside or branch.path in texts or branch.name in texts or accepts(branch.path, branch.name):
             found.append(branch)
             if branch.is_group and not inside:
-                group = branch.path + "/"
+                group_depth = branch.depth
     return found
 
 
@@ -103,8 +121,7 @@ def select(
         chosen = branches
     else:
         index = _Index(branches, where)
-        wanted = [columns] if isinstance(columns, str) else columns
-        chosen = (branch for text in wanted for branch in index.resolve(text))
+        chosen = (branch for text in texts_of(columns, "columns") for branch in index.resolve(text))
     if filter_name is not None:
         accepts = name_filter(filter_name)
         chosen = (branch for branch in chosen if accepts(branch.path, branch.name))
@@ -125,8 +142,6 @@ class _Index:
             self.by_name.setdefault(branch.name, []).append(branch)
 
     def resolve(self, text: str) -> list[Candidate]:
-        if not isinstance(text, str):
-            raise InvalidRequestError(f"columns: expected names, got {text!r}")
         branch = self.by_path.get(text)
         if branch is None:
             same_name = self.by_name.get(text, [])
@@ -137,10 +152,15 @@ class _Index:
         if branch is None:
             return self._matching(text)
         if branch.is_group:
-            return [other for other in self.branches if other.path.startswith(branch.path + "/")]
+            return self._members(branch)
         if branch.unsupported is not None:
             raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
+
+    def _members(self, group: Candidate) -> list[Candidate]:
+        """Return the branches inside a group: those that follow it and are deeper."""
+        behind = islice(self.branches, self.branches.index(group) + 1, None)
+        return list(takewhile(lambda branch: branch.depth > group.depth, behind))
 
     def _matching(self, text: str) -> list[Candidate]:
         matching = []

@@ -19,6 +19,8 @@ from arrowroot._render import (
 from arrowroot._sizes import counted, format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
 _HEAD_ROWS = 5
@@ -66,9 +68,22 @@ class Table(Conversions):
         """Bytes of the values in memory."""
         return cast("int", self._table.nbytes)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of entries, and of columns."""
+        return self.num_rows, self.num_columns
+
     def __len__(self) -> int:
         """Return the number of entries."""
         return self.num_rows
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a column of that name."""
+        return name in self._table.column_names
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the columns."""
+        return iter(self.column_names)
 
     @overload
     def __getitem__(self, key: str) -> pa.ChunkedArray: ...

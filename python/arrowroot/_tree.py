@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from arrowroot._errors import InvalidRequestError, warn_left_out
+from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import clip, html_table, printable, text_table
 from arrowroot._sizes import counted, format_bytes, format_count
 
 # What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import awkward as ak
     import numpy.typing as npt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
+    from arrowroot._file import File
     from arrowroot._options import Strings
     from arrowroot._scan import Scan
     from arrowroot._source import Source, TreeSource
@@ -52,13 +53,21 @@ class Column(NamedTuple):
         """Uncompressed over compressed bytes; None if there are none."""
         return self.memory_bytes / self.stored_bytes if self.stored_bytes else None
 
+    def __repr__(self) -> str:
+        return (
+            f"<Column {self.name!r} {self.type_name}: {counted(self.n_entries, 'entry', 'entries')}, "
+            f"{self.arrow_type or 'not readable'}, {format_bytes(self.stored_bytes)} stored>"
+        )
+
 
 class Tree:
     """A TTree (or TNtuple) of a file. Keeps the file open for as long as it lives."""
 
-    def __init__(self, native: _native.Tree, url: str) -> None:
+    def __init__(self, native: _native.Tree, url: str, file_of_friend: Callable[[str], File]) -> None:
+        """``file_of_friend``: opens the file that a recorded friend names, "" for the same one."""
         self._native = native
         self._url = url
+        self._file_of_friend = file_of_friend
         self._branches: list[_native.Branch] | None = None
         self._friends: list[tuple[str, Tree]] = []
 
@@ -157,23 +166,38 @@ class Tree:
     def recorded_friends(self) -> list[tuple[str, str, str]]:
         """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
 
-        They are not opened by themselves: open the file and ``add_friend`` its tree.
+        They are not opened by themselves: :meth:`add_recorded_friends` opens them.
         """
         return self._native.friends
+
+    def add_recorded_friends(self) -> None:
+        """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
+
+        Their files are looked for as ROOT does, from the working directory if their names are relative, and
+        then beside this tree's file.
+
+        Raises: what opening a file and :meth:`add_friend` raise; the friends before it have been added then.
+        """
+        for alias, name, file in self.recorded_friends:
+            found = self._file_of_friend(file)[name]
+            if not isinstance(found, Tree):
+                raise UnsupportedError(f"{self.where}: its friend {name!r} is a directory")
+            self.add_friend(found, alias)
 
     def add_friend(self, tree: Tree, alias: str | None = None) -> None:
         """Read the columns of another tree, entry by entry, beside those of this one.
 
         They are chosen as "alias.x", or as "x" if no other tree has a column of that name. ``alias`` is the
-        friend's name if not given.
+        friend's name if not given. Of a longer friend the first entries are read. A shorter one is refused, as
+        by RDataFrame; TTree::Draw and TTree::Scan would repeat its last entry.
 
-        Raises: InvalidRequestError if the friend has another number of entries or friends itself, or if the
-        alias is taken.
+        Raises: InvalidRequestError if the friend has fewer entries or friends itself, or if the alias is
+        taken.
         """
         alias = alias or tree.name
-        if tree.num_entries != self.num_entries:
+        if tree.num_entries < self.num_entries:
             raise InvalidRequestError(
-                f"friend {alias!r} ({tree.where}) has {format_count(tree.num_entries)} entries, "
+                f"friend {alias!r} ({tree.where}) has only {counted(tree.num_entries, 'entry', 'entries')}, "
                 f"but {self.where} has {format_count(self.num_entries)}"
             )
         if tree._friends:
@@ -218,8 +242,8 @@ class Tree:
         batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
         memory_budget: bound on the memory for fetched baskets and batches not yet delivered.
         n_threads: 0 for as many as there are cores.
-        strings: "utf8": text becomes strings, and bytes that are not UTF-8 an error; "binary": text becomes
-            bytes, as they are.
+        strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
+            same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
         trace: record every physical read, for :meth:`Scan.trace`.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError.
@@ -273,7 +297,7 @@ class Tree:
     def _parts(self) -> list[tuple[str | None, Tree]]:
         return [(None, self), *self._friends]
 
-    def _candidates(self, columns: str | Iterable[str] | None) -> list[_friends.FriendBranch]:
+    def _candidates(self, columns: list[str] | None) -> list[_friends.FriendBranch]:
         from arrowroot import _friends  # noqa: PLC0415
 
         return _friends.together([(alias, part.branches) for alias, part in self._parts], columns)
@@ -290,8 +314,8 @@ class Tree:
         from arrowroot._source import SideBySide  # noqa: PLC0415
 
         chosen_entries = _entries.normalise(entries, self.num_entries)
-        if columns is not None and not isinstance(columns, str):
-            columns = list(columns)
+        if columns is not None:
+            columns = _select.texts_of(columns, "columns")
         if not self._friends:
             paths = self.choose(columns, filter_name)
             return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
@@ -303,6 +327,8 @@ class Tree:
         used = sorted({branch.part for branch in chosen}) or [0]
         order = [(branch.path, used.index(branch.part), branch.inner) for branch in chosen]
         trees = self._parts
+        if chosen_entries is None:
+            chosen_entries = (0, self.num_entries)  # friends may have more
 
         def start() -> Source:
             return SideBySide(
@@ -356,10 +382,14 @@ class Tree:
 
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable("a Tree", f"arrowroot.open({self._url!r})[{self.path!r}]")
+
     def _summary(self) -> str:
         n_clusters = max(0, len(self.clusters) - 1)
         text = (
-            f"{self.class_name} {self.path!r}: {format_count(self.num_entries)} entries, "
+            f"{self.class_name} {self.path!r}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
@@ -385,7 +415,7 @@ class Tree:
         rows = self._rows()
         text = f"{self._summary()}\n{text_table(rows, right=[False, False, False, True])}"
         left = len(self.column_names) - (len(rows) - 1)
-        return text + (f"\n... {format_count(left)} more columns" if left else "")
+        return text + (f"\n... {counted(left, 'more column')}" if left else "")
 
     def _repr_html_(self) -> str:
         rows = self._rows()

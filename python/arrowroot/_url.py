@@ -11,6 +11,9 @@ from arrowroot._errors import InvalidRequestError, StorageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    #: A path, also of bytes that are not UTF-8, or a URL.
+    Location = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
 _GLOB = re.compile(r"[*?\[]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]+)")
@@ -77,27 +80,57 @@ def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
     return f"{bare}?{'&'.join(others)}" if others else bare, options
 
 
+def each(paths: Location | Iterable[Location]) -> list[Location]:
+    """Return one path or several as a list.
+
+    Raises: InvalidRequestError for what is neither.
+    """
+    if isinstance(paths, str | bytes | os.PathLike):
+        return [paths]
+    try:
+        return list(paths)
+    except TypeError:
+        raise InvalidRequestError(f"expected a path or URL, or several, got {paths!r}") from None
+
+
+def as_location(path: Location) -> str:
+    """Return a path or URL as text; bytes that are not UTF-8 as ``os.fsdecode`` writes them.
+
+    Raises: InvalidRequestError for anything else.
+    """
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise InvalidRequestError(f"expected a path or URL, got {path!r}") from None
+
+
+def friend_location(file: str, beside: str) -> str:
+    """Return where the file of a friend is: a relative name from here or else, if it is there, beside a file."""
+    if os.path.isabs(file) or _SCHEME.match(file) or os.path.exists(file):  # noqa: PTH110, PTH117 - text
+        return file
+    near = os.path.join(os.path.dirname(beside), file)  # noqa: PTH118, PTH120 - may be a URL
+    return near if _SCHEME.match(beside) or os.path.exists(near) else file  # noqa: PTH110
+
+
 def natural_key(text: str) -> list[tuple[int, str]]:
     """Return the key that sorts "run2" before "run10"."""
     return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(_DIGITS.split(text))]
 
 
-def expand(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], tree: str | None
-) -> list[tuple[str, str | None]]:
+def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
     """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
 
     ``tree`` is that of every file which does not name one itself by "FILE:TREE"; None: not known yet.
 
     Raises: StorageError for a glob that matches nothing; InvalidRequestError if there is no path at all.
     """
-    every = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    every = each(paths)
     files: list[tuple[str, str | None]] = []
     for path in every:
         if isinstance(path, str):
             pattern, own = split_url(path)
         else:
-            pattern, own = os.fspath(path), None
+            pattern, own = as_location(path), None
         bare, mark, query = pattern.rpartition("?")
         if not (mark and _holds_options(query)):
             bare, mark, query = pattern, "", ""

@@ -16,7 +16,7 @@ CODECS = [
 ]  # fmt: skip
 FILES = [
     "numbers", "numbers_one_entry", "numbers_empty", "arrays", "arrays_generated_offsets",
-    "arrays_one_entry", "arrays_empty", "strings", "vectors", "vectors_empty", "packed", "ntuples",
+    "arrays_one_entry", "arrays_empty", "counted_elsewhere", "strings", "vectors", "vectors_empty", "packed", "ntuples",
     *(f"codec_{c}" for c in CODECS), "embedded", "circular", "part0", "merged", "directories",
     "beyond_2_gb", "beside_objects", "unclosed_plain",
     "unclosed_SaveSelf",
@@ -38,6 +38,17 @@ def test_all_columns_are_as_root_reads_them(root_files, name):
                 except (ar.ArrowrootError, AssertionError) as error:
                     wrong.append(f"{what}: {type(error).__name__}: {str(error)[:300]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_leaf_lists_are_declared_with_counters_and_dimensions(root_files):
+    with ar.open(root_files.path("counted_elsewhere.root")) as file:
+        types = {column.name: column.type_name for column in file["T"].columns}
+    assert types["data"] == "struct {float x[n]; int y[n]; short pairs[n][2]; double last;}"
+    with ar.open(root_files.path("arrays.root")) as file:
+        types = {column.name: column.type_name for column in file["T"].columns}
+    assert types["inside"] == "struct {int k; float a[k];}"
+    assert types["mixed"] == "struct {float a[2]; int b[3]; bool c;}"
+    assert types["rows"] == "float[][2]"
 
 
 def test_all_nested_vectors_took_part(root_files):
@@ -111,6 +122,27 @@ def test_many_files_are_one_stream(root_files):
 def test_a_glob_is_in_the_order_of_names(root_files):
     table = pa.table(ar.scan(root_files.path("part*.root"), tree="T", columns=["i"]))
     assert table["i"].to_pylist() == [*range(40), *range(50, 91), *range(100, 142)]
+
+
+def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
+    with ar.open(root_files.path("friends.root")) as file:
+        tree, few = file["T"], file["few"]
+    assert tree.recorded_friends == [("near", "near", ""), ("f", "far", "friends_other.root")]
+    tree.add_recorded_friends()
+    table = tree.to_arrow(["x", "closeness", "f.distance"])
+    assert all(table[name].to_pylist() == list(range(10)) for name in table)
+    assert tree.to_arrow(["distance"], entries=[9, 3])["distance"].to_pylist() == [9, 3]
+    with pytest.raises(ar.InvalidRequestError, match=r"friend .few. .* has only 8 entries"):
+        tree.add_friend(few)
+
+
+def test_branches_of_one_name_are_told_apart(root_files):
+    with ar.open(root_files.path("friends.root")) as file:
+        tree = file["T"]
+    assert tree.column_names == ["x", "x;2"]
+    table = tree.to_arrow()
+    assert table["x"].to_pylist() == list(range(10))  # the first one, as ROOT's GetBranch
+    assert table["x;2"].to_pylist() == [i + 0.5 for i in range(10)]
 
 
 def test_friends_are_read_side_by_side(root_files):

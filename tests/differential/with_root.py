@@ -141,6 +141,7 @@ def main() -> None:
     generated.update({name: kept[name] for name in ("rows", "cube")})
     add("arrays_one_entry", w.arrays, 1, False)
     add("arrays_empty", w.arrays, 0, False)
+    add("counted_elsewhere", w.counted_elsewhere, 60)
     add("strings", w.strings, 60)
     add("vectors", w.vectors, 120)
     add("vectors_empty", w.vectors, 0)
@@ -158,6 +159,7 @@ def main() -> None:
     add("directories", w.directories, trees=("T", "T;1", "T;2", "T;3", "a/T", "a/b c/T", "a/b c/d.e/T"))
     add("beyond_2_gb", w.beyond_2_gb, trees=("before", "later/after"))
     add("beside_objects", w.beside_objects, 30)
+    w.friends(str(directory / "friends.root"), str(directory / "friends_other.root"))
     for option in ("", "SaveSelf"):
         path = directory / f"unclosed_{option or 'plain'}.root"
         subprocess.run([sys.executable, __file__, str(path), option], check=False, env=os.environ)

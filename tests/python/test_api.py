@@ -287,7 +287,7 @@ def test_friends_are_read_side_by_side(sample, tmp_path):
     with pytest.raises(ar.InvalidRequestError, match="alias"):
         both.add_friend(friend, "f")
     write_tree(tmp_path / "short.root", n_entries=10)
-    with pytest.raises(ar.InvalidRequestError, match="10 entries"):
+    with pytest.raises(ar.InvalidRequestError, match="has only 10 entries"):
         both.add_friend(ar.open(tmp_path / "short.root")["Events"])
 
 
@@ -329,13 +329,24 @@ def test_text_that_is_not_utf8_is_an_error_that_says_what_helps(tmp_path):
     assert tree.to_arrow(strings="binary").schema.field("name").type == pa.binary()
     path.write_bytes(content.replace(b"defg", b"d\xe9fg"))
     tree = ar.open(path)["t"]
-    with pytest.raises(ar.InvalidRequestError, match='strings="binary"'):
+    with pytest.raises(
+        ar.InvalidTextError, match=r"""column "name", entry 1: the text b"d\\xe9fg" .*"binary\""""
+    ) as caught:
         tree.to_arrow()
+    assert isinstance(caught.value, UnicodeError)
+    assert not isinstance(caught.value, ar.InvalidRequestError)
+    with pytest.raises(ar.InvalidTextError, match="entry 1:"):
+        tree.to_arrow(entries=[2, 1])
+    with pytest.raises(ar.InvalidTextError, match="entry 1:"):
+        list(tree.scan(batch_size=1))
+    replaced = tree.to_arrow(strings="replace")
+    assert replaced["name"].to_pylist() == ["abc", "d\ufffdfg", "hi"]
+    assert replaced.schema.field("name").type == pa.string()
     expected = [b"abc", b"d\xe9fg", b"hi"]
     assert tree.to_arrow(strings="binary")["name"].to_pylist() == expected
     assert ar.scan(path, strings="binary").read_all()["name"].to_pylist() == expected
     assert list(tree.scan(strings="binary").to_numpy()["name"]) == expected
-    with pytest.raises(ar.InvalidRequestError, match="'utf8' or 'binary'"):
+    with pytest.raises(ar.InvalidRequestError, match="'utf8', 'replace' or 'binary'"):
         tree.to_arrow(strings="latin1")
     with pytest.raises(ar.InvalidRequestError, match="n_threads"):
         tree.to_arrow(n_threads=-1)

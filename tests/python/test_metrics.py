@@ -104,13 +104,7 @@ def test_counters_of_scans_in_a_row_add_but_for_marks_and_settings():
 
 def test_ratios_of_a_pass_are_derived():
     assert STATS.overhead_bytes == 100_000
-    assert STATS.over_read == 1.1
-    assert STATS.mean_read_bytes == 275_000
     assert STATS.compression_ratio == 3
-    assert STATS.cpu_efficiency == 1.6
-    assert STATS.thread_utilisation == 0.8
-    assert STATS.entries_per_second == 10_000
-    assert ScanStats().over_read is None
     units = ("_bytes", "_ns", "_calls")
     assert all(f.name.startswith("n_") or f.name.endswith(units) for f in fields(ScanStats))
 

@@ -4,7 +4,7 @@ import pytest
 
 from arrowroot import InvalidRequestError, NoSuchColumnError, UnsupportedError
 from arrowroot._friends import together
-from arrowroot._select import name_filter, select
+from arrowroot._select import matching, name_filter, select
 
 
 @dataclass
@@ -13,6 +13,10 @@ class B:
     is_group: bool = False
     unsupported: str | None = None
     type_name: str = "float"
+
+    @property
+    def depth(self):
+        return self.path.count("/")
 
     @property
     def name(self):
@@ -88,8 +92,18 @@ def test_filters_are_globs_or_regular_expressions():
 
 
 def test_what_is_no_name_is_refused():
-    with pytest.raises(InvalidRequestError, match="expected names"):
-        paths([3])
+    for wrong in ([3], ["a", None], 3, b"a", 1.5):
+        with pytest.raises(InvalidRequestError, match="columns: expected"):
+            paths(wrong)
+        with pytest.raises(InvalidRequestError, match="filter_name: expected"):
+            paths(filter_name=wrong)
+
+
+def test_a_slash_in_a_name_makes_no_member_of_a_group():
+    branches = [B("g", is_group=True), B("g/x"), B("g/y")]
+    branches[2].__class__ = type("Top", (B,), {"depth": 0})
+    assert select(branches, ["g"], None, "T").paths == ["g/x"]
+    assert [branch.path for branch in matching(branches, "g")] == ["g", "g/x"]
 
 
 def friend_names(columns):

@@ -27,7 +27,7 @@ fn main() -> arrowroot::Result<()> {
             memory_budget_bytes: 256_000_000,
             n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),
             trace: false,
-            text_as_binary: false,
+            text: arrowroot::TextForm::Utf8,
         };
         let mut scan = Scan::new(&tree, &request)?;
         let mut batches = Vec::new();

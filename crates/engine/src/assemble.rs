@@ -10,15 +10,17 @@ use arrowroot_format::column::DataType;
 use arrowroot_format::decode::{Values, kernels::pack_bools};
 use arrowroot_format::streamer::Primitive;
 
+use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
+
 /// Name of the items of lists, as in the Arrow specification.
 const ITEM: &str = "item";
 
 /// The Arrow type of a column.
-pub fn arrow_type(data_type: &DataType, text_as_binary: bool) -> ArrowType {
-    let inner = |item: &DataType| arrow_type(item, text_as_binary);
+pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
+    let inner = |item: &DataType| arrow_type(item, text);
     match data_type {
         DataType::Primitive(primitive) => primitive_type(*primitive),
-        DataType::Text if text_as_binary => ArrowType::Binary,
+        DataType::Text if text == TextForm::Binary => ArrowType::Binary,
         DataType::Text => ArrowType::Utf8,
         DataType::List(item) => ArrowType::List(item_field(inner(item))),
         DataType::FixedList(item, n_items) => {
@@ -112,41 +114,50 @@ fn offsets(ends: &[i32]) -> Buffer {
 }
 
 /// An array of collected values.
-pub(crate) fn values(values: Values, text_as_binary: bool) -> Result<ArrayRef, ArrowError> {
-    Ok(make_array(data_of(values, text_as_binary)?))
+pub(crate) fn values(values: Values, text: TextForm) -> Result<ArrayRef, Fault> {
+    Ok(make_array(data_of(values, text)?))
 }
 
-fn data_of(collected: Values, text_as_binary: bool) -> Result<ArrayData, ArrowError> {
-    match collected {
+fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
+    Ok(match collected {
         Values::Primitive(Primitive::Bool, bytes) => {
             let mut bits = vec![0; bytes.len().div_ceil(8)];
             pack_bools(&bytes, &mut bits);
-            numbers(Primitive::Bool, &[], bytes.len(), Buffer::from_vec(bits))
+            numbers(Primitive::Bool, &[], bytes.len(), Buffer::from_vec(bits))?
         }
         Values::Primitive(primitive, bytes) => {
             let n_values = bytes.len() / primitive.stored_bytes();
-            numbers(primitive, &[], n_values, Buffer::from_vec(bytes))
+            numbers(primitive, &[], n_values, Buffer::from_vec(bytes))?
         }
         Values::Text(ends, bytes) => {
-            let data_type = if text_as_binary { ArrowType::Binary } else { ArrowType::Utf8 };
+            let data_type = arrow_type(&DataType::Text, text);
+            let fixed = if text == TextForm::Replaced { replaced(&ends, &bytes) } else { None };
+            let (ends, bytes) = fixed.unwrap_or((ends, bytes));
+            let bytes = Buffer::from_vec(bytes);
             ArrayData::builder(data_type)
                 .len(ends.len())
                 .add_buffer(offsets(&ends))
-                .add_buffer(Buffer::from_vec(bytes))
+                .add_buffer(bytes.clone())
                 .build()
+                .map_err(|error| first_invalid(&ends, &bytes).unwrap_or(Fault::Arrow(error)))?
         }
-        Values::List(ends, items) => lists(ends.len(), offsets(&ends), data_of(*items, text_as_binary)?),
+        Values::List(ends, items) => {
+            let items = data_of(*items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))?;
+            lists(ends.len(), offsets(&ends), items)?
+        }
         Values::FixedList(items, n_items) => {
-            let n_lists = items.len() / (n_items.max(1) as usize);
-            let items = data_of(*items, text_as_binary)?;
+            let in_each = n_items.max(1) as usize;
+            let n_lists = items.len() / in_each;
+            let items = data_of(*items, text).map_err(|fault| fault.in_list(|item| item / in_each))?;
             let size = i32::try_from(n_items).map_err(|_| too_large())?;
             ArrayData::builder(ArrowType::FixedSizeList(item_field(items.data_type().clone()), size))
                 .len(n_lists)
                 .add_child_data(items)
-                .build()
+                .build()?
         }
         Values::Map(ends, keys, maps) => {
-            let (keys, maps) = (data_of(*keys, text_as_binary)?, data_of(*maps, text_as_binary)?);
+            let inner = |values| data_of(values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
+            let (keys, maps) = (inner(*keys)?, inner(*maps)?);
             let field = map_field(keys.data_type().clone(), maps.data_type().clone());
             let pairs = ArrayData::builder(field.data_type().clone())
                 .len(keys.len())
@@ -157,17 +168,17 @@ fn data_of(collected: Values, text_as_binary: bool) -> Result<ArrayData, ArrowEr
                 .len(ends.len())
                 .add_buffer(offsets(&ends))
                 .add_child_data(pairs)
-                .build()
+                .build()?
         }
         Values::Struct(n_values, members) => {
             let mut fields = Vec::with_capacity(members.len());
             let mut columns = Vec::with_capacity(members.len());
             for (name, member) in members {
-                let data = data_of(member, text_as_binary)?;
+                let data = data_of(member, text)?;
                 fields.push(Field::new(name, data.data_type().clone(), false));
                 columns.push(data);
             }
-            ArrayData::builder(ArrowType::Struct(Fields::from(fields))).len(n_values).child_data(columns).build()
+            ArrayData::builder(ArrowType::Struct(Fields::from(fields))).len(n_values).child_data(columns).build()?
         }
-    }
+    })
 }

@@ -17,6 +17,7 @@ use crate::assemble;
 use crate::error::{Error, Result};
 use crate::memory::{Arena, Column, Pool, Slot};
 use crate::plan::{BatchEntries, PlannedColumn};
+use crate::text::{Fault, TextForm};
 
 /// How much more than estimated is set aside for lists: growing means a copy.
 const SLACK: f64 = 1.05;
@@ -66,7 +67,7 @@ pub(crate) struct Builder {
     schema: SchemaRef,
     sinks: Vec<Sink>,
     arena: Arena,
-    text_as_binary: bool,
+    text: TextForm,
     /// Baskets that are not done.
     pub(crate) open: Arc<AtomicUsize>,
     /// Bytes set aside so far.
@@ -79,7 +80,7 @@ impl Builder {
         columns: &[PlannedColumn],
         entries: &BatchEntries,
         schema: &SchemaRef,
-        text_as_binary: bool,
+        text: TextForm,
         pool: &Arc<Pool>,
     ) -> Result<Builder> {
         let n_entries = match entries {
@@ -100,7 +101,7 @@ impl Builder {
             schema: schema.clone(),
             sinks,
             arena,
-            text_as_binary,
+            text,
             open: Arc::new(AtomicUsize::new(0)),
             held_bytes: 0,
         })
@@ -195,10 +196,11 @@ impl Builder {
         for (place, (sink, column)) in self.sinks.into_iter().zip(columns).enumerate() {
             // A buffer that two columns share counts once.
             let shared = if matches!(sink, Sink::Lists { ends: Ends::Of { .. }, .. }) { n_entries * 4 + 4 } else { 0 };
-            let finishing = Finishing { column, place, n_entries, text_as_binary: self.text_as_binary, url };
+            let entries = &self.entries;
+            let finishing = Finishing { column, place, entries, n_entries, text: self.text, url };
             let array = finishing.finish(sink, &mut all_ends)?;
             let array = match &order {
-                Some(order) => take(&array, order, None).map_err(|error| of_arrow(url, &column.path, error))?,
+                Some(order) => take(&array, order, None).map_err(|_| too_many_items())?,
                 None => array,
             };
             n_bytes += array.get_buffer_memory_size().saturating_sub(shared) as u64;
@@ -207,7 +209,7 @@ impl Builder {
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
         RecordBatch::try_new_with_options(self.schema, arrays, &options)
             .map(|batch| (batch, n_bytes))
-            .map_err(|error| of_arrow(url, "batch", error))
+            .map_err(|error| Error::Internal { what: format!("{url}: a batch: {error}") })
     }
 }
 
@@ -225,8 +227,11 @@ fn too_many_entries() -> Error {
     Error::InvalidRequest { what: "baskets hold more entries than the branch says".to_owned() }
 }
 
-fn of_arrow(url: &str, object: &str, error: ArrowError) -> Error {
-    Error::InvalidText { url: url.to_owned(), object: object.to_owned(), source: error }
+/// The start of a text, with what is no ASCII as `\x` and two digits.
+fn shown(text: &[u8]) -> String {
+    const MOST_BYTES: usize = 40;
+    let start = text.get(..MOST_BYTES).unwrap_or(text).escape_ascii();
+    if text.len() > MOST_BYTES { format!("{start}...") } else { start.to_string() }
 }
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
@@ -389,8 +394,9 @@ fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> R
 struct Finishing<'a> {
     column: &'a PlannedColumn,
     place: usize,
+    entries: &'a BatchEntries,
     n_entries: usize,
-    text_as_binary: bool,
+    text: TextForm,
     url: &'a str,
 }
 
@@ -432,7 +438,7 @@ impl Finishing<'_> {
     }
 
     fn of_arrow(&self, error: ArrowError) -> Error {
-        of_arrow(self.url, &self.column.path, error)
+        self.corrupt(error.to_string())
     }
 
     fn corrupt(&self, what: String) -> Error {
@@ -485,7 +491,15 @@ impl Finishing<'_> {
         if all.len() != self.n_entries {
             return Err(too_many_entries());
         }
-        assemble::values(all, self.text_as_binary).map_err(|error| self.of_arrow(error))
+        assemble::values(all, self.text).map_err(|fault| match fault {
+            Fault::Arrow(error) => self.of_arrow(error),
+            Fault::Text { place, text } => Error::InvalidText {
+                url: self.url.to_owned(),
+                object: self.column.path.clone(),
+                entry: self.entries.number(place),
+                text: shown(&text),
+            },
+        })
     }
 }
 

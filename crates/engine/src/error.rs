@@ -42,14 +42,19 @@ pub enum Error {
         what: String,
     },
     /// Text that is not UTF-8 in a column of text.
-    #[error("{url}: {object}: {source}; read the column with strings=\"binary\" to get the bytes as they are")]
+    #[error(
+        "{url}: column {object:?}, entry {entry}: the text b\"{text}\" is not UTF-8; read with strings=\"replace\" to get \
+         U+FFFD for what is not, or with strings=\"binary\" to get bytes"
+    )]
     InvalidText {
         /// The file.
         url: String,
         /// The column.
         object: String,
-        /// Where the text is not UTF-8.
-        source: arrow_schema::ArrowError,
+        /// The entry, by its number in the tree.
+        entry: u64,
+        /// The text, escaped, or the start of it.
+        text: String,
     },
     /// The system gives no more memory.
     #[error("no memory for {n_bytes} bytes: {source}; set a smaller batch size or memory budget")]

@@ -1,9 +1,10 @@
 //! An open file: its directories, keys and class descriptions.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::streamer::StreamerInfos;
@@ -36,6 +37,8 @@ struct Inner {
 pub struct Entry {
     /// Path of its directory: empty, or with a slash after each name.
     pub directory: String,
+    /// Number of directories that it is in, below the root directory.
+    pub depth: usize,
     /// The key.
     pub key: Key,
     /// Whether it is a directory itself.
@@ -57,6 +60,15 @@ impl File {
     pub fn open<U: AsRef<str>>(urls: &[U], options: &Options) -> Result<File> {
         let urls: Vec<String> = urls.iter().map(|url| url.as_ref().to_owned()).collect();
         Self::from_stack(Stack::open(&urls, options)?)
+    }
+
+    /// Opens a local file, whose name need not be text as a URL is.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
+        let source = Arc::new(LocalFile::open(path)?);
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, options)
     }
 
     /// Opens a file that a source holds.
@@ -119,7 +131,13 @@ impl File {
         &self.inner.header
     }
 
-    /// Whether no key list was written, so that keys were found by walking the records.
+    /// Bytes between the end of the file and where its header says that it ends: not 0 if it was cut short.
+    pub fn missing_bytes(&self) -> u64 {
+        self.header().end.saturating_sub(self.size_bytes())
+    }
+
+    /// Whether there is no key list, not written or lost with the end of the file, so that keys were found by walking
+    /// the records.
     pub fn was_recovered(&self) -> bool {
         self.inner.root_directory.is_none()
     }
@@ -183,7 +201,14 @@ impl File {
             walk.feed(&bytes, |record| found.push(record));
         }
         if found.is_empty() {
-            let what = format!("no key list and no record in {} bytes: nothing to recover", self.size_bytes());
+            let n_bytes = self.size_bytes();
+            let what = match self.missing_bytes() {
+                0 => format!("no key list and no record in {n_bytes} bytes: nothing to recover"),
+                _ => format!(
+                    "cut short: {n_bytes} of {} bytes are there, and no record whole: nothing to recover",
+                    self.header().end
+                ),
+            };
             return Err(format_error(self.source().as_ref(), "file", format::Error::corrupt(0, what)));
         }
         let recovered = recovered_directory(&self.inner.header, found);
@@ -195,7 +220,12 @@ impl File {
         Ok(recovered
             .keys
             .into_iter()
-            .map(|found| Entry { directory: found.directory_path, key: found.key, is_directory: found.is_directory })
+            .map(|found| Entry {
+                directory: found.directory_path,
+                depth: found.depth,
+                key: found.key,
+                is_directory: found.is_directory,
+            })
             .collect())
     }
 
@@ -335,3 +365,6 @@ pub(crate) fn unpack<'o>(
     decompressor.decompress(stored, &mut out[..object_bytes])?;
     Ok(&out[..object_bytes])
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ mod plan;
 mod scan;
 mod stats;
 mod task;
+mod text;
 mod tree;
 
 pub use arrowroot_format as format;
@@ -28,4 +29,5 @@ pub use logical::LogicalRead;
 pub use plan::{BatchEntries, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request};
 pub use scan::{Scan, ScanHandle};
 pub use stats::Stats;
+pub use text::TextForm;
 pub use tree::Tree;

@@ -46,19 +46,19 @@ struct Listing<'s> {
 pub(crate) fn list_directories(source: &dyn Source, root: &Directory) -> Result<Vec<Entry>> {
     let mut listing = Listing { source, nodes: Vec::new(), top: Vec::new(), seen: HashSet::new(), list_bytes: 0 };
     let mut level = vec![Pending { directory: root.clone(), path: String::new(), parent: None }];
-    for _ in 0..=MAX_DEPTH {
+    for depth in 0..=MAX_DEPTH {
         if level.is_empty() {
             return Ok(listing.in_order());
         }
-        level = listing.list_level(level)?;
+        level = listing.list_level(level, depth)?;
     }
     let error = format::Error::corrupt(0, format!("directories more than {MAX_DEPTH} deep"));
     Err(format_error(source, "root directory", error))
 }
 
 impl Listing<'_> {
-    /// Lists the keys of some directories. Returns the directories among them.
-    fn list_level(&mut self, mut level: Vec<Pending>) -> Result<Vec<Pending>> {
+    /// Lists the keys of some directories, all `depth` deep. Returns the directories among them.
+    fn list_level(&mut self, mut level: Vec<Pending>, depth: usize) -> Result<Vec<Pending>> {
         level.retain(|pending| pending.directory.has_keys());
         for pending in &level {
             self.check(pending)?;
@@ -77,7 +77,7 @@ impl Listing<'_> {
             }
             for key in list {
                 let place = self.nodes.len();
-                let entry = Entry { directory: pending.path.clone(), key, is_directory: false };
+                let entry = Entry { directory: pending.path.clone(), depth, key, is_directory: false };
                 self.nodes.push(Node { entry, inside: Vec::new() });
                 match pending.parent {
                     Some(parent) => self.nodes[parent].inside.push(place),
@@ -180,3 +180,6 @@ fn read_ranges(source: &dyn Source, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>
 fn looks_like_class_of_directory(class: &str) -> bool {
     class.is_empty() || class.contains("File") || class.contains("Dir")
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,7 @@ use crate::memory::Pool;
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
 use crate::stats::Counters;
 use crate::task::{Basket, Offsets, Payload, Task, Wanted, Worker, fixed_bytes};
+use crate::text::TextForm;
 use crate::tree::Tree;
 
 /// What the placing thread needs and everybody shares.
@@ -30,7 +31,7 @@ pub(crate) struct Context {
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) text_as_binary: bool,
+    pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,
 }
@@ -115,7 +116,7 @@ impl Placer {
                 &context.plan.columns,
                 &batch.entries,
                 context.plan.schema(),
-                context.text_as_binary,
+                context.text,
                 &context.pool,
             )?,
         };

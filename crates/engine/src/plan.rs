@@ -11,6 +11,7 @@ use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
 use crate::file::format_error;
 use crate::task::fixed_bytes;
+use crate::text::TextForm;
 use crate::tree::Tree;
 
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
@@ -33,8 +34,8 @@ pub struct Request {
     pub n_threads: usize,
     /// Whether to keep each read.
     pub trace: bool,
-    /// Whether text comes as bytes, of which nobody says that they are UTF-8.
-    pub text_as_binary: bool,
+    /// The form of text.
+    pub text: TextForm,
 }
 
 /// Which entries.
@@ -148,6 +149,14 @@ impl BatchEntries {
         }
     }
 
+    /// Number in the tree of the entry at a place among those that are read.
+    pub(crate) fn number(&self, place: usize) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.start.saturating_add(place as u64),
+            BatchEntries::List { sorted, .. } => sorted.get(place).copied().unwrap_or(0),
+        }
+    }
+
     /// Whether any of them is in the basket.
     fn touches(&self, basket: &BasketLocation) -> bool {
         match self {
@@ -176,7 +185,7 @@ impl Plan {
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
         for (branch, name) in &request.columns {
-            fields.push(tree.field(*branch, name, request.text_as_binary)?);
+            fields.push(tree.field(*branch, name, request.text)?);
             columns.push(planned_column(tree, *branch)?);
         }
         let n_entries = tree.n_entries();

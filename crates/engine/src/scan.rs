@@ -101,7 +101,7 @@ impl Scan {
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             pool: Arc::default(),
-            text_as_binary: request.text_as_binary,
+            text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
         };
         // The consumer holds one batch, and batches differ in size.

@@ -390,3 +390,14 @@ impl<'a> Basket<'a> {
 pub(crate) fn fixed_bytes(dims: &[u32], number_bytes: usize) -> usize {
     dims.iter().fold(number_bytes, |product, &dim| product.saturating_mul(dim as usize))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::fixed_bytes;
+
+    #[test]
+    fn sizes_beyond_the_address_space_stay_at_its_end() {
+        assert_eq!(fixed_bytes(&[2, 3], 4), 24);
+        assert_eq!(fixed_bytes(&[u32::MAX, u32::MAX, u32::MAX], 8), usize::MAX);
+    }
+}

@@ -11,6 +11,7 @@ use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
 use crate::assemble::arrow_type;
 use crate::error::{Error, Result, nearest};
 use crate::file::{Entry, File, format_error};
+use crate::text::TextForm;
 
 /// Clusters that a tree may have before listing them is left to its baskets.
 const MAX_CLUSTERS: usize = 4_000_000;
@@ -28,14 +29,27 @@ struct Inner {
     object_data: Vec<u8>,
     columns: Vec<OnceLock<Result<Column, format::Error>>>,
     paths: OnceLock<Paths>,
+    by_name: OnceLock<ByName>,
 }
 
 /// Names by which branches are found.
 struct Paths {
-    by_branch: Vec<String>,
-    by_path: HashMap<String, BranchId>,
-    /// The name alone; `None` if several branches have it.
-    by_name: HashMap<String, Option<BranchId>>,
+    by_branch: Vec<Arc<str>>,
+    by_path: HashMap<Arc<str>, BranchId>,
+}
+
+/// Branches by their name alone; `None` if several have it.
+type ByName = HashMap<String, Option<BranchId>>;
+
+/// The first of `path;2`, `path;3`, ... that no branch has. `n_before`: where to go on counting.
+fn numbered(path: &str, taken: &HashMap<Arc<str>, BranchId>, n_before: &mut u32) -> Arc<str> {
+    loop {
+        *n_before = n_before.saturating_add(1);
+        let numbered = format!("{path};{n_before}");
+        if !taken.contains_key(numbered.as_str()) {
+            return numbered.into();
+        }
+    }
 }
 
 impl Tree {
@@ -51,8 +65,15 @@ impl Tree {
         let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
             .map_err(|error| format_error(file.source().as_ref(), &path, error))?;
         let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
-        let inner =
-            Inner { file: file.clone(), entry: entry.clone(), record, object_data, columns, paths: OnceLock::new() };
+        let inner = Inner {
+            file: file.clone(),
+            entry: entry.clone(),
+            record,
+            object_data,
+            columns,
+            paths: OnceLock::new(),
+            by_name: OnceLock::new(),
+        };
         Ok(Tree { inner: Arc::new(inner) })
     }
 
@@ -97,7 +118,8 @@ impl Tree {
         self.inner.record.branch(id)
     }
 
-    /// Path of a branch: its name after those of the branches around it, with slashes between.
+    /// Path of a branch: its name after those of the branches around it, with slashes between. Where several have the
+    /// same, the second and later ones have `;2` and so on behind it, so that each can be told from the others.
     pub fn path(&self, id: BranchId) -> &str {
         &self.paths().by_branch[id.0 as usize]
     }
@@ -105,23 +127,33 @@ impl Tree {
     fn paths(&self) -> &Paths {
         self.inner.paths.get_or_init(|| {
             let n_branches = self.inner.record.branches.len();
-            let mut by_branch: Vec<String> = vec![String::new(); n_branches];
+            let mut by_branch: Vec<Arc<str>> = vec![Arc::from(""); n_branches];
             let mut by_path = HashMap::with_capacity(n_branches);
-            let mut by_name: HashMap<String, Option<BranchId>> = HashMap::with_capacity(n_branches);
+            let mut repeats = HashMap::new();
             for (id, _) in self.walk() {
                 let branch = self.branch(id);
-                // A trailing dot is ROOT's mark that sub-branches carry the name as a prefix.
-                let path = match branch.parent {
-                    Some(parent) if !by_branch[parent.0 as usize].is_empty() => {
-                        format!("{}/{}", by_branch[parent.0 as usize], branch.name)
-                    }
-                    _ => branch.name.clone(),
+                let mut path: Arc<str> = match branch.parent.map(|parent| &by_branch[parent.0 as usize]) {
+                    Some(group) if !group.is_empty() => format!("{group}/{}", branch.name).into(),
+                    _ => branch.name.as_str().into(),
                 };
-                by_path.entry(path.clone()).or_insert(id);
-                by_name.entry(branch.name.clone()).and_modify(|found| *found = None).or_insert(Some(id));
+                if let Some(first) = by_path.insert(Arc::clone(&path), id) {
+                    by_path.insert(Arc::clone(&path), first);
+                    path = numbered(&path, &by_path, repeats.entry(path.clone()).or_insert(1));
+                    by_path.insert(Arc::clone(&path), id);
+                }
                 by_branch[id.0 as usize] = path;
             }
-            Paths { by_branch, by_path, by_name }
+            Paths { by_branch, by_path }
+        })
+    }
+
+    fn by_name(&self) -> &ByName {
+        self.inner.by_name.get_or_init(|| {
+            let mut by_name = ByName::new();
+            for (id, _) in self.walk() {
+                by_name.entry(self.branch(id).name.clone()).and_modify(|found| *found = None).or_insert(Some(id));
+            }
+            by_name
         })
     }
 
@@ -134,7 +166,7 @@ impl Tree {
         if let Some(&id) = paths.by_path.get(name) {
             return Ok(id);
         }
-        match paths.by_name.get(name) {
+        match self.by_name().get(name) {
             Some(Some(id)) => Ok(*id),
             Some(None) => Err(Error::InvalidRequest {
                 what: format!("several branches of {:?} are called {name:?}: give the path", self.inner.record.name),
@@ -143,7 +175,7 @@ impl Tree {
                 url: self.file().url().to_owned(),
                 kind: "branch",
                 name: name.to_owned(),
-                near: nearest(name, paths.by_branch.iter().map(String::as_str)),
+                near: nearest(name, paths.by_branch.iter().map(|path| path.as_ref())),
             }),
         }
     }
@@ -189,16 +221,16 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
-    pub fn field(&self, id: BranchId, name: &str, text_as_binary: bool) -> Result<Field> {
+    pub fn field(&self, id: BranchId, name: &str, text: TextForm) -> Result<Field> {
         let column = self.readable_column(id)?;
-        let data_type = column.data_type().map(|data_type| arrow_type(&data_type, text_as_binary));
+        let data_type = column.data_type().map(|data_type| arrow_type(&data_type, text));
         Ok(Field::new(name, data_type.unwrap_or(arrow_schema::DataType::Null), false))
     }
 
     /// The Arrow schema of all readable columns.
     pub fn schema(&self) -> Schema {
         let fields: Vec<Field> =
-            self.readable().into_iter().filter_map(|id| self.field(id, self.path(id), false).ok()).collect();
+            self.readable().into_iter().filter_map(|id| self.field(id, self.path(id), TextForm::Utf8).ok()).collect();
         Schema::new(fields)
     }
 

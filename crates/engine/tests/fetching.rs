@@ -98,7 +98,7 @@ fn request(tree: &Tree, n_threads: usize) -> Request {
         memory_budget_bytes: 256_000_000,
         n_threads,
         trace: true,
-        text_as_binary: false,
+        text: arrowroot::TextForm::Utf8,
     }
 }
 

@@ -25,7 +25,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
         memory_budget_bytes: 256_000_000,
         n_threads: 1,
         trace: true,
-        text_as_binary: false,
+        text: arrowroot::TextForm::Utf8,
     }
 }
 

@@ -4,7 +4,7 @@ use arrowroot::Error;
 use arrowroot::{format, storage};
 use pyo3::exceptions::{
     PyException, PyFileNotFoundError, PyKeyError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
-    PyValueError,
+    PyUnicodeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -18,6 +18,7 @@ static NO_SUCH_FILE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static DENIED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static INVALID_TEXT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// Adds the exceptions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -62,6 +63,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     add(&NOT_FOUND, "NotFoundError", "There is no such file object, tree or column.", py.get_type::<PyKeyError>())?;
     add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
+    add(&INVALID_TEXT, "InvalidTextError", "Text in the file is not UTF-8.", py.get_type::<PyUnicodeError>())?;
     let _ = BASE.set(py, base);
     Ok(())
 }
@@ -83,7 +85,8 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             Error::Format { source: format::Error::Unsupported(_), .. } => &UNSUPPORTED,
             Error::Format { .. } => &CORRUPT,
             Error::NotFound { .. } => &NOT_FOUND,
-            Error::InvalidRequest { .. } | Error::InvalidText { .. } => &INVALID,
+            Error::InvalidRequest { .. } => &INVALID,
+            Error::InvalidText { .. } => &INVALID_TEXT,
             _ => &BASE,
         };
         match exception.get(py) {

@@ -1,11 +1,12 @@
 //! Files, keys, trees and branches.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::format::column::Column;
 use arrowroot::storage::{Ledger, Opened, Operation, Options};
-use arrowroot::{Entries, Entry, File, Request, Tree};
+use arrowroot::{Entries, Entry, File, Request, TextForm, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -25,6 +26,8 @@ pub(crate) struct PyKey {
     name: String,
     title: String,
     class_name: String,
+    directory: String,
+    depth: usize,
     cycle: u16,
     offset: u64,
     stored_bytes: u32,
@@ -41,6 +44,8 @@ impl PyKey {
             name: key.name.clone(),
             title: key.title.clone(),
             class_name: key.class_name.clone(),
+            directory: entry.directory.clone(),
+            depth: entry.depth,
             cycle: key.cycle,
             offset: key.seek_key,
             stored_bytes: key.n_bytes,
@@ -68,6 +73,22 @@ pub(crate) struct PyBranch {
     depth: usize,
 }
 
+#[pymethods]
+impl PyBranch {
+    fn __repr__(&self) -> String {
+        let kind = if self.is_group { format!("group {}", self.type_name) } else { self.type_name.clone() };
+        let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let n_baskets = i64::try_from(self.n_baskets).unwrap_or(i64::MAX);
+        format!(
+            "<Branch {:?} {}: {}, {}>",
+            self.path,
+            kind.trim_end(),
+            plural(self.n_entries, "entry", "entries"),
+            plural(n_baskets, "basket", "baskets")
+        )
+    }
+}
+
 #[pyclass(name = "File", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFile {
     file: File,
@@ -92,12 +113,22 @@ pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
 
-/// Opens a file that the URLs are replicas of.
+/// Opens a file that the URLs are replicas of. An `OsString` takes text as `os.fsdecode` makes it: what stands for a byte
+/// that is not UTF-8 becomes that byte again.
 #[pyfunction]
-pub(crate) fn open_file(py: Python<'_>, urls: Vec<String>, options: Vec<OptionText>) -> PyResult<PyFile> {
+pub(crate) fn open_file(py: Python<'_>, urls: Vec<OsString>, options: Vec<OptionText>) -> PyResult<PyFile> {
     let options = options_of(&options)?;
-    let may_wait = urls.iter().any(|url| url.contains("://"));
-    let opened = patiently(py, may_wait, move || File::open(&urls, &options))?;
+    let may_wait = urls.iter().any(|url| url.to_string_lossy().contains("://"));
+    let opened = patiently(py, may_wait, move || {
+        let texts: Option<Vec<&str>> = urls.iter().map(|url| url.to_str()).collect();
+        match (texts, urls.as_slice()) {
+            (Some(texts), _) => File::open(&texts, &options),
+            (None, [path]) => File::open_path(path, &options),
+            (None, _) => {
+                Err(arrowroot::Error::InvalidRequest { what: "the names of replicas must be UTF-8".to_owned() })
+            }
+        }
+    })?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
 
@@ -145,6 +176,11 @@ impl PyFile {
     #[getter]
     fn compression(&self) -> String {
         self.file.header().compression.to_string()
+    }
+
+    #[getter]
+    fn missing_bytes(&self) -> u64 {
+        self.file.missing_bytes()
     }
 
     #[getter]
@@ -281,15 +317,16 @@ impl PyTree {
             .collect()
     }
 
-    fn column_names(&self, py: Python<'_>) -> Vec<String> {
+    fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let tree = &self.tree;
-        py.detach(|| {
+        let names: Vec<&str> = py.detach(|| {
             tree.walk()
                 .into_iter()
                 .filter(|(id, _)| tree.branch(*id).branches.is_empty())
-                .map(|(id, _)| tree.path(id).to_owned())
+                .map(|(id, _)| tree.path(id))
                 .collect()
-        })
+        });
+        PyList::new(py, names)
     }
 
     fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
@@ -335,7 +372,7 @@ impl PyTree {
 
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, text_as_binary = false,
+        n_threads = 0, trace = false, strings = "utf8",
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -347,7 +384,7 @@ impl PyTree {
         memory_budget_bytes: u64,
         n_threads: usize,
         trace: bool,
-        text_as_binary: bool,
+        strings: &str,
     ) -> PyResult<PyScan> {
         let entries = match entries {
             None => Entries::Range(0..self.tree.n_entries()),
@@ -358,6 +395,12 @@ impl PyTree {
                 Entries::List(list.map_err(|_| to_python(negative()))?)
             }
         };
+        let text = match strings {
+            "utf8" => TextForm::Utf8,
+            "replace" => TextForm::Replaced,
+            "binary" => TextForm::Binary,
+            _ => return Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
+        };
         let tree = self.tree.clone();
         let scan = patiently(py, is_remote(tree.file()), move || {
             let columns = match columns {
@@ -367,8 +410,7 @@ impl PyTree {
                     .map(|name| tree.find(&name).map(|id| (id, name)))
                     .collect::<arrowroot::Result<Vec<_>>>()?,
             };
-            let request =
-                Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text_as_binary };
+            let request = Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text };
             arrowroot::Scan::new(&tree, &request)
         })?;
         scan.map(PyScan::new).map_err(to_python)
@@ -404,7 +446,7 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
         name: branch.name.clone(),
         title: branch.title.clone(),
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
-        arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, false))),
+        arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
         is_group: !branch.branches.is_empty(),
         n_entries: branch.n_entries,

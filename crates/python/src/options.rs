@@ -35,6 +35,6 @@ pub(crate) fn check_options(options: Vec<OptionText>) -> PyResult<Vec<(&'static 
 }
 
 #[pyfunction]
-pub(crate) fn redacted(url: &str) -> String {
-    storage::redacted(url)
+pub(crate) fn redacted(url: std::ffi::OsString) -> String {
+    storage::redacted(&url.to_string_lossy())
 }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import InvalidRequestError
 from arrowroot._render import cell_text, clip, columns_that_fit, printable, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import terminal
@@ -30,11 +28,7 @@ def run(options: argparse.Namespace) -> None:
     # What can never fit need not be read: a wide tree has more columns than a terminal.
     shown = paths if options.json else paths[: max(1, width // _MIN_WIDTH)]
     entries = slice(0, options.n_entries)
-    try:
-        table = tree.to_arrow(shown, entries=entries)
-    except InvalidRequestError:
-        # Some text is not UTF-8.
-        table = tree.to_arrow(shown, entries=entries, strings="binary")
+    table = tree.to_arrow(shown, entries=entries, strings="replace")
     if options.json:
         import json  # noqa: PLC0415 - text does not need it
 
@@ -67,13 +61,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON has: NaN and infinities become null, bytes Base64."""
+    """Return a value that JSON has: NaN and infinities become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
     return value

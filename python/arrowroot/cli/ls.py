@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import ArrowrootError, CorruptFileError, StorageError, Tree
+from arrowroot import ArrowrootError, Tree, UnsupportedError
 from arrowroot._render import clip, printable, text_table, width_of
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
@@ -54,15 +54,17 @@ def run(options: argparse.Namespace) -> None:
     readable = [listed.tree for listed in trees if listed.tree]
     if patterns and readable and not any(listed.branches for listed in trees):
         readable[0].choose(patterns)  # says which names come near
-    damaged = [listed.error for listed in trees if isinstance(listed.error, CorruptFileError | StorageError)]
-    if damaged and len(keys) == 1:
-        raise damaged[0]
+    failed = [listed.error for listed in trees if listed.error]
+    # What is damaged says more about the file than what cannot be read yet.
+    failed.sort(key=lambda error: isinstance(error, UnsupportedError))
+    if failed and len(keys) == 1:
+        raise failed[0]
     if options.json:
         _print_json(file, keys, trees)
     else:
         _print_text(file, path, keys, trees, long=options.long)
-    if damaged:
-        raise damaged[0]
+    if failed:
+        raise failed[0]
 
 
 def _print_text(
@@ -70,10 +72,11 @@ def _print_text(
 ) -> None:
     style = terminal.Style(sys.stdout)
     if path is None:
+        cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
         recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
         print(
             f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
-            f"ROOT {file.root_version}, {file.compression}{recovered}"
+            f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
         )
         _print_keys(keys, style, long=long)
     for i, listed in enumerate(trees):
@@ -138,7 +141,7 @@ def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> No
             format_bytes(key.stored_bytes),
             printable(key.title),
         ]
-        for key, stem in zip(keys, stems([key.path.count("/") for key in keys]), strict=True)
+        for key, stem in zip(keys, stems([key.depth for key in keys]), strict=True)
     ]
     if not long:
         room = terminal.width() - sum(max(width_of(row[i]) for row in rows) + 2 for i in range(3))
@@ -255,6 +258,7 @@ def _print_json(file: File, keys: Sequence[Key], trees: Sequence[_Listed]) -> No
         "size_bytes": file.size_bytes,
         "root_version": file.root_version,
         "compression": file.compression,
+        "missing_bytes": file.missing_bytes,
         "was_recovered": file.was_recovered,
         "keys": [key._asdict() for key in keys],
         "trees": [],

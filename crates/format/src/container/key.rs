@@ -1,6 +1,6 @@
 //! Keys: the header of each record.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use crate::container::Datime;
 use crate::cursor::Cursor;
@@ -28,33 +28,19 @@ pub struct KeyHead {
     /// Size in bytes of the key (fKeylen): the payload follows. More than what a [`Key`] holds if a class adds to it,
     /// as baskets do.
     pub key_bytes: u16,
-    /// Cycle: which of the objects of that name.
-    pub cycle: u16,
-    /// Offset of the record in the file.
-    pub seek_key: u64,
-    /// Offset of the record of the directory.
-    pub seek_dir: u64,
-}
-
-/// A key: where a record is, how large, and what it holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// Size in bytes of the record, with its key (fNbytes).
-    pub n_bytes: u32,
-    /// Class version, more than 1000 if offsets have 64 bits.
-    pub version: u16,
-    /// Size in bytes of the object once uncompressed (fObjlen).
-    pub object_bytes: u32,
-    /// When the key was made.
-    pub datime: Datime,
-    /// Size in bytes of the key (fKeylen): the payload follows.
-    pub key_bytes: u16,
     /// Cycle: which of the objects of that name in the directory, the last one being the highest.
     pub cycle: u16,
     /// Offset of the record in the file.
     pub seek_key: u64,
     /// Offset of the record of the directory that holds it; 0 for the root directory itself.
     pub seek_dir: u64,
+}
+
+/// A key: where a record is, how large, and what it holds. Its fixed fields are read as its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The fixed fields.
+    pub head: KeyHead,
     /// Class of the object.
     pub class_name: String,
     /// Name of the object.
@@ -64,6 +50,14 @@ pub struct Key {
     /// Bytes this key took where it was parsed. Often `key_bytes`, but a class may add to it, and in key lists of
     /// before ROOT 5.34 it may be less.
     pub header_bytes_parsed: usize,
+}
+
+impl Deref for Key {
+    type Target = KeyHead;
+
+    fn deref(&self) -> &KeyHead {
+        &self.head
+    }
 }
 
 impl KeyHead {
@@ -104,12 +98,14 @@ impl KeyHead {
     /// [`Error::Corrupt`] if the record is shorter than its key.
     #[inline]
     pub fn payload_bytes(&self) -> Result<u32> {
-        payload_bytes(self.n_bytes, self.key_bytes)
+        self.n_bytes.checked_sub(u32::from(self.key_bytes)).ok_or_else(|| {
+            Error::corrupt(0, format!("a record of {} bytes cannot have a key of {}", self.n_bytes, self.key_bytes))
+        })
     }
 
-    /// Whether the payload is compressed.
+    /// Whether the payload is compressed: nothing says it but that it is shorter than its object.
     pub fn is_compressed(&self) -> bool {
-        is_compressed(self.n_bytes, self.key_bytes, self.object_bytes)
+        self.object_bytes > self.n_bytes.saturating_sub(u32::from(self.key_bytes))
     }
 }
 
@@ -124,14 +120,7 @@ impl Key {
         let head = KeyHead::parse(cursor).within(|| "key")?;
         let mut text = || cursor.string().within(|| format!("key of the record at {}", head.seek_key));
         Ok(Key {
-            n_bytes: head.n_bytes,
-            version: head.version,
-            object_bytes: head.object_bytes,
-            datime: head.datime,
-            key_bytes: head.key_bytes,
-            cycle: head.cycle,
-            seek_key: head.seek_key,
-            seek_dir: head.seek_dir,
+            head,
             class_name: text()?,
             name: text()?,
             title: text()?,
@@ -144,7 +133,7 @@ impl Key {
     /// # Errors
     /// [`Error::Corrupt`] if the record is shorter than its key.
     pub fn payload_bytes(&self) -> Result<u32> {
-        payload_bytes(self.n_bytes, self.key_bytes).within(|| format!("key of \"{};{}\"", self.name, self.cycle))
+        self.head.payload_bytes().within(|| format!("key of \"{};{}\"", self.name, self.cycle))
     }
 
     /// Where the payload is in the file.
@@ -171,20 +160,4 @@ impl Key {
     pub fn record_range(&self) -> Result<Range<u64>> {
         Ok(self.seek_key..self.payload_range()?.end)
     }
-
-    /// Whether the payload is compressed.
-    pub fn is_compressed(&self) -> bool {
-        is_compressed(self.n_bytes, self.key_bytes, self.object_bytes)
-    }
-}
-
-fn payload_bytes(n_bytes: u32, key_bytes: u16) -> Result<u32> {
-    n_bytes
-        .checked_sub(u32::from(key_bytes))
-        .ok_or_else(|| Error::corrupt(0, format!("a record of {n_bytes} bytes cannot have a key of {key_bytes}")))
-}
-
-/// Nothing says it but the sizes: a payload is compressed if it is shorter than its object.
-fn is_compressed(n_bytes: u32, key_bytes: u16, object_bytes: u32) -> bool {
-    object_bytes > n_bytes.saturating_sub(u32::from(key_bytes))
 }

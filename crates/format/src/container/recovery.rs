@@ -14,6 +14,8 @@ const MAX_PATH_BYTES: usize = 1024;
 pub struct RecoveredKey {
     /// Path of the directory that holds it: empty for the root directory, else with a slash after each name.
     pub directory_path: String,
+    /// Number of directories that it is in, below the root directory.
+    pub depth: usize,
     /// The key.
     pub key: Key,
     /// Whether it is a directory itself.
@@ -63,7 +65,10 @@ pub fn recovered_directory(header: &FileHeader, records: impl IntoIterator<Item 
     }
     recovered.keys = found
         .into_iter()
-        .map(|(key, is_directory)| RecoveredKey { directory_path: path(&directories, key.seek_dir), key, is_directory })
+        .map(|(key, is_directory)| {
+            let (directory_path, depth) = path(&directories, key.seek_dir);
+            RecoveredKey { directory_path, depth, key, is_directory }
+        })
         .collect();
     recovered.keys.sort_by(|a, b| {
         (&a.directory_path, &a.key.name, b.key.cycle, b.key.datime, b.key.seek_key).cmp(&(
@@ -88,7 +93,8 @@ fn is_bookkeeping(key: &Key, file: Option<&Key>) -> bool {
             .is_some_and(|file| key.class_name == file.class_name || (key.name == file.name && key.title == file.title))
 }
 
-fn path(directories: &HashMap<u64, (u64, String)>, seek_dir: u64) -> String {
+/// Path of a directory, and how deep it is.
+fn path(directories: &HashMap<u64, (u64, String)>, seek_dir: u64) -> (String, usize) {
     let (mut names, mut n_bytes) = (Vec::new(), 0);
     let mut offset = seek_dir;
     while let Some((parent, name)) = directories.get(&offset) {
@@ -96,8 +102,8 @@ fn path(directories: &HashMap<u64, (u64, String)>, seek_dir: u64) -> String {
         n_bytes += name.len() + 1;
         offset = *parent;
         if names.len() > MAX_DEPTH || n_bytes > MAX_PATH_BYTES {
-            return String::new();
+            return (String::new(), 0);
         }
     }
-    names.iter().rev().flat_map(|name| [name, "/"]).collect()
+    (names.iter().rev().flat_map(|name| [name, "/"]).collect(), names.len())
 }

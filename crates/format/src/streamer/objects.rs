@@ -1,7 +1,7 @@
 //! Objects behind pointers: their class tags and the references to what was read before.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
@@ -38,14 +38,15 @@ pub enum ObjectSlot<'a> {
 /// Source: `TBufferFile::ReadClass`, `TBufferFile::ReadObjectAny` (ROOT 6.40).
 #[derive(Debug, Clone)]
 pub struct ObjectSlots<'a> {
-    classes: HashMap<usize, &'a [u8]>,
+    /// A few, each looked up for many objects; a hash of the position would cost more than the search.
+    classes: BTreeMap<usize, &'a [u8]>,
     key_bytes: usize,
 }
 
 impl<'a> ObjectSlots<'a> {
     /// For the object of a record whose key is `key_bytes` long: positions are counted from the start of the key.
     pub fn new(key_bytes: usize) -> Self {
-        ObjectSlots { classes: HashMap::new(), key_bytes }
+        ObjectSlots { classes: BTreeMap::new(), key_bytes }
     }
 
     /// Reads a slot. The cursor must be over the whole object of the record.

@@ -1,5 +1,6 @@
 //! Branches: where the baskets of a column are, and what their entries belong to.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::basket::EmbeddedBasket;
@@ -23,7 +24,7 @@ pub struct BranchId(pub u32);
 #[derive(Debug, Clone)]
 pub struct Branch {
     /// Class: `TBranch`, `TBranchElement`, ...
-    pub class: String,
+    pub class: Cow<'static, str>,
     /// `fName`.
     pub name: String,
     /// `fTitle`: the leaf list, or the name again.
@@ -257,7 +258,11 @@ fn read_branch<'a>(
         branch.element =
             Some(read_element(cursor, reading, outer.version, depth).within(|| format!("branch {}", branch.name))?);
     }
-    branch.class = class.to_owned();
+    branch.class = match class {
+        "TBranch" => Cow::Borrowed("TBranch"),
+        "TBranchElement" => Cow::Borrowed("TBranchElement"),
+        other => Cow::Owned(other.to_owned()),
+    };
     branch.parent = parent;
     match end.or(outer.end) {
         Some(end) => cursor.leave(end)?,
@@ -281,7 +286,6 @@ fn read_base<'a>(
     }
     let is_wide = version >= 10;
     let (name, title) = read_named(cursor)?;
-    let name_for_error = name.clone();
     let mut read = || -> Result<Branch> {
         if version >= 8 {
             cursor.skip_object()?; // TAttFill
@@ -316,9 +320,9 @@ fn read_base<'a>(
             return Err(Error::corrupt(position, format!("{n_baskets} baskets in arrays of {max_baskets}")));
         }
         Ok(Branch {
-            class: String::new(),
-            name: name.clone(),
-            title: title.clone(),
+            class: Cow::Borrowed(""),
+            name: String::new(),
+            title: String::new(),
             compression,
             entry_end,
             first_entry,
@@ -336,11 +340,11 @@ fn read_base<'a>(
             baskets: BasketTable { n_baskets, bytes, entries, seeks },
         })
     };
-    let branch = read().within(|| format!("branch {name_for_error}"))?;
+    let branch = read().within(|| format!("branch {name}"))?;
     if let Some(end) = end {
         cursor.leave(end)?;
     }
-    Ok(branch)
+    Ok(Branch { name, title, ..branch })
 }
 
 /// A count of entries or bytes: a double before version 10.
@@ -495,7 +499,7 @@ fn read_branch_clones<'a>(
         branches.push(counter);
     }
     Ok(Branch {
-        class: String::new(),
+        class: Cow::Borrowed(""),
         name,
         title,
         compression,
@@ -515,3 +519,6 @@ fn read_branch_clones<'a>(
         baskets: BasketTable::default(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Pointers between branches and leaves in the record of a tree.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -27,14 +27,14 @@ pub(super) enum Object {
 /// The classes, branches and leaves of a record so far.
 pub(super) struct Objects<'a> {
     slots: ObjectSlots<'a>,
-    objects: HashMap<usize, Object>,
+    objects: BTreeMap<usize, Object>,
     /// How many leaves are being read: a counter may be written inside the leaf that it counts for.
     pub(super) leaf_depth: usize,
 }
 
 impl<'a> Objects<'a> {
     pub(super) fn new(key_bytes: usize) -> Self {
-        Objects { slots: ObjectSlots::new(key_bytes), objects: HashMap::new(), leaf_depth: 0 }
+        Objects { slots: ObjectSlots::new(key_bytes), objects: BTreeMap::new(), leaf_depth: 0 }
     }
 
     /// Reads one pointer.
@@ -65,8 +65,10 @@ pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(String, String)> {
 
 /// A name as text; what no name can hold, bytes that are not UTF-8 and zeros, is replaced.
 fn text(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.contains(&0) => text.to_owned(),
+        _ => String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}"),
+    }
 }
 
 /// Reads the head of a `TObjArray`: the number of its pointers, and where it ends.

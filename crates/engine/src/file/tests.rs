@@ -1,0 +1,32 @@
+use super::*;
+use arrowroot_storage::MemorySource;
+
+#[test]
+fn a_size_that_the_blocks_do_not_bear_out_takes_no_memory() {
+    let block = b"ZS\x01\x04\x00\x00\x10\x00\x00abcd"; // 16 bytes once uncompressed
+    let mut out = Vec::new();
+    unpack(&mut Decompressor::new(), block, 1 << 30, &mut out).unwrap_err();
+    assert_eq!(out.capacity(), 0);
+}
+
+#[test]
+fn a_range_after_the_end_takes_no_memory() {
+    let source = MemorySource::new("f", vec![0; 10]);
+    for (offset, n_bytes) in [(0, u64::MAX), (u64::MAX, 2), (5, 1 << 50)] {
+        let error = read_range(&source, offset, n_bytes).unwrap_err();
+        assert!(matches!(error, Error::Storage(arrowroot_storage::Error::PastEnd { .. })), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_short_says_by_how_much() {
+    let word = |value: u32| value.to_be_bytes();
+    let mut bytes = [b"root".as_slice(), &word(62_804), &word(100), &word(1_000_000)].concat();
+    bytes.resize(95, 0);
+    bytes[32] = 4; // fUnits
+    let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
+    assert!(file.was_recovered());
+    assert_eq!(file.missing_bytes(), 1_000_000 - 95);
+    let message = file.keys().unwrap_err().to_string();
+    assert!(message.contains("cut short: 95 of 1000000 bytes"), "{message}");
+}

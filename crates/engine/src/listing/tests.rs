@@ -1,0 +1,108 @@
+use std::sync::Arc;
+
+use arrowroot_storage::MemorySource;
+
+use crate::error::Result;
+use crate::file::{Entry, File};
+
+const BEGIN: usize = 100;
+/// Room for the root record.
+const NAME_BYTES: usize = 60;
+
+fn word(value: usize) -> [u8; 4] {
+    u32::try_from(value).unwrap().to_be_bytes()
+}
+
+/// A key whose payload begins `key_bytes` after `at`, where it need not end itself.
+fn key(at: usize, key_bytes: usize, payload_bytes: usize, class: &str, name: &str, title: &[u8]) -> Vec<u8> {
+    let mut bytes = [word(key_bytes + payload_bytes).as_slice(), &[0, 4], &word(payload_bytes), &[0; 4]].concat();
+    bytes.extend(u16::try_from(key_bytes).unwrap().to_be_bytes());
+    bytes.extend([0, 1]);
+    bytes.extend([word(at), word(BEGIN)].concat());
+    for text in [class.as_bytes(), name.as_bytes(), title] {
+        bytes.push(u8::try_from(text.len()).unwrap());
+        bytes.extend(text);
+    }
+    bytes
+}
+
+fn directory(seek_keys: usize) -> Vec<u8> {
+    let n_bytes_keys = 16_000;
+    let words = [0, 0, n_bytes_keys, NAME_BYTES, BEGIN, 0, seek_keys].map(word).concat();
+    [[0, 5].as_slice(), &words, &[0, 1], &[7; 16], &[0; 12]].concat()
+}
+
+/// A file of 1 MB with the keys of `n_directories` named `name` one behind the other. The list of the root directory begins
+/// at the first key, that of the first directory at the second key, and so on, in the same bytes; the last directory has
+/// none. `n_keys`: how many keys the list that begins at a key has.
+fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> Vec<u8> {
+    let mut file = [b"root".as_slice(), &word(62_804), &word(BEGIN), &word(1_000_000)].concat();
+    file.resize(28, 0);
+    file.extend(word(NAME_BYTES));
+    file.push(4);
+    file.resize(BEGIN, 0);
+    let heads_at = BEGIN + 200;
+    let head_bytes = key(0, 0, 0, "", "", b"").len();
+    let payloads_at = heads_at + n_directories * head_bytes;
+    let payload_bytes = directory(0).len();
+    let keys_at = payloads_at + n_directories * payload_bytes + 4;
+    let key_bytes = key(0, 0, 0, "TDirectory", name, &[0; 4]).len();
+    let list_at = |place: usize| keys_at + place * key_bytes;
+    file.extend(key(BEGIN, 40, 0, "TFile", "f", b""));
+    file.resize(BEGIN + NAME_BYTES, 0);
+    file.extend(directory(heads_at));
+    file.resize(heads_at, 0);
+    for place in 0..n_directories {
+        // The list's own key says that its payload, the number of keys and these, is far behind it.
+        let at = heads_at + place * head_bytes;
+        file.extend(key(at, list_at(place) - 4 - at, 0, "", "", b""));
+    }
+    for place in 0..n_directories {
+        let is_last = place + 1 == n_directories;
+        file.extend(directory(if is_last { 0 } else { heads_at + (place + 1) * head_bytes }));
+    }
+    file.extend(word(n_keys(0)));
+    for place in 0..n_directories {
+        let at = payloads_at + place * payload_bytes;
+        // The last bytes of its title are the number of keys behind it.
+        file.extend(key(at - 30, 30, payload_bytes, "TDirectory", name, &word(n_keys(place + 1))));
+    }
+    file.resize(1_000_000, 0);
+    file
+}
+
+fn keys_of(bytes: Vec<u8>) -> Result<usize> {
+    let file = File::from_source(Arc::new(MemorySource::new("f", bytes)))?;
+    assert!(!file.was_recovered());
+    file.keys().map(<[Entry]>::len)
+}
+
+#[test]
+fn directories_in_directories_are_listed() {
+    assert_eq!(keys_of(nested(40, "d", |_| 1)).unwrap(), 40);
+}
+
+#[test]
+fn key_lists_that_share_their_bytes_are_refused() {
+    let mut bytes = nested(90, "d", |place| 90 - place);
+    bytes.truncate(40_000);
+    bytes[12..16].copy_from_slice(&word(40_000));
+    let message = keys_of(bytes).unwrap_err().to_string();
+    assert!(message.contains("key lists of 48000 bytes in a file of 40000"), "{message}");
+}
+
+#[test]
+fn paths_of_directories_in_directories_are_bounded() {
+    let message = keys_of(nested(60, &"d".repeat(100), |_| 1)).unwrap_err().to_string();
+    assert!(message.contains("a path of 4141 bytes"), "{message}");
+}
+
+#[test]
+fn a_directory_inside_itself_is_refused() {
+    let mut bytes = nested(3, "d", |_| 1);
+    let inner = directory(BEGIN + 200 + 2 * 29);
+    let at = bytes.windows(inner.len()).position(|window| window == inner).unwrap();
+    bytes[at..at + inner.len()].copy_from_slice(&directory(BEGIN + 200));
+    let message = keys_of(bytes).unwrap_err().to_string();
+    assert!(message.contains("a directory inside itself"), "{message}");
+}

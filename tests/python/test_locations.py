@@ -1,0 +1,48 @@
+"""Files whose names are not text."""
+
+import os
+
+import pytest
+
+import arrowroot as ar
+
+from .conftest import N_ENTRIES, write_tree
+
+
+@pytest.fixture
+def odd_name(tmp_path):
+    write_tree(tmp_path / "text.root")
+    named = tmp_path / os.fsdecode(b"caf\xe9.root")
+    try:
+        (tmp_path / "text.root").rename(named)
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    return named
+
+
+def test_a_name_of_any_bytes_is_opened(odd_name):
+    for location in (odd_name, str(odd_name), bytes(odd_name)):
+        with ar.open(location) as file:
+            assert file["Events"].num_entries == N_ENTRIES
+            assert "caf\ufffd.root" in file.url
+            repr(file).encode()  # may be printed
+
+
+def test_chains_and_globs_find_it(odd_name):
+    pattern = str(odd_name.parent / "*.root")
+    for location in (odd_name, bytes(odd_name), pattern, [odd_name, f"{odd_name}:Events"]):
+        scan = ar.scan(location, columns=["run"])
+        assert scan.num_entries in (N_ENTRIES, 2 * N_ENTRIES)
+        assert scan.read_all().num_rows == scan.num_entries
+
+
+def test_the_command_opens_it(odd_name, arrowroot_command):
+    assert "caf\ufffd.root" in arrowroot_command("ls", odd_name).stdout
+
+
+def test_what_is_no_location_is_refused():
+    for wrong in (3, None, [3]):
+        with pytest.raises(ar.InvalidRequestError, match="path or URL"):
+            ar.open(wrong)
+    with pytest.raises(ar.InvalidRequestError, match="path or URL"):
+        ar.scan([3])
