@@ -73,6 +73,7 @@ fn node(script: &mut Cursor<'_>, depth: usize) -> Node {
         7 => Node::Fixed(item(), script.u16().map_or(1, u32::from)),
         8 => Node::Map(item(), item()),
         9 => Node::ToEnd(item()),
+        10 => Node::ToFit(item()),
         _ => Node::Struct(members(script, depth)),
     }
 }

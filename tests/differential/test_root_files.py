@@ -16,7 +16,7 @@ CODECS = [
 ]  # fmt: skip
 FILES = [
     "numbers", "numbers_one_entry", "numbers_empty", "arrays", "arrays_generated_offsets",
-    "arrays_one_entry", "arrays_empty", "strings", "vectors", "vectors_empty", "packed", "ntuples",
+    "arrays_one_entry", "arrays_empty", "counted_elsewhere", "strings", "vectors", "vectors_empty", "packed", "ntuples",
     *(f"codec_{c}" for c in CODECS), "embedded", "circular", "part0", "merged", "directories",
     "beyond_2_gb", "beside_objects", "unclosed_plain",
     "unclosed_SaveSelf",
@@ -38,6 +38,17 @@ def test_all_columns_are_as_root_reads_them(root_files, name):
                 except (ar.ArrowrootError, AssertionError) as error:
                     wrong.append(f"{what}: {type(error).__name__}: {str(error)[:300]}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_leaf_lists_are_declared_with_counters_and_dimensions(root_files):
+    with ar.open(root_files.path("counted_elsewhere.root")) as file:
+        types = {column.name: column.type_name for column in file["T"].columns}
+    assert types["data"] == "struct {float x[n]; int y[n]; short pairs[n][2]; double last;}"
+    with ar.open(root_files.path("arrays.root")) as file:
+        types = {column.name: column.type_name for column in file["T"].columns}
+    assert types["inside"] == "struct {int k; float a[k];}"
+    assert types["mixed"] == "struct {float a[2]; int b[3]; bool c;}"
+    assert types["rows"] == "float[][2]"
 
 
 def test_all_nested_vectors_took_part(root_files):

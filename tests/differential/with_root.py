@@ -141,6 +141,7 @@ def main() -> None:
     generated.update({name: kept[name] for name in ("rows", "cube")})
     add("arrays_one_entry", w.arrays, 1, False)
     add("arrays_empty", w.arrays, 0, False)
+    add("counted_elsewhere", w.counted_elsewhere, 60)
     add("strings", w.strings, 60)
     add("vectors", w.vectors, 120)
     add("vectors_empty", w.vectors, 0)

@@ -121,6 +121,34 @@ void arrays(const char *path, int n_entries, bool generate_offsets) {
   tree.Write();
 }
 
+// Arrays of a leaf list that a leaf of another branch counts. Their places in memory are not one behind the other.
+void counted_elsewhere(const char *path, int n_entries) {
+  TFile file(path, "RECREATE");
+  TTree tree("T", "arrays counted in other branches");
+  tree.SetAutoFlush(17);
+  TRandom3 random(13);
+  Int_t n = 0; Float_t x[20]; Int_t y[20]; Short_t pairs[20][2]; Double32_t packed[20]; Double_t last, first;
+  struct { Int_t n; Short_t other; } counts = {0, 0};
+  tree.Branch("n", &n, "n/I"); tree.Branch("counts", &counts, "k/I:other/S");
+  auto place = [](TBranch *branch, std::vector<void *> addresses) {
+    for (size_t i = 0; i < addresses.size(); ++i)
+      static_cast<TLeaf *>(branch->GetListOfLeaves()->At(i))->SetAddress(addresses[i]);
+  };
+  place(tree.Branch("data", x, "x[n]/F:y[n]/I:pairs[n][2]/S:last/D", 3000), {x, y, pairs, &last});
+  place(tree.Branch("inner", x, "first/D:x[k]/F:packed[k]/d[-5,5,20]"), {&first, x, packed});
+  for (int i = 0; i < n_entries; ++i) {
+    n = i % 4 == 1 ? 0 : random.Integer(20);
+    counts = {Int_t(random.Integer(20)), short(i)};
+    for (auto &value : x) value = random.Gaus();
+    for (auto &value : y) value = number<Int_t>(random, 5);
+    for (auto &pair : pairs) for (auto &value : pair) value = number<Short_t>(random, 5);
+    for (auto &value : packed) value = random.Uniform(-5, 5);
+    first = random.Gaus(); last = -i;
+    tree.Fill();
+  }
+  tree.Write();
+}
+
 void strings(const char *path, int n_entries) {
   TFile file(path, "RECREATE");
   TTree tree("T", "strings");

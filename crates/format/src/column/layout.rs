@@ -55,6 +55,9 @@ pub enum Node {
         /// Items for each count.
         factor: u32,
     },
+    /// As many items as fill the entry: the leaf that counts them is in another branch, and the same one counts for all
+    /// such members. What follows them has a fixed size.
+    ToFit(Box<Node>),
     /// Always the same number of items.
     Fixed(Box<Node>, u32),
     /// A 4-byte count and, if `member_wise`, all keys and then all values, else pairs.
@@ -184,7 +187,7 @@ impl Node {
             Node::Number(number) => number.stored_bytes(),
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(..) => 4,
-            Node::TextOrNothing | Node::CountedBy { .. } | Node::ToEnd(_) => 0,
+            Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
         }
@@ -201,7 +204,7 @@ impl Node {
             Node::Number(number) => DataType::Primitive(number.in_memory()),
             Node::Text | Node::LongText | Node::TextOrNothing => DataType::Text,
             Node::Bits => DataType::Primitive(Primitive::UInt32),
-            Node::List(item) | Node::CountedBy { item, .. } | Node::ToEnd(item) => {
+            Node::List(item) | Node::CountedBy { item, .. } | Node::ToFit(item) | Node::ToEnd(item) => {
                 DataType::List(Box::new(item.data_type()))
             }
             Node::Fixed(item, n_items) => DataType::FixedList(Box::new(item.data_type()), *n_items),

@@ -117,9 +117,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
             Layout::Jagged { header: Header::Nothing, number, dims: dims.clone() }
         }
     };
-    for dim in &dims {
-        type_name.push_str(&format!("[{dim}]"));
-    }
+    type_name.push_str(&bracketed(&dims));
     let mut column = Column::new(type_name, layout);
     column.counter = leaf.counter.and_then(|counter| tree.branch_of_leaf(counter));
     column.count_factor = dims.iter().product();
@@ -128,37 +126,47 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
 
 /// Several leaves: a struct of one member for each.
 fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<Column> {
-    let mut members = Vec::with_capacity(leaves.len());
-    let mut types = Vec::with_capacity(leaves.len());
+    let mut members: Vec<(String, Node)> = Vec::with_capacity(leaves.len());
+    let mut declarations = Vec::with_capacity(leaves.len());
+    let mut outer_counter = None;
     for leaf in leaves {
-        let (node, type_name) = match &leaf.kind {
+        let (node, type_name, dims) = match &leaf.kind {
             LeafKind::Number(primitive) => {
-                let item = Node::Number(leaf_number(leaf, *primitive));
                 let dims = leaf_dims(leaf)?;
+                let item = node_with_dims(Node::Number(leaf_number(leaf, *primitive)), &dims);
                 let node = match leaf.counter {
-                    None => node_with_dims(item, &dims),
+                    None => item,
                     Some(counter) => {
-                        let member = branch.leaves.iter().position(|&id| id == counter).filter(|&m| m < members.len());
-                        let Some(member) = member else {
-                            let name = &tree.leaf(counter).name;
-                            return Err(unsupported(
-                                branch,
-                                &format!("leaf list with an array that {name:?} of another branch counts"),
-                            ));
-                        };
-                        Node::CountedBy { item: Box::new(node_with_dims(item, &dims)), member, factor: 1 }
+                        let member = branch.leaves.iter().position(|&id| id == counter);
+                        match member.filter(|&member| member < members.len()) {
+                            Some(member) => Node::CountedBy { item: Box::new(item), member, factor: 1 },
+                            None if *outer_counter.get_or_insert(counter) == counter => Node::ToFit(Box::new(item)),
+                            None => return Err(unsupported(branch, "leaf list with arrays of different counters")),
+                        }
                     }
                 };
-                (node, primitive.name())
+                (node, primitive.name(), dims)
             }
-            LeafKind::Text => (Node::TextOrNothing, "char*"),
+            LeafKind::Text => (Node::TextOrNothing, "char*", Vec::new()),
             _ => return Err(unsupported(branch, "leaf list with objects")),
         };
-        types.push(format!("{type_name} {}", leaf.name));
+        let counter = leaf.counter.map(|counter| format!("[{}]", tree.leaf(counter).name)).unwrap_or_default();
+        declarations.push(format!("{type_name} {}{counter}{}", leaf.name, bracketed(&dims)));
         members.push((leaf.name.clone(), node));
     }
+    let first = members.iter().position(|(_, node)| matches!(node, Node::ToFit(_)));
+    let behind = members.get(first.unwrap_or(members.len())..).unwrap_or_default();
+    if behind.iter().any(|(_, node)| matches!(node, Node::CountedBy { .. } | Node::TextOrNothing)) {
+        // The size of the entry does not tell how its end divides.
+        return Err(unsupported(branch, "leaf list with an array that another branch counts before text or arrays"));
+    }
     let layout = Layout::Streamed { framed: Framing::Bare, node: Node::Struct(members) };
-    Ok(Column::new(format!("struct {{{};}}", types.join("; ")), layout))
+    Ok(Column::new(format!("struct {{{};}}", declarations.join("; ")), layout))
+}
+
+/// Dimensions as C++ writes them.
+fn bracketed(dims: &[u32]) -> String {
+    dims.iter().map(|dim| format!("[{dim}]")).collect()
 }
 
 /// A branch of a class or of a member of one.
@@ -199,7 +207,7 @@ fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i 
 fn of_member(branch: &Branch, element: &Element, in_collection: bool) -> Result<Column> {
     let dims = element.max_index.clone();
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
-    let type_name = dims.iter().fold(type_name, |name, dim| format!("{name}[{dim}]"));
+    let type_name = type_name + &bracketed(&dims);
     let type_code = element.type_code;
     let base_code = match type_code {
         1..=19 => type_code,

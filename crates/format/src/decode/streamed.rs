@@ -183,23 +183,25 @@ fn read_items(cursor: &mut Cursor<'_>, item: &Node, n_items: usize, out: &mut Va
 }
 
 fn read_struct(cursor: &mut Cursor<'_>, members: &[(String, Node)], columns: &mut [(String, Values)]) -> Result<()> {
+    let mut fitting = None;
     for (place, (_, node)) in members.iter().enumerate() {
         let (before, rest) = columns.split_at_mut(place);
         let Some((_, column)) = rest.first_mut() else { break };
-        let Node::CountedBy { item, member, factor } = node else {
-            read(cursor, node, column)?;
-            continue;
-        };
-        let count = before.get(*member).and_then(|(_, counter)| last_integer(counter));
         let position = cursor.position();
-        let n_items = count
-            .and_then(|count| usize::try_from(count).ok())
-            .and_then(|count| count.checked_mul(*factor as usize))
-            .filter(|n_items| {
-                let item_bytes = item.min_bytes().max(1);
-                n_items.checked_mul(item_bytes).is_some_and(|n_bytes| n_bytes <= cursor.remaining())
-            })
-            .ok_or_else(|| Error::corrupt(position, format!("{count:?} items for an array")))?;
+        let (item, n_items) = match node {
+            Node::CountedBy { item, member, factor } => {
+                let count = before.get(*member).and_then(|(_, counter)| last_integer(counter));
+                (item, counted_items(cursor, item, count, *factor)?)
+            }
+            Node::ToFit(item) => match fitting {
+                Some(n_items) => (item, n_items),
+                None => (item, *fitting.insert(items_that_fit(cursor, &members[place..])?)),
+            },
+            _ => {
+                read(cursor, node, column)?;
+                continue;
+            }
+        };
         let Values::List(ends, items) = column else {
             return Err(Error::corrupt(position, "a value that does not fit its column"));
         };
@@ -207,6 +209,38 @@ fn read_struct(cursor: &mut Cursor<'_>, members: &[(String, Node)], columns: &mu
         ends.push(list_end(items.len())?);
     }
     Ok(())
+}
+
+/// Items of an array that another member counts.
+fn counted_items(cursor: &Cursor<'_>, item: &Node, count: Option<i64>, factor: u32) -> Result<usize> {
+    count
+        .and_then(|count| usize::try_from(count).ok())
+        .and_then(|count| count.checked_mul(factor as usize))
+        .filter(|n_items| {
+            let item_bytes = item.min_bytes().max(1);
+            n_items.checked_mul(item_bytes).is_some_and(|n_bytes| n_bytes <= cursor.remaining())
+        })
+        .ok_or_else(|| Error::corrupt(cursor.position(), format!("{count:?} items for an array")))
+}
+
+/// Items of each array that a leaf of another branch counts: what is left of the entry, divided among them.
+fn items_that_fit(cursor: &Cursor<'_>, members: &[(String, Node)]) -> Result<usize> {
+    let (mut fixed_bytes, mut bytes_of_one) = (0_usize, 0_usize);
+    for (_, node) in members {
+        match node {
+            Node::ToFit(item) => bytes_of_one = bytes_of_one.saturating_add(item.min_bytes()),
+            _ => fixed_bytes = fixed_bytes.saturating_add(node.min_bytes()),
+        }
+    }
+    let n_bytes = cursor.remaining();
+    n_bytes
+        .checked_sub(fixed_bytes)
+        .filter(|left| left.checked_rem(bytes_of_one) == Some(0))
+        .map(|left| left / bytes_of_one)
+        .ok_or_else(|| {
+            let what = format!("{n_bytes} bytes for arrays of items of {bytes_of_one} bytes and {fixed_bytes} more");
+            Error::corrupt(cursor.position(), what)
+        })
 }
 
 /// The last value of a column of integers.
@@ -266,6 +300,28 @@ fn starts_framed(cursor: &Cursor<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::column::Number;
+
+    #[test]
+    fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
+        let number = |primitive| Node::Number(Number::plain(primitive));
+        let node = Node::Struct(vec![
+            ("x".to_owned(), Node::ToFit(Box::new(number(Primitive::UInt16)))),
+            ("y".to_owned(), Node::ToFit(Box::new(Node::Fixed(Box::new(number(Primitive::UInt8)), 2)))),
+            ("z".to_owned(), number(Primitive::UInt8)),
+        ]);
+        let mut values = Values::empty(&node.data_type());
+        for entry in [[0, 1, 0, 2, 10, 11, 20, 21, 99].as_slice(), &[98]] {
+            decode_streamed(Framing::Bare, &node, entry, &mut values).unwrap();
+        }
+        let Values::Struct(2, members) = &values else { panic!("not two structs") };
+        let Values::List(ends, items) = &members[1].1 else { panic!("not lists") };
+        assert_eq!(ends, &[2, 2]);
+        assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 20, 21]);
+        assert_eq!(members[2].1.clone().into_number_bytes().unwrap(), [99, 98]);
+        for entry in [[].as_slice(), &[0, 1, 10, 99], &[0; 10]] {
+            assert!(decode_streamed(Framing::Bare, &node, entry, &mut Values::empty(&node.data_type())).is_err());
+        }
+    }
 
     #[test]
     fn arrays_and_counts_of_items_without_bytes_are_refused() {
