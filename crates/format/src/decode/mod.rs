@@ -3,6 +3,9 @@
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
 pub mod kernels;
+mod objects;
+#[cfg(test)]
+mod objects_tests;
 mod streamed;
 mod values;
 

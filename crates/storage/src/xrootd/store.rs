@@ -171,9 +171,12 @@ fn stat_of(file: &OpenFile, deadline: Instant) -> Result<Stat, Failure> {
     Ok(message::parse_stat(request[0].words())?)
 }
 
+/// Bytes that came with the opening: offset in the file, content.
+type Pieces = Vec<(u64, Vec<u8>)>;
+
 impl XrootdFile {
     /// Opens it, with the bytes that came with that.
-    fn open(url: &str, network: &Network, speculation: Speculation) -> Result<(XrootdFile, Vec<(u64, Vec<u8>)>)> {
+    fn open(url: &str, network: &Network, speculation: Speculation) -> Result<(XrootdFile, Pieces)> {
         let origin = Target::parse(url)?;
         let url = redacted(url);
         let (file, stat) = open_at(&origin, &url, network, 0)?;
@@ -186,7 +189,7 @@ impl XrootdFile {
     }
 
     /// Head and tail in one request.
-    fn speculate(&self, speculation: Speculation) -> Result<Vec<(u64, Vec<u8>)>> {
+    fn speculate(&self, speculation: Speculation) -> Result<Pieces> {
         let head_end = speculation.head_bytes.min(self.size_bytes);
         let tail_start = self.size_bytes.saturating_sub(speculation.tail_bytes).max(head_end);
         let ranges = if tail_start == head_end {
