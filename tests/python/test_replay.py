@@ -57,7 +57,7 @@ def test_opening_costs_round_trips():
     assert opened.wall_ns - outcome("direct").wall_ns == pytest.approx(15e6, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 4_000_000), st.integers(1, 900_000)), min_size=1, max_size=30),
     st.sampled_from(_native.strategies()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
 from arrowroot._render import printable, text_table
-from arrowroot._report import trace
+from arrowroot._report import curve, trace
 from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, strategies
 from arrowroot._sizes import (
     counted,
@@ -34,11 +34,9 @@ _BAR_WIDTH = 24
 
 def run(options: argparse.Namespace) -> None:
     """Replay, print, draw."""
+    if options.plot and not options.sweep:
+        raise InvalidRequestError("--plot draws a sweep: give --sweep too")
     if options.plot:
-        from arrowroot._report import curve  # noqa: PLC0415 - only with a picture
-
-        if not options.sweep:
-            raise InvalidRequestError("--plot draws a sweep: give --sweep too")
         curve.check(options.plot)
     sweep = parse_sweep(options.sweep) if options.sweep else None
     named = strategies(options.strategy)
