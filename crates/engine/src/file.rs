@@ -213,7 +213,7 @@ impl File {
         }
         let recovered = recovered_directory(&self.inner.header, found);
         if let Some(key) = &recovered.streamer_info
-            && let Ok(infos) = self.parse_infos(key)
+            && let Ok(infos) = self.read_object(key).and_then(|object| self.parse_infos(key, &object))
         {
             let _ = self.inner.infos.set(infos);
         }
@@ -279,14 +279,18 @@ impl File {
     /// # Errors
     /// [`Error::Storage`] or [`Error::Format`].
     pub fn read_object(&self, key: &Key) -> Result<Vec<u8>> {
-        let name = || key.name.clone();
-        let in_key = |error: format::Error| format_error(self.source().as_ref(), &name(), error.at(key.seek_key));
+        let in_key = |error: format::Error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key));
         let range = key.payload_range().map_err(in_key)?;
         // What is behind an uncompressed object is not part of it.
         let n_bytes = (range.end - range.start).min(u64::from(key.object_bytes));
         let stored = read_range(self.source().as_ref(), range.start, n_bytes)?;
+        self.unpack_object(key, &stored)
+    }
+
+    fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
-        unpack(&mut Decompressor::new(), &stored, key.object_bytes as usize, &mut object).map_err(in_key)?;
+        unpack(&mut Decompressor::new(), stored, key.object_bytes as usize, &mut object)
+            .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))?;
         Ok(object)
     }
 
@@ -305,16 +309,17 @@ impl File {
             let mut cursor = format::Cursor::new(&record);
             let key = Key::parse(&mut cursor)
                 .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(header.seek_info)))?;
-            self.parse_infos(&key)?
+            let stored = record.get(usize::from(key.key_bytes)..).unwrap_or_default();
+            let stored = stored.get(..key.object_bytes as usize).unwrap_or(stored);
+            self.parse_infos(&key, &self.unpack_object(&key, stored)?)?
         } else {
             StreamerInfos::default()
         };
         Ok(self.inner.infos.get_or_init(|| infos))
     }
 
-    fn parse_infos(&self, key: &Key) -> Result<StreamerInfos> {
-        let object = self.read_object(key)?;
-        StreamerInfos::parse(&object, usize::from(key.key_bytes))
+    fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {
+        StreamerInfos::parse(object, usize::from(key.key_bytes))
             .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(key.seek_key)))
     }
 }

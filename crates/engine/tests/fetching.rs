@@ -140,8 +140,8 @@ fn so_many_windows_are_under_way_and_no_more() {
 fn a_window_is_one_vector_read() {
     let source = FarAway::new(Duration::ZERO);
     let tree = tree(Arc::clone(&source) as _, &[("prefetch", "0"), ("max_gap", "0")]);
-    source.asked.lock().unwrap().clear();
     let mut scan = Scan::new(&tree, &request(&tree, 1)).unwrap();
+    source.asked.lock().unwrap().clear();
     batches(&mut scan).unwrap();
     let asked = source.asked.lock().unwrap().clone();
     let planned: Vec<Vec<u64>> =

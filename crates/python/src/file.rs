@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::format::column::Column;
-use arrowroot::storage::{Ledger, Opened, Operation, Options};
+use arrowroot::storage::{Ledger, Opened, Operation};
 use arrowroot::{Entries, Entry, File, Request, TextForm, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
