@@ -17,6 +17,7 @@ class FriendBranch(NamedTuple):
     name: str
     type_name: str
     is_group: bool
+    is_part: bool
     unsupported: str | None
     part: int
     inner: str
@@ -48,7 +49,14 @@ def together(
                 short = branch.name if i == 0 else name
                 result.append(
                     FriendBranch(
-                        name, short, branch.type_name, branch.is_group, branch.unsupported, part, branch.path
+                        name,
+                        short,
+                        branch.type_name,
+                        branch.is_group,
+                        branch.is_part,
+                        branch.unsupported,
+                        part,
+                        branch.path,
                     )
                 )
     return result

@@ -27,10 +27,27 @@ class Candidate(Protocol):
     @property
     def is_group(self) -> bool: ...
     @property
+    def is_part(self) -> bool: ...
+    @property
     def unsupported(self) -> str | None: ...
 
 
 C = TypeVar("C", bound=Candidate)
+
+
+def whole(branches: Iterable[C]) -> list[C]:
+    """Return the branches (depth first) without the parts of those that are there themselves.
+
+    A field of an RNTuple and the members inside it are all columns: what asks for many wants values once.
+    """
+    kept: list[C] = []
+    around: str | None = None
+    for branch in branches:
+        if branch.is_part and around is not None and branch.path.startswith(around):
+            continue
+        around = f"{branch.path}."
+        kept.append(branch)
+    return kept
 
 
 class Selection(NamedTuple):
@@ -100,14 +117,14 @@ def select(
     """
     chosen: Iterable[Candidate]
     if columns is None:
-        chosen = branches
+        chosen = branches if filter_name is not None else whole(branches)
     else:
         index = _Index(branches, where)
         wanted = [columns] if isinstance(columns, str) else columns
         chosen = (branch for text in wanted for branch in index.resolve(text))
     if filter_name is not None:
         accepts = name_filter(filter_name)
-        chosen = (branch for branch in chosen if accepts(branch.path, branch.name))
+        chosen = whole(branch for branch in chosen if accepts(branch.path, branch.name))
     unique = {branch.path: branch for branch in chosen if not branch.is_group}
     return Selection(
         [path for path, branch in unique.items() if branch.unsupported is None],
@@ -146,7 +163,7 @@ class _Index:
         matching = []
         if _GLOB.search(text):
             accepts = name_filter(text)
-            matching = [branch for branch in self.branches if accepts(branch.path, branch.name)]
+            matching = whole(branch for branch in self.branches if accepts(branch.path, branch.name))
         if not matching:
             names = [*self.by_path, *self.by_name]
             what = "no branch matches" if _GLOB.search(text) else "no branch"

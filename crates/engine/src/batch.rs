@@ -211,11 +211,11 @@ impl Builder {
     }
 }
 
-fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::InvalidRequest { what: "a batch larger than the address space: set a smaller batch size".to_owned() }
 }
 
-fn too_many_items() -> Error {
+pub(crate) fn too_many_items() -> Error {
     Error::InvalidRequest {
         what: "more than 2147483647 items of a list column in one batch: set a batch size".to_owned(),
     }
@@ -225,14 +225,16 @@ fn too_many_entries() -> Error {
     Error::InvalidRequest { what: "baskets hold more entries than the branch says".to_owned() }
 }
 
-fn of_arrow(url: &str, object: &str, error: ArrowError) -> Error {
+pub(crate) fn of_arrow(url: &str, object: &str, error: ArrowError) -> Error {
     Error::InvalidText { url: url.to_owned(), object: object.to_owned(), source: error }
 }
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
 fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<BranchId, usize>) -> Option<usize> {
     let counter = match column.layout() {
-        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => column.column.counter?,
+        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
+            column.column()?.counter?
+        }
         _ => return None,
     };
     let leader = *leaders.entry(counter).or_insert(place);
@@ -370,7 +372,7 @@ fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
 }
 
 /// Takes bytes that no basket writes as a whole.
-fn lease_zeros(column: &mut Column, n_bytes: usize) {
+pub(crate) fn lease_zeros(column: &mut Column, n_bytes: usize) {
     if let Some(mut slot) = column.lease(n_bytes) {
         slot.fill(0);
     }
@@ -378,7 +380,7 @@ fn lease_zeros(column: &mut Column, n_bytes: usize) {
 
 /// The bytes that hold only bits of `[start_bit, end_bit)`. A byte that two baskets share belongs to neither: its bits
 /// are edges, set in the end.
-fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
+pub(crate) fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
     let first_whole = start_bit.div_ceil(8);
     let n_whole = (end_bit / 8).saturating_sub(first_whole);
     lease_zeros(values, first_whole.saturating_sub(values.used()));
@@ -473,7 +475,7 @@ impl Finishing<'_> {
     fn collect(&self, parts: &Parts) -> Result<ArrayRef> {
         let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
         parts.sort_by_key(|(part, _)| *part);
-        let data_type = self.column.column.data_type().ok_or_else(incomplete)?;
+        let data_type = self.column.column().and_then(|column| column.data_type()).ok_or_else(incomplete)?;
         let mut all = Values::empty(&data_type);
         for (_, values) in parts {
             all.append(values).map_err(|source| Error::Format {
@@ -493,12 +495,12 @@ fn incomplete() -> Error {
     Error::Internal { what: "a column was asked for before it was complete".to_owned() }
 }
 
-fn complete(column: Column) -> Result<Buffer> {
+pub(crate) fn complete(column: Column) -> Result<Buffer> {
     column.into_buffer().ok_or_else(incomplete)
 }
 
 /// Sets the bits that no basket could write alone.
-fn set_edges(bytes: &mut [u8], edges: &Edges) {
+pub(crate) fn set_edges(bytes: &mut [u8], edges: &Edges) {
     for (start_bit, bools) in edges.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         for (place, &value) in bools.iter().enumerate() {
             let bit = start_bit + place;
