@@ -48,6 +48,7 @@ class Key(NamedTuple):
     stored_bytes: int
     object_bytes: int
     is_directory: bool
+    #: A TTree or an RNTuple.
     is_tree: bool
     #: Directories that it is in.
     depth: int
@@ -117,9 +118,7 @@ class Directory:
             )
             raise InvalidRequestError(f"{self.url}: which of its {len(names)} trees? {quoted}")
         if not names:
-            ntuple = next((key.path for key in self.keys() if key.class_name.endswith("RNTuple")), None)
-            hint = f"; RNTuples, as {ntuple!r}, cannot be read yet" if ntuple else ""
-            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{hint}{self._cut()}", "", [])
+            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{self._cut()}", "", [])
         found = self[names[0]]
         if not isinstance(found, Tree):
             raise NoSuchKeyError(f"{self.url}: {names[0]!r} is a directory", names[0], [])
@@ -157,7 +156,7 @@ class Directory:
             return Directory(self._native, bare, self._urls, self._settings)
         if here and not here[0].is_tree:
             raise UnsupportedError(
-                f"{self.url}: {path!r} is a {here[0].class_name}; arrowroot reads trees and lists the rest"
+                f"{self.url}: {path!r} is a {here[0].class_name}; arrowroot reads trees and RNTuples and lists the rest"
             )
         if here:
             # The key says that it is a tree: the engine knows why it cannot be read.

@@ -18,6 +18,7 @@ class FriendBranch(NamedTuple):
     type_name: str
     is_group: bool
     depth: int
+    is_part: bool
     unsupported: str | None
     part: int
     inner: str
@@ -41,7 +42,15 @@ def together(
         def named(branch: Candidate, path: str, name: str, part: int = part) -> FriendBranch:
             kind = branch.type_name
             return FriendBranch(
-                path, name, kind, branch.is_group, branch.depth, branch.unsupported, part, branch.path
+                path,
+                name,
+                kind,
+                branch.is_group,
+                branch.depth,
+                branch.is_part,
+                branch.unsupported,
+                part,
+                branch.path,
             )
 
         for branch in branches:

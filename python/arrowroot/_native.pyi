@@ -48,6 +48,7 @@ class Branch:
     arrow_type: str | None  # None: not readable, or a group
     unsupported: str | None  # why it is not readable
     is_group: bool
+    is_part: bool  # its values are inside those of a field around it
     n_entries: int
     n_baskets: int
     stored_bytes: int  # compressed baskets with their keys
@@ -64,7 +65,7 @@ class File:
     missing_bytes: int  # that the header says there are, of a file that is cut short
     was_recovered: bool  # there is no key list: keys were found by walking the records
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
-    def tree(self, path: str) -> Tree: ...
+    def tree(self, path: str) -> Tree | Ntuple: ...
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
     def nature(
         self,
@@ -108,6 +109,45 @@ class Tree:
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,
         strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
+    ) -> Scan: ...
+
+@final
+class Ntuple:
+    """An RNTuple, with the face of a tree; bytes are of pages."""
+
+    path: str
+    name: str
+    title: str
+    class_name: str
+    cycle: int
+    num_entries: int
+    n_leaves: int
+    friends: list[
+        tuple[str, str, str]
+    ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
+    stored_bytes: int  # of all pages
+    memory_bytes: int  # of all pages, uncompressed
+    def column_names(self) -> list[str]: ...  # paths of the fields at the top, readable or not
+    def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
+    def branches(self) -> list[Branch]: ...  # fields, and the members of records in them, depth first
+    def branch(self, name: str) -> Branch: ...
+    def short_columns(
+        self,
+    ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree
+    def clusters(self) -> list[int]: ...  # boundaries: first entries, then the number of entries
+    def __arrow_c_schema__(self) -> object: ...  # of all readable columns
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,  # None: all readable ones
+        *,
+        entries: tuple[int, int]
+        | npt.NDArray[np.int64]
+        | None = None,  # a half-open range, or a list in any order
+        batch_bytes: int | None = None,  # None: one batch if offsets allow it
+        memory_budget_bytes: int = ...,
+        n_threads: int = 0,  # 0: as many as cores
+        trace: bool = False,
+        strings: str = "utf8",  # as of Tree
     ) -> Scan: ...
 
 @final

@@ -31,6 +31,8 @@ class Candidate(Protocol):
     @property
     def depth(self) -> int: ...
     @property
+    def is_part(self) -> bool: ...
+    @property
     def unsupported(self) -> str | None: ...
 
 
@@ -50,6 +52,21 @@ def texts_of(given: object, what: str) -> list[str]:
     if wrong:
         raise InvalidRequestError(f"{what}: expected names, got {wrong[0]!r}")
     return names
+
+
+def whole(branches: Iterable[C]) -> list[C]:
+    """Return the branches (depth first) without the parts of those that are there themselves.
+
+    A field of an RNTuple and the members inside it are all columns: what asks for many wants values once.
+    """
+    kept: list[C] = []
+    around: str | None = None
+    for branch in branches:
+        if branch.is_part and around is not None and branch.path.startswith(around):
+            continue
+        around = f"{branch.path}."
+        kept.append(branch)
+    return kept
 
 
 class Selection(NamedTuple):
@@ -118,13 +135,13 @@ def select(
     """
     chosen: Iterable[Candidate]
     if columns is None:
-        chosen = branches
+        chosen = branches if filter_name is not None else whole(branches)
     else:
         index = _Index(branches, where)
         chosen = (branch for text in texts_of(columns, "columns") for branch in index.resolve(text))
     if filter_name is not None:
         accepts = name_filter(filter_name)
-        chosen = (branch for branch in chosen if accepts(branch.path, branch.name))
+        chosen = whole(branch for branch in chosen if accepts(branch.path, branch.name))
     unique = {branch.path: branch for branch in chosen if not branch.is_group}
     return Selection(
         [path for path, branch in unique.items() if branch.unsupported is None],
@@ -166,7 +183,7 @@ class _Index:
         matching = []
         if _GLOB.search(text):
             accepts = name_filter(text)
-            matching = [branch for branch in self.branches if accepts(branch.path, branch.name)]
+            matching = whole(branch for branch in self.branches if accepts(branch.path, branch.name))
         if not matching:
             names = [*self.by_path, *self.by_name]
             what = "no branch matches" if _GLOB.search(text) else "no branch"

@@ -1,4 +1,4 @@
-"""A tree: its columns, and how to read them."""
+"""A tree or RNTuple: its columns, and how to read them."""
 
 from __future__ import annotations
 
@@ -61,9 +61,14 @@ class Column(NamedTuple):
 
 
 class Tree:
-    """A TTree (or TNtuple) of a file. Keeps the file open for as long as it lives."""
+    """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
-    def __init__(self, native: _native.Tree, url: str, file_of_friend: Callable[[str], File]) -> None:
+    The fields of an RNTuple are its columns; the members of records inside them can be asked for as "field.member".
+    """
+
+    def __init__(
+        self, native: _native.Tree | _native.Ntuple, url: str, file_of_friend: Callable[[str], File]
+    ) -> None:
         """``file_of_friend``: opens the file that a recorded friend names, "" for the same one."""
         self._native = native
         self._url = url
@@ -88,7 +93,7 @@ class Tree:
 
     @property
     def class_name(self) -> str:
-        """C++ class: TTree, TNtuple, TNtupleD."""
+        """C++ class: TTree, TNtuple, TNtupleD, ROOT::RNTuple."""
         return self._native.class_name
 
     @property
@@ -98,12 +103,12 @@ class Tree:
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of all baskets, compressed, with their keys (fZipBytes)."""
+        """Bytes of all baskets, compressed, with their keys (fZipBytes); of all pages of an RNTuple."""
         return self._native.stored_bytes
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all baskets, uncompressed, with their keys (fTotBytes)."""
+        """Bytes of all baskets, uncompressed, with their keys (fTotBytes); of all pages of an RNTuple."""
         return self._native.memory_bytes
 
     @property
@@ -135,7 +140,7 @@ class Tree:
                 b.compression,
             )
             for b in self.branches
-            if not b.is_group
+            if not b.is_group and not b.is_part
         ]
 
     @property
@@ -151,7 +156,7 @@ class Tree:
         if not self._friends:
             return pa.schema(self._native)
         schemas = [pa.schema(part._native) for _, part in self._parts]  # noqa: SLF001 - other trees
-        chosen = [b for b in self._candidates(None) if not b.is_group and b.unsupported is None]
+        chosen = [b for b in self._candidates(None) if not b.is_group and not b.is_part and b.unsupported is None]
         return pa.schema([schemas[b.part].field(b.inner).with_name(b.path) for b in chosen])
 
     def __len__(self) -> int:
@@ -356,9 +361,19 @@ class Tree:
         """
         from arrowroot import _select  # noqa: PLC0415
 
-        selection = _select.select(self.branches, columns, filter_name, self.where)
+        selection = _select.select(self.branches, self._canonical(columns), filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
         return selection.paths if columns is not None else self._without_short(selection.paths)
+
+    def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
+        """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""
+        from arrowroot import _native  # noqa: PLC0415
+
+        ntuple = self._native
+        if columns is None or not isinstance(ntuple, _native.Ntuple):
+            return columns
+        names = [columns] if isinstance(columns, str) else columns
+        return [(ntuple.canonical(name) if isinstance(name, str) else None) or name for name in names]
 
     def _without_short(self, paths: list[str]) -> list[str]:
         """Leave out, with a warning, the branches that do not have all entries of the tree."""

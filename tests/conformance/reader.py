@@ -72,13 +72,39 @@ def _converter(kind: pa.DataType) -> Any:
         return _nullable(_pairs(_converter(kind.key_type), _converter(kind.item_type)))
     if pa.types.is_struct(kind):
         members = {kind.field(i).name: _converter(kind.field(i).type) for i in range(kind.num_fields)}
+        if list(members) == [str(i) for i in range(kind.num_fields)]:
+            # A pair or tuple of an RNTuple, whose members are called by their numbers; or a class without members.
+            return _nullable(_values(list(members.items())))
         if not any(members.values()):
             return None
         return _nullable(lambda value: {k: c(value[k]) if c else value[k] for k, c in members.items()})
+    if pa.types.is_union(kind):
+        # to_pylist gives the value that is held; a Python value tells its alternative only by its type.
+        members = {kind.field(i).name: _converter(kind.field(i).type) for i in range(kind.num_fields)}
+        if any(members.values()):
+            return _held
+        return None
     if hasattr(kind, "value_type") and not pa.types.is_dictionary(kind):
         item = _converter(kind.value_type)
         return None if item is None else _nullable(lambda value: [item(x) for x in value])
     return None
+
+
+def _values(members: list[tuple[str, Any]]) -> Any:
+    return lambda value: [convert(value[name]) if convert else value[name] for name, convert in members]
+
+
+def _held(value: Any) -> Any:
+    """What a variant holds: bytes are text, and a struct of numbered members is a list."""
+    if isinstance(value, bytes):
+        return _text(value)
+    if isinstance(value, list):
+        return [_held(item) for item in value]
+    if isinstance(value, dict):
+        if list(value) == [str(i) for i in range(len(value))]:
+            return [_held(item) for item in value.values()]
+        return {name: _held(item) for name, item in value.items()}
+    return value
 
 
 def _nullable(convert: Any) -> Any:

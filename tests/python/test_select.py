@@ -11,6 +11,7 @@ from arrowroot._select import matching, name_filter, select
 class B:
     path: str
     is_group: bool = False
+    is_part: bool = False
     unsupported: str | None = None
     type_name: str = "float"
 

@@ -101,7 +101,12 @@ pub(crate) fn lists(n_lists: usize, offsets: Buffer, items: ArrayData) -> Result
     lists_of(n_lists, offsets, field, items)
 }
 
-fn lists_of(n_lists: usize, offsets: Buffer, field: Arc<Field>, items: ArrayData) -> Result<ArrayData, ArrowError> {
+pub(crate) fn lists_of(
+    n_lists: usize,
+    offsets: Buffer,
+    field: Arc<Field>,
+    items: ArrayData,
+) -> Result<ArrayData, ArrowError> {
     let ends = offsets.typed_data::<i32>();
     let last = ends.get(n_lists).and_then(|&end| usize::try_from(end).ok());
     if ends.len() != n_lists + 1 || ends[0] != 0 || last != Some(items.len()) {

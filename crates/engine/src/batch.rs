@@ -221,11 +221,11 @@ impl Builder {
     }
 }
 
-fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::InvalidRequest { what: "a batch larger than the address space: set a smaller batch size".to_owned() }
 }
 
-fn too_many_items() -> Error {
+pub(crate) fn too_many_items() -> Error {
     Error::InvalidRequest {
         what: "more than 2147483647 items of a list column in one batch: set a batch size".to_owned(),
     }
@@ -236,7 +236,7 @@ fn too_many_entries() -> Error {
 }
 
 /// The start of a text, with what is no ASCII as `\x` and two digits.
-fn shown(text: &[u8]) -> String {
+pub(crate) fn shown(text: &[u8]) -> String {
     const MOST_BYTES: usize = 40;
     let start = text.get(..MOST_BYTES).unwrap_or(text).escape_ascii();
     if text.len() > MOST_BYTES { format!("{start}...") } else { start.to_string() }
@@ -245,7 +245,9 @@ fn shown(text: &[u8]) -> String {
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
 fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<BranchId, usize>) -> Option<usize> {
     let counter = match column.layout() {
-        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => column.column.counter?,
+        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
+            column.column()?.counter?
+        }
         _ => return None,
     };
     let leader = *leaders.entry(counter).or_insert(place);
@@ -383,7 +385,7 @@ fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
 }
 
 /// Takes bytes that no basket writes as a whole.
-fn lease_zeros(column: &mut Column, n_bytes: usize) {
+pub(crate) fn lease_zeros(column: &mut Column, n_bytes: usize) {
     if let Some(mut slot) = column.lease(n_bytes) {
         slot.fill(0);
     }
@@ -391,7 +393,7 @@ fn lease_zeros(column: &mut Column, n_bytes: usize) {
 
 /// The bytes that hold only bits of `[start_bit, end_bit)`. A byte that two baskets share belongs to neither: its bits
 /// are edges, set in the end.
-fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
+pub(crate) fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
     let first_whole = start_bit.div_ceil(8);
     let n_whole = (end_bit / 8).saturating_sub(first_whole);
     lease_zeros(values, first_whole.saturating_sub(values.used()));
@@ -487,7 +489,7 @@ impl Finishing<'_> {
     fn collect(&self, parts: &Parts) -> Result<ArrayRef> {
         let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
         parts.sort_by_key(|part| part.baskets.start);
-        let data_type = self.column.column.data_type().ok_or_else(incomplete)?;
+        let data_type = self.column.column().and_then(|column| column.data_type()).ok_or_else(incomplete)?;
         let mut parts = parts.into_iter().map(|part| part.values);
         let mut all = parts.next().unwrap_or_else(|| Values::empty(&data_type));
         for values in parts {
@@ -516,12 +518,12 @@ fn incomplete() -> Error {
     Error::Internal { what: "a column was asked for before it was complete".to_owned() }
 }
 
-fn complete(column: Column) -> Result<Buffer> {
+pub(crate) fn complete(column: Column) -> Result<Buffer> {
     column.into_buffer().ok_or_else(incomplete)
 }
 
 /// Sets the bits that no basket could write alone.
-fn set_edges(bytes: &mut [u8], edges: &Edges) {
+pub(crate) fn set_edges(bytes: &mut [u8], edges: &Edges) {
     for (start_bit, bools) in edges.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         for (place, &value) in bools.iter().enumerate() {
             let bit = start_bit + place;

@@ -7,10 +7,12 @@ use arrowroot_format as format;
 use arrowroot_storage::{LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
+use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, nearest};
 use crate::listing::list_directories;
+use crate::ntuple::Ntuple;
 use crate::tree::Tree;
 
 /// Read at once when a file is opened: header, root directory and, in small files, everything.
@@ -260,6 +262,19 @@ impl File {
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no tree or cannot be read.
     pub fn tree(&self, path: &str) -> Result<Tree> {
         Tree::open(self, self.find(path)?)
+    }
+
+    /// Opens an RNTuple.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no RNTuple or cannot be read.
+    pub fn ntuple(&self, path: &str) -> Result<Ntuple> {
+        Ntuple::open(self, self.find(path)?)
+    }
+
+    /// Whether the objects of a class are RNTuples, readable or not.
+    pub fn is_ntuple_class(class: &str) -> bool {
+        matches!(class, ANCHOR_CLASS | OLD_ANCHOR_CLASS)
     }
 
     /// Whether the objects of a class are trees.

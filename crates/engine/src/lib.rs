@@ -12,6 +12,7 @@ mod file;
 mod listing;
 mod logical;
 mod memory;
+mod ntuple;
 mod place;
 mod plan;
 mod scan;
@@ -19,6 +20,7 @@ mod stats;
 mod task;
 mod text;
 mod tree;
+mod work;
 
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
@@ -26,7 +28,10 @@ pub use assemble::arrow_type;
 pub use error::{Error, Result};
 pub use file::{Entry, File};
 pub use logical::LogicalRead;
-pub use plan::{BatchEntries, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request};
+pub use ntuple::{MemberId, Ntuple, Sizes};
+pub use plan::{
+    BatchEntries, Content, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request,
+};
 pub use scan::{Scan, ScanHandle};
 pub use stats::Stats;
 pub use text::TextForm;

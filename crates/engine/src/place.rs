@@ -17,15 +17,18 @@ use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::{format_error, read_range};
 use crate::logical::LogicalReads;
 use crate::memory::Pool;
+use crate::ntuple::{self, PageTask};
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
 use crate::stats::Counters;
-use crate::task::{Basket, Offsets, Payload, Task, Wanted, Worker, fixed_bytes};
+use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, Worker, fixed_bytes};
 use crate::text::TextForm;
 use crate::tree::Tree;
+use crate::work::{Building, Task, Workers};
 
 /// What the placing thread needs and everybody shares.
 pub(crate) struct Context {
-    pub(crate) tree: Tree,
+    /// `None` for an RNTuple, which the plan knows.
+    pub(crate) tree: Option<Tree>,
     pub(crate) plan: Plan,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) counters: Counters,
@@ -34,6 +37,12 @@ pub(crate) struct Context {
     pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,
+}
+
+impl Context {
+    fn tree(&self) -> Result<&Tree> {
+        self.tree.as_ref().ok_or_else(|| Error::Internal { what: "baskets without a tree".to_owned() })
+    }
 }
 
 /// A basket that the next batch needs too.
@@ -49,11 +58,13 @@ pub(crate) struct Placer {
     window: usize,
     /// Windows placed so far, of all batches.
     n_windows: usize,
-    builder: Option<Builder>,
+    builder: Option<Building>,
     kept: HashMap<(u32, u32), Kept>,
+    /// Pages that the next batch needs too, uncompressed.
+    kept_pages: HashMap<(u32, u32), Arc<Vec<u8>>>,
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
     counts: HashMap<BranchId, (Range<u64>, Arc<Vec<u32>>)>,
-    worker: Worker,
+    worker: Workers,
 }
 
 /// A window that is being placed.
@@ -70,7 +81,7 @@ pub(crate) enum Placed {
     /// More of the batch is to come.
     Window,
     /// All baskets of the batch are placed.
-    Batch(Builder),
+    Batch(Building),
     /// There is nothing left.
     End,
 }
@@ -83,8 +94,9 @@ impl Placer {
             n_windows: 0,
             builder: None,
             kept: HashMap::new(),
+            kept_pages: HashMap::new(),
             counts: HashMap::new(),
-            worker: Worker::default(),
+            worker: Workers::default(),
         }
     }
 
@@ -111,17 +123,17 @@ impl Placer {
         let Some(batch) = context.plan.batches.get(self.batch) else { return Ok(Placed::End) };
         let mut builder = match self.builder.take() {
             Some(builder) => builder,
-            None => Builder::new(
-                self.batch,
-                &context.plan.columns,
-                &batch.entries,
-                context.plan.schema(),
-                context.text,
-                &context.pool,
-            )?,
+            None => self.begin(context, &batch.entries)?,
         };
         if let Some(window) = batch.windows.get(self.window) {
-            self.place_window(context, window, fetched, &mut builder, emit, drain)?;
+            let fetched = match fetched {
+                Some(fetched) => fetched,
+                None => fetch(context, window)?,
+            };
+            match &mut builder {
+                Building::Baskets(builder) => self.place_window(context, window, fetched, builder, emit, drain)?,
+                Building::Pages(builder) => self.place_pages(context, window, &fetched, builder, emit)?,
+            }
             self.window += 1;
             self.n_windows += 1;
         }
@@ -135,19 +147,80 @@ impl Placer {
         Ok(Placed::Batch(builder))
     }
 
+    fn begin(&self, context: &Context, entries: &BatchEntries) -> Result<Building> {
+        if let Some(pages) = &context.plan.pages {
+            let builder = ntuple::Builder::new(self.batch, &context.plan, pages, &context.pool)?;
+            context.held.add(builder.held_bytes);
+            return Ok(Building::Pages(builder));
+        }
+        let plan = &context.plan;
+        let builder = Builder::new(self.batch, &plan.columns, entries, plan.schema(), context.text, &context.pool)?;
+        Ok(Building::Baskets(builder))
+    }
+
+    /// Gives each page of a window its place, which the batch has set aside.
+    fn place_pages(
+        &mut self,
+        context: &Context,
+        window: &PlannedWindow,
+        fetched: &Fetched,
+        builder: &mut ntuple::Builder,
+        emit: &mut dyn FnMut(Vec<Task>),
+    ) -> Result<()> {
+        let mut tasks = Vec::with_capacity(window.baskets.len());
+        for (page, range) in window.baskets.iter().zip(&fetched.ranges) {
+            let key = (page.column, page.basket);
+            let (slot, number) = (page.column as usize, page.basket as usize);
+            let planned = context.plan.pages.as_ref().and_then(|pages| pages.slots.get(slot)?.pages.get(number));
+            let (Some(planned), Some((target, pieces))) = (planned, builder.place(page.column, page.basket)) else {
+                return Err(Error::Internal { what: "a page that its batch does not know".to_owned() });
+            };
+            let location = context.plan.location(page);
+            let mut logical = None;
+            let payload = match self.kept_pages.remove(&key).filter(|_| page.carried) {
+                Some(kept) => Payload::Ready(kept),
+                None => {
+                    let n_bytes = u64::from(location.stored_bytes);
+                    context.counters.payload_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+                    logical = context
+                        .logical
+                        .as_ref()
+                        .map(|reads| reads.begin(location.offset, n_bytes, location.first_entry, slot));
+                    Payload::Stored(Arc::clone(&fetched.bytes), range.clone())
+                }
+            };
+            let payload = match payload {
+                Payload::Stored(bytes, range) if page.needed_again => {
+                    let stored = bytes.bytes.get(range).unwrap_or_default();
+                    let unpacked = self.worker.pages.unpack(stored, planned, &context.counters);
+                    let in_page = |error: format::Error| {
+                        let path = &context.plan.columns[slot].path;
+                        format_error(context.source.as_ref(), path, error.at(location.offset))
+                    };
+                    Payload::Ready(Arc::new(unpacked.map_err(in_page)?))
+                }
+                payload => payload,
+            };
+            if let (true, Payload::Ready(bytes)) = (page.needed_again, &payload) {
+                self.kept_pages.insert(key, Arc::clone(bytes));
+            }
+            let (batch, open) = (builder.number, Arc::clone(&builder.open));
+            tasks.push(Task::Page(PageTask { slot, page: number, payload, pieces, target, batch, open, logical }));
+        }
+        emit(tasks);
+        Ok(())
+    }
+
     fn place_window(
         &mut self,
         context: &Context,
         window: &PlannedWindow,
-        fetched: Option<Fetched>,
+        fetched: Fetched,
         builder: &mut Builder,
         emit: &mut dyn FnMut(Vec<Task>),
         drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
     ) -> Result<()> {
-        let Fetched { bytes, ranges } = match fetched {
-            Some(fetched) => fetched,
-            None => fetch(context, window)?,
-        };
+        let Fetched { bytes, ranges } = fetched;
         let tasks = Vec::with_capacity(window.baskets.len());
         let mut placing = Placing { context, builder, tasks, emit, drain };
         for (basket, range) in window.baskets.iter().zip(ranges) {
@@ -192,7 +265,7 @@ impl Placer {
         if let (Payload::Stored(window, range), true) = (&payload, must_unpack) {
             let stored = window.bytes.get(range.clone()).unwrap_or_default();
             let start = Instant::now();
-            let unpacked = self.worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+            let unpacked = self.worker.baskets.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
             if let (Some(reads), Some(id)) = (&context.logical, logical) {
                 reads.add_decode(id, start.elapsed());
             }
@@ -234,7 +307,7 @@ impl Placer {
             let kept = Kept { head, payload: Arc::clone(bytes), offsets: offsets.clone() };
             self.kept.insert((basket.column, basket.basket), kept);
         }
-        tasks.push(Task {
+        tasks.push(Task::Basket(BasketTask {
             column: column_place,
             head,
             payload,
@@ -246,7 +319,7 @@ impl Placer {
             file_offset: location.offset,
             first_entry: location.first_entry,
             logical,
-        });
+        }));
         Ok(())
     }
 
@@ -266,8 +339,12 @@ impl Placer {
             return Ok((kept.head, Payload::Ready(kept.payload), kept.offsets));
         }
         if let Some(place) = location.embedded {
-            let embedded = &context.tree.branch(column.branch).embedded[place];
-            let data = context.tree.object_data().get(embedded.data.clone()).unwrap_or_default();
+            let tree = context.tree()?;
+            let embedded = column.branch().and_then(|branch| tree.branch(branch).embedded.get(place));
+            let Some(embedded) = embedded else {
+                return Err(Failure::Format(format::Error::corrupt(0, "a basket that is not in the tree's record")));
+            };
+            let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
             let offsets = match &embedded.entry_offsets {
                 None => Offsets::InPayload,
                 Some(offsets) => Offsets::Given(
@@ -329,7 +406,8 @@ impl Placer {
             let sizes = std::iter::once(0).chain(std::iter::repeat_n(equal_size, n_entries.saturating_sub(1)));
             return Ok(Offsets::Given(summed(head.key_bytes, sizes.take(n_entries))));
         }
-        let (Some(counter), Some(Layout::Jagged { header, number, dims })) = (column.column.counter, column.layout())
+        let (Some(counter), Some(Layout::Jagged { header, number, dims })) =
+            (column.column().and_then(|column| column.counter), column.layout())
         else {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
             return Err(in_branch(error.at(first_entry)));
@@ -351,7 +429,7 @@ impl Placer {
         let (range, counts) = match held {
             Some((range, counts)) => (range.clone(), Arc::clone(counts)),
             None => {
-                let (range, counts) = read_counts(context, counter, &wanted, &mut self.worker)?;
+                let (range, counts) = read_counts(context, counter, &wanted, &mut self.worker.baskets)?;
                 let counts = Arc::new(counts);
                 self.counts.insert(counter, (range.clone(), Arc::clone(&counts)));
                 (range, counts)
@@ -420,7 +498,7 @@ fn read_counts(
     wanted: &Range<u64>,
     worker: &mut Worker,
 ) -> Result<(Range<u64>, Vec<u32>)> {
-    let column = planned_column(&context.tree, counter)?;
+    let column = planned_column(context.tree()?, counter)?;
     let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
     let Some(Layout::Fixed { number, dims }) = column.layout() else {
         return Err(in_branch(format::Error::unsupported(0, "a counter that is not a number")));
@@ -437,8 +515,9 @@ fn read_counts(
         }
         let payload = match location.embedded {
             Some(place) => {
-                let data = context.tree.branch(counter).embedded[place].data.clone();
-                context.tree.object_data().get(data).unwrap_or_default().to_vec()
+                let tree = context.tree()?;
+                let data = tree.branch(counter).embedded[place].data.clone();
+                tree.object_data().get(data).unwrap_or_default().to_vec()
             }
             None => {
                 let record = read_range(context.source.as_ref(), location.offset, u64::from(location.stored_bytes))?;

@@ -10,12 +10,13 @@ use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
 use crate::file::format_error;
+use crate::ntuple::PagePlan;
 use crate::task::fixed_bytes;
 use crate::text::TextForm;
 use crate::tree::Tree;
 
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
-const MAX_RATIO: u64 = 1 << 16;
+pub(crate) const MAX_RATIO: u64 = 1 << 16;
 /// A plan of more batches is that of a file with wrong numbers, and would take all memory.
 const MAX_BATCHES: usize = 1 << 20;
 
@@ -58,29 +59,48 @@ pub struct Plan {
     pub n_entries: u64,
     /// How it is read.
     pub style: ReadStyle,
-    max_gap_bytes: u64,
+    pub(crate) max_gap_bytes: u64,
     pub(crate) schema: SchemaRef,
+    /// `None` for trees.
+    pub(crate) pages: Option<PagePlan>,
 }
 
 /// A column of a plan.
 #[derive(Debug)]
 pub struct PlannedColumn {
-    /// The branch.
-    pub branch: BranchId,
-    /// Its path in the tree.
+    /// Path of the branch in the tree, or of the field in the RNTuple.
     pub path: String,
-    /// What it holds.
-    pub column: Column,
-    /// All its baskets.
+    /// What it is.
+    pub content: Content,
+    /// All its baskets or pages.
     pub baskets: Vec<BasketLocation>,
     /// Uncompressed bytes for each byte in the file, on average.
     pub ratio: f64,
 }
 
+/// What a column of a plan is.
+#[derive(Debug)]
+pub enum Content {
+    /// A branch, and what it holds: stored in baskets.
+    Branch(BranchId, Column),
+    /// A column of an RNTuple: stored in pages.
+    Pages,
+}
+
 impl PlannedColumn {
+    /// The branch; `None` if it is none.
+    pub(crate) fn branch(&self) -> Option<BranchId> {
+        if let Content::Branch(branch, _) = self.content { Some(branch) } else { None }
+    }
+
+    /// What the branch holds.
+    pub(crate) fn column(&self) -> Option<&Column> {
+        if let Content::Branch(_, column) = &self.content { Some(column) } else { None }
+    }
+
     /// How its entries are laid out.
     pub(crate) fn layout(&self) -> Option<&Layout> {
-        self.column.layout.as_ref()
+        self.column()?.layout.as_ref()
     }
 }
 
@@ -189,6 +209,10 @@ impl Plan {
             columns.push(planned_column(tree, *branch)?);
         }
         let n_entries = tree.n_entries();
+        let target = request
+            .batch_bytes
+            .filter(|_| !columns.is_empty())
+            .map(|batch_bytes| entries_in(batch_bytes, entry_bytes(&columns, n_entries)));
         let batches = match &request.entries {
             Entries::Range(range) if range.start > range.end || range.end > n_entries => {
                 return Err(Error::InvalidRequest {
@@ -198,9 +222,14 @@ impl Plan {
             Entries::Range(range) => {
                 // Before they are cut: how many a tree says it has may be wrong.
                 columns.iter().try_for_each(|column| check_cover(tree, column, range))?;
-                cut_range(tree, &columns, range, request.batch_bytes, n_entries)?
+                cut_range(range, target, || tree.clusters())?
             }
-            Entries::List(list) => cut_list(&columns, list, request.batch_bytes, n_entries)?,
+            Entries::List(list) => {
+                if let Some(&wrong) = list.iter().find(|&&entry| entry >= n_entries) {
+                    return Err(Error::InvalidRequest { what: format!("entry {wrong} of a tree with {n_entries}") });
+                }
+                cut_list(list, target)
+            }
         };
         let style = style.within(request.memory_budget_bytes);
         // First basket of each column that the next batch may need.
@@ -209,26 +238,7 @@ impl Plan {
         for (place, entries) in batches.iter().enumerate() {
             baskets.push(baskets_of_batch(tree, &columns, entries, batches.get(place + 1), &mut next)?);
         }
-        for batch in 1..baskets.len() {
-            let (before, after) = baskets.split_at_mut(batch);
-            mark_carried(&before[batch - 1], &mut after[0]);
-        }
-        let mut planner = Planner::new(style, &tree.clusters());
-        let mut planned = Vec::with_capacity(batches.len());
-        let mut max_gap_bytes = 0;
-        for (entries, baskets) in batches.into_iter().zip(baskets) {
-            let wanted: Vec<Wanted> = baskets.iter().map(|basket| wanted(&columns, basket)).collect();
-            let windows = planner.plan(&wanted).into_iter().map(|window| {
-                max_gap_bytes = max_gap_bytes.max(window.max_gap_bytes);
-                let mut spans = window.spans;
-                for member in spans.iter_mut().flat_map(|span| &mut span.members) {
-                    *member -= window.pieces.start;
-                }
-                let first_entry = wanted[window.pieces.start].first_entry;
-                PlannedWindow { first_entry, baskets: baskets[window.pieces].to_vec(), spans }
-            });
-            planned.push(PlannedBatch { windows: windows.collect(), entries });
-        }
+        let (planned, max_gap_bytes) = cut_windows(&columns, batches, baskets, style, &tree.clusters());
         let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
         Ok(Plan {
             columns,
@@ -237,6 +247,7 @@ impl Plan {
             style,
             max_gap_bytes,
             schema: Schema::new(fields).into(),
+            pages: None,
         })
     }
 
@@ -308,9 +319,8 @@ pub(crate) fn planned_column(tree: &Tree, branch: BranchId) -> Result<PlannedCol
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let ratio = metadata.memory_bytes as f64 / metadata.stored_bytes.max(1) as f64;
     Ok(PlannedColumn {
-        branch,
         path: tree.path(branch).to_owned(),
-        column,
+        content: Content::Branch(branch, column),
         baskets: tree.baskets(branch)?,
         ratio: ratio.clamp(1.0, 64.0),
     })
@@ -324,32 +334,31 @@ fn entry_bytes(columns: &[PlannedColumn], n_entries: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-fn entries_in(batch_bytes: u64, entry_bytes: f64) -> u64 {
+pub(crate) fn entries_in(batch_bytes: u64, entry_bytes: f64) -> u64 {
     ((batch_bytes as f64 / entry_bytes) as u64).max(1)
 }
 
-/// Cuts a range into batches, at clusters where these are not too large.
-fn cut_range(
-    tree: &Tree,
-    columns: &[PlannedColumn],
+/// Cuts a range into batches of about `target` entries, at clusters where these are not too large.
+///
+/// `clusters`: their first entries, and the end of the last.
+pub(crate) fn cut_range(
     range: &Range<u64>,
-    batch_bytes: Option<u64>,
-    n_entries: u64,
+    target: Option<u64>,
+    clusters: impl FnOnce() -> Vec<u64>,
 ) -> Result<Vec<BatchEntries>> {
-    let Some(batch_bytes) = batch_bytes.filter(|_| !columns.is_empty()) else {
+    let Some(target) = target else {
         return Ok(vec![BatchEntries::Range(range.clone())]);
     };
     if range.is_empty() {
         return Ok(Vec::new());
     }
-    let target = entries_in(batch_bytes, entry_bytes(columns, n_entries));
-    let clusters = tree.clusters();
+    let clusters = clusters();
     let mut batches = Vec::new();
     let mut start = range.start;
     while start < range.end {
         if batches.len() >= MAX_BATCHES {
             return Err(Error::InvalidRequest {
-                what: format!("more than {MAX_BATCHES} batches for {n_entries} entries: set a larger batch size"),
+                what: format!("more than {MAX_BATCHES} batches for entries {range:?}: set a larger batch size"),
             });
         }
         let limit = start.saturating_add(target).min(range.end);
@@ -371,22 +380,13 @@ fn cut_range(
     Ok(batches)
 }
 
-/// Cuts a list into batches.
-fn cut_list(
-    columns: &[PlannedColumn],
-    list: &[u64],
-    batch_bytes: Option<u64>,
-    n_entries: u64,
-) -> Result<Vec<BatchEntries>> {
-    if let Some(&wrong) = list.iter().find(|&&entry| entry >= n_entries) {
-        return Err(Error::InvalidRequest { what: format!("entry {wrong} of a tree with {n_entries}") });
-    }
-    let target = batch_bytes.map_or(u64::MAX, |bytes| entries_in(bytes, entry_bytes(columns, n_entries)));
-    let target = usize::try_from(target).unwrap_or(usize::MAX);
+/// Cuts a list into batches of `target` entries.
+pub(crate) fn cut_list(list: &[u64], target: Option<u64>) -> Vec<BatchEntries> {
+    let target = target.and_then(|target| usize::try_from(target).ok()).unwrap_or(usize::MAX);
     if list.is_empty() {
-        return Ok(vec![BatchEntries::List { sorted: Vec::new(), order: None }]);
+        return vec![BatchEntries::List { sorted: Vec::new(), order: None }];
     }
-    Ok(list.chunks(target).map(list_batch).collect())
+    list.chunks(target).map(list_batch).collect()
 }
 
 fn list_batch(list: &[u64]) -> BatchEntries {
@@ -456,7 +456,8 @@ fn check_claim(tree: &Tree, column: &PlannedColumn, basket: &BasketLocation) -> 
     };
     let most_bytes = match basket.embedded {
         Some(place) => {
-            let data = tree.branch(column.branch).embedded[place].data.len() as u64;
+            let embedded = column.branch().and_then(|branch| tree.branch(branch).embedded.get(place));
+            let data = embedded.map_or(0, |embedded| embedded.data.len() as u64);
             if matches!(column.layout(), Some(Layout::Fixed { .. })) { data } else { u64::MAX }
         }
         None => u64::from(basket.stored_bytes).saturating_mul(MAX_RATIO),
@@ -479,10 +480,8 @@ fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result
         }
         covered = basket.entry_end;
     }
-    if covered >= span.end {
-        return Ok(());
-    }
-    let branch = tree.branch(column.branch);
+    let Some(branch) = column.branch().filter(|_| covered < span.end) else { return Ok(()) };
+    let branch = tree.branch(branch);
     Err(Error::InvalidRequest {
         what: format!(
             "{}: branch {:?} has entries {} to {} of the tree's {}, and none for entry {covered}: \
@@ -494,6 +493,37 @@ fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result
             tree.n_entries()
         ),
     })
+}
+
+/// Cuts what batches need into windows. Returns the batches, and the largest gap in bytes that is read rather than skipped.
+pub(crate) fn cut_windows(
+    columns: &[PlannedColumn],
+    batches: Vec<BatchEntries>,
+    mut baskets: Vec<Vec<PlannedBasket>>,
+    style: ReadStyle,
+    clusters: &[u64],
+) -> (Vec<PlannedBatch>, u64) {
+    for batch in 1..baskets.len() {
+        let (before, after) = baskets.split_at_mut(batch);
+        mark_carried(&before[batch - 1], &mut after[0]);
+    }
+    let mut planner = Planner::new(style, clusters);
+    let mut planned = Vec::with_capacity(batches.len());
+    let mut max_gap_bytes = 0;
+    for (entries, baskets) in batches.into_iter().zip(baskets) {
+        let wanted: Vec<Wanted> = baskets.iter().map(|basket| wanted(columns, basket)).collect();
+        let windows = planner.plan(&wanted).into_iter().map(|window| {
+            max_gap_bytes = max_gap_bytes.max(window.max_gap_bytes);
+            let mut spans = window.spans;
+            for member in spans.iter_mut().flat_map(|span| &mut span.members) {
+                *member -= window.pieces.start;
+            }
+            let first_entry = wanted[window.pieces.start].first_entry;
+            PlannedWindow { first_entry, baskets: baskets[window.pieces].to_vec(), spans }
+        });
+        planned.push(PlannedBatch { windows: windows.collect(), entries });
+    }
+    (planned, max_gap_bytes)
 }
 
 /// Marks what the batch before has fetched already.

@@ -10,16 +10,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
-use crate::batch::Builder;
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Held};
 use crate::file::format_error;
 use crate::logical::{LogicalRead, LogicalReads};
+use crate::ntuple::{self, MemberId, Ntuple};
 use crate::place::{Context, Placed, Placer};
 use crate::plan::{Plan, Request};
 use crate::stats::{Counters, Stats, add_ns, thread_cpu_time};
-use crate::task::{Task, Worker};
 use crate::tree::Tree;
+use crate::work::{Building, Task, Workers};
 
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -31,7 +31,7 @@ const MAX_THREADS: usize = 1024;
 pub struct Scan {
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
-    worker: Worker,
+    worker: Workers,
     next: usize,
     n_threads: usize,
     started: bool,
@@ -61,7 +61,7 @@ struct State {
     /// `None` while a thread is placing.
     placer: Option<Placer>,
     /// Batches all of whose baskets are placed.
-    closing: Vec<Builder>,
+    closing: Vec<Building>,
     ready: BTreeMap<usize, Ready>,
     n_begun: usize,
     n_delivered: usize,
@@ -84,6 +84,21 @@ impl Scan {
     pub fn new(tree: &Tree, request: &Request) -> Result<Scan> {
         let reading = tree.file().stack().scan(request.trace);
         let plan = Plan::new(tree, request, &reading.style)?;
+        Ok(Self::begin(Some(tree.clone()), plan, reading, request))
+    }
+
+    /// Plans a scan of an RNTuple. `members` take the place of the request's columns. Where batches begin or end inside
+    /// clusters, the pages with the ends of lists there are read; nothing else before the first batch is asked for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for entries that are not there; [`Error::Format`] for fields that cannot be read.
+    pub fn of_ntuple(ntuple: &Ntuple, members: &[(MemberId, String)], request: &Request) -> Result<Scan> {
+        let reading = ntuple.file().stack().scan(request.trace);
+        let plan = ntuple::plan(ntuple, members, request, &reading.style, reading.source.as_ref())?;
+        Ok(Self::begin(None, plan, reading, request))
+    }
+
+    fn begin(tree: Option<Tree>, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
         let n_threads = match request.n_threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             n_threads => n_threads.min(MAX_THREADS),
@@ -95,7 +110,7 @@ impl Scan {
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
         let context = Context {
-            tree: tree.clone(),
+            tree,
             plan,
             source: Arc::clone(&reading.source),
             counters: Counters::default(),
@@ -120,16 +135,16 @@ impl Scan {
             max_windows: if n_threads == 1 { 1 } else { 2 },
             max_batches,
         };
-        Ok(Scan {
+        Scan {
             shared: Arc::new(shared),
             helpers: Vec::new(),
-            worker: Worker::default(),
+            worker: Workers::default(),
             next: 0,
             n_threads,
             started: false,
             is_fetching: false,
             process: std::process::id(),
-        })
+        }
     }
 
     /// The plan.
@@ -330,7 +345,7 @@ impl Shared {
     /// The loop of a helping thread.
     fn help(&self) {
         let _guard = PanicGuard(self);
-        let mut worker = Worker::default();
+        let mut worker = Workers::default();
         let cpu_start = thread_cpu_time();
         loop {
             let step = {
@@ -360,7 +375,7 @@ impl Shared {
     fn work_for(
         &self,
         number: usize,
-        worker: &mut Worker,
+        worker: &mut Workers,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<RecordBatch>> {
         let mut last_asked = Instant::now();
@@ -446,7 +461,7 @@ impl Shared {
         }
     }
 
-    fn take_step(&self, step: Step, worker: &mut Worker) {
+    fn take_step(&self, step: Step, worker: &mut Workers) {
         match step {
             Step::Decode(task) => self.decode(*task, worker),
             Step::Place(placer) => self.place(*placer, worker),
@@ -454,17 +469,17 @@ impl Shared {
         }
     }
 
-    fn decode(&self, task: Task, worker: &mut Worker) {
-        let column = &self.context.plan.columns[task.column];
-        let batch = task.batch;
-        match worker.run(task, column, &self.context) {
+    fn decode(&self, task: Task, worker: &mut Workers) {
+        let column = &self.context.plan.columns[task.column()];
+        let batch = task.batch();
+        match worker.run(task, &self.context) {
             Ok(true) => self.close(batch),
             Ok(false) => {}
             Err(error) => self.fail(format_error(self.context.source.as_ref(), &column.path, error)),
         }
     }
 
-    fn place(&self, mut placer: Placer, worker: &mut Worker) {
+    fn place(&self, mut placer: Placer, worker: &mut Workers) {
         let mut emit = |tasks: Vec<Task>| {
             self.lock().tasks.extend(tasks);
             self.changed.notify_all();
@@ -482,7 +497,7 @@ impl Shared {
         match placed {
             Ok(Placed::Window) => {}
             Ok(Placed::Batch(builder)) => {
-                closed = Some(builder.number);
+                closed = Some(builder.number());
                 state.closing.push(builder);
             }
             Ok(Placed::End) => state.is_all_placed = true,
@@ -499,7 +514,7 @@ impl Shared {
     }
 
     /// Decodes until nobody writes to a batch any more.
-    fn drain(&self, open: &AtomicUsize, worker: &mut Worker) -> Result<()> {
+    fn drain(&self, open: &AtomicUsize, worker: &mut Workers) -> Result<()> {
         while open.load(Ordering::Acquire) > 0 {
             let mut state = self.lock();
             if state.is_stopped {
@@ -523,14 +538,14 @@ impl Shared {
             let place = state
                 .closing
                 .iter()
-                .position(|builder| builder.number == number && builder.open.load(Ordering::Acquire) == 0);
+                .position(|builder| builder.number() == number && builder.open().load(Ordering::Acquire) == 0);
             match place {
                 Some(place) => state.closing.swap_remove(place),
                 None => return,
             }
         };
-        let held_bytes = builder.held_bytes;
-        match builder.finish(&self.context.plan.columns, self.context.source.url()) {
+        let held_bytes = builder.held_bytes();
+        match builder.finish(&self.context) {
             Ok((batch, values_bytes)) => {
                 self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
                 self.changed.notify_all();

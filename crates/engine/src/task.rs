@@ -56,7 +56,7 @@ pub(crate) enum Offsets {
 }
 
 /// One basket to decode.
-pub(crate) struct Task {
+pub(crate) struct BasketTask {
     pub(crate) column: usize,
     pub(crate) head: BasketHead,
     pub(crate) payload: Payload,
@@ -81,7 +81,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Decodes a basket. Returns whether it was the last open one of its batch.
-    pub(crate) fn run(&mut self, task: Task, column: &PlannedColumn, context: &Context) -> format::Result<bool> {
+    pub(crate) fn run(&mut self, task: BasketTask, column: &PlannedColumn, context: &Context) -> format::Result<bool> {
         let open = Arc::clone(&task.open);
         let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
         self.decode(task, column, &context.counters)?;
@@ -91,8 +91,8 @@ impl Worker {
         Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    fn decode(&mut self, task: Task, column: &PlannedColumn, counters: &Counters) -> format::Result<()> {
-        let Task { head, payload, offsets, wanted, target, file_offset, first_entry, .. } = task;
+    fn decode(&mut self, task: BasketTask, column: &PlannedColumn, counters: &Counters) -> format::Result<()> {
+        let BasketTask { head, payload, offsets, wanted, target, file_offset, first_entry, .. } = task;
         let in_basket =
             |error: format::Error| error.within(format!("basket of entries from {first_entry}")).at(file_offset);
         let start = Instant::now();

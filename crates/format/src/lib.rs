@@ -1,4 +1,4 @@
-//! The ROOT file format as types: containers, codecs, streamer information and trees.
+//! The ROOT file format as types: containers, codecs, streamer information, trees and RNTuples.
 //!
 //! Nothing here reads a file: functions take bytes, or say which ranges of the file they need. Every length and count
 //! found in the bytes is checked against what is left before it is used, so no input makes this crate panic, loop
@@ -11,6 +11,7 @@ pub mod codec;
 pub mod column;
 pub mod container;
 pub mod decode;
+pub mod rntuple;
 pub mod streamer;
 pub mod tree;
 

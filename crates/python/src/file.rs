@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 use arrowroot::format::column::Column;
 use arrowroot::storage::{Ledger, Opened, Operation};
-use arrowroot::{Entries, Entry, File, Request, TextForm, Tree};
+use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors::to_python;
 use crate::interface::{schema_capsule, type_name};
+use crate::ntuple::PyNtuple;
 use crate::options::{OptionText, options_of};
 use crate::patience::patiently;
 use crate::python_source::PythonSource;
 use crate::scan::PyScan;
 
-const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+pub(crate) const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
 
 #[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyKey {
@@ -51,26 +52,28 @@ impl PyKey {
             stored_bytes: key.n_bytes,
             object_bytes: key.object_bytes,
             is_directory: entry.is_directory,
-            is_tree: file.is_tree_class(&key.class_name),
+            is_tree: File::is_ntuple_class(&key.class_name) || file.is_tree_class(&key.class_name),
         }
     }
 }
 
 #[pyclass(name = "Branch", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyBranch {
-    path: String,
-    name: String,
-    title: String,
-    type_name: String,
-    arrow_type: Option<String>,
-    unsupported: Option<String>,
-    is_group: bool,
-    n_entries: i64,
-    n_baskets: usize,
-    stored_bytes: i64,
-    memory_bytes: i64,
-    compression: String,
-    depth: usize,
+    pub(crate) path: String,
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) type_name: String,
+    pub(crate) arrow_type: Option<String>,
+    pub(crate) unsupported: Option<String>,
+    pub(crate) is_group: bool,
+    /// Its values are inside those of a branch around it.
+    pub(crate) is_part: bool,
+    pub(crate) n_entries: i64,
+    pub(crate) n_baskets: usize,
+    pub(crate) stored_bytes: i64,
+    pub(crate) memory_bytes: i64,
+    pub(crate) compression: String,
+    pub(crate) depth: usize,
 }
 
 #[pymethods]
@@ -100,7 +103,7 @@ impl PyFile {
     }
 }
 
-fn is_remote(file: &File) -> bool {
+pub(crate) fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote()
 }
 
@@ -130,6 +133,16 @@ pub(crate) fn open_file(py: Python<'_>, urls: Vec<OsString>, options: Vec<Option
         }
     })?;
     opened.map(|file| PyFile { file }).map_err(to_python)
+}
+
+/// The form in which text is delivered.
+pub(crate) fn text_form(strings: &str) -> PyResult<TextForm> {
+    match strings {
+        "utf8" => Ok(TextForm::Utf8),
+        "replace" => Ok(TextForm::Replaced),
+        "binary" => Ok(TextForm::Binary),
+        _ => Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
+    }
 }
 
 /// What passed some layer boundaries: a dictionary for each kind of operation that there was.
@@ -217,10 +230,19 @@ impl PyFile {
         keys.map_err(to_python)
     }
 
-    fn tree(&self, py: Python<'_>, path: String) -> PyResult<PyTree> {
+    /// The tree or RNTuple of that path.
+    fn tree<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.clone();
-        let tree = patiently(py, self.is_remote(), move || file.tree(&path))?;
-        tree.map(|tree| PyTree { tree }).map_err(to_python)
+        let opened = patiently(py, self.is_remote(), move || {
+            if File::is_ntuple_class(&file.find(&path)?.key.class_name) {
+                return file.ntuple(&path).map(Table::Ntuple);
+            }
+            file.tree(&path).map(Table::Tree)
+        })?;
+        match opened.map_err(to_python)? {
+            Table::Tree(tree) => Ok(Bound::new(py, PyTree { tree })?.into_any()),
+            Table::Ntuple(ntuple) => Ok(Bound::new(py, PyNtuple::new(ntuple))?.into_any()),
+        }
     }
 
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -249,6 +271,12 @@ impl PyFile {
         stats.set_item("read_ns", totals.wall_ns)?;
         Ok(stats)
     }
+}
+
+/// What entries can be read of.
+enum Table {
+    Tree(Tree),
+    Ntuple(Ntuple),
 }
 
 /// What the cycles of an object share: directory and name.
@@ -386,21 +414,8 @@ impl PyTree {
         trace: bool,
         strings: &str,
     ) -> PyResult<PyScan> {
-        let entries = match entries {
-            None => Entries::Range(0..self.tree.n_entries()),
-            Some(EntriesArgument::Range(start, stop)) => Entries::Range(start..stop),
-            Some(EntriesArgument::List(list)) => {
-                let negative = || arrowroot::Error::InvalidRequest { what: "a negative entry number".to_owned() };
-                let list = list.as_array().iter().map(|&entry| u64::try_from(entry)).collect::<Result<Vec<_>, _>>();
-                Entries::List(list.map_err(|_| to_python(negative()))?)
-            }
-        };
-        let text = match strings {
-            "utf8" => TextForm::Utf8,
-            "replace" => TextForm::Replaced,
-            "binary" => TextForm::Binary,
-            _ => return Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
-        };
+        let entries = chosen_entries(entries, self.tree.n_entries())?;
+        let text = text_form(strings)?;
         let tree = self.tree.clone();
         let scan = patiently(py, is_remote(tree.file()), move || {
             let columns = match columns {
@@ -417,9 +432,22 @@ impl PyTree {
     }
 }
 
+/// The entries that an argument names, of `n_entries`.
+pub(crate) fn chosen_entries(argument: Option<EntriesArgument<'_>>, n_entries: u64) -> PyResult<Entries> {
+    Ok(match argument {
+        None => Entries::Range(0..n_entries),
+        Some(EntriesArgument::Range(start, stop)) => Entries::Range(start..stop),
+        Some(EntriesArgument::List(list)) => {
+            let negative = || arrowroot::Error::InvalidRequest { what: "a negative entry number".to_owned() };
+            let list = list.as_array().iter().map(|&entry| u64::try_from(entry)).collect::<Result<Vec<_>, _>>();
+            Entries::List(list.map_err(|_| to_python(negative()))?)
+        }
+    })
+}
+
 /// The entries of a scan. The range is tried first: to try the list imports NumPy.
 #[derive(FromPyObject)]
-enum EntriesArgument<'py> {
+pub(crate) enum EntriesArgument<'py> {
     Range(u64, u64),
     #[pyo3(transparent)]
     List(PyReadonlyArray1<'py, i64>),
@@ -449,6 +477,7 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
         arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
         is_group: !branch.branches.is_empty(),
+        is_part: false,
         n_entries: branch.n_entries,
         n_baskets: branch.n_baskets(),
         stored_bytes: branch.stored_bytes,

@@ -3,6 +3,7 @@
 mod errors;
 mod file;
 mod interface;
+mod ntuple;
 mod options;
 mod patience;
 mod python_source;
@@ -26,6 +27,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;
+    module.add_class::<ntuple::PyNtuple>()?;
     module.add_class::<file::PyBranch>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_class::<scan::PyBatch>()?;

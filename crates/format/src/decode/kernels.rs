@@ -33,6 +33,7 @@ macro_rules! dispatched {
         }
     };
 }
+pub(crate) use dispatched;
 
 #[inline(always)]
 fn swap_each<const N: usize>(stored: &[u8], out: &mut [u8]) {

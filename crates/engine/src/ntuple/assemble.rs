@@ -1,0 +1,212 @@
+//! From the buffers of slots to the Arrow arrays of fields.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, UInt32Array, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
+use arrow_select::take::take;
+use arrowroot_format::rntuple::{Shape, SlotId};
+use arrowroot_format::streamer::Primitive;
+
+use super::builder::Filled;
+use super::plan::{PagePlan, SlotKind};
+use super::runs::BatchRuns;
+use crate::assemble::{lists_of, numbers, primitive_type};
+use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
+
+const ITEM: &str = "item";
+/// What a variant holds that holds none of its alternatives.
+const NOTHING: &str = "none";
+
+/// The Arrow field of a shape.
+pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
+    let is_nullable = matches!(shape, Shape::Optional { .. });
+    Field::new(name, arrow_type(shape, text), is_nullable)
+}
+
+fn item_field(shape: &Shape, text: TextForm) -> Arc<Field> {
+    Arc::new(arrow_field(ITEM, shape, text))
+}
+
+fn map_field(key: &Shape, value: &Shape, text: TextForm) -> Arc<Field> {
+    let pair = vec![arrow_field("key", key, text), arrow_field("value", value, text)];
+    Arc::new(Field::new("entries", ArrowType::Struct(Fields::from(pair)), false))
+}
+
+fn struct_fields(members: &[(String, Shape)], text: TextForm) -> Fields {
+    members.iter().map(|(name, member)| arrow_field(name, member, text)).collect()
+}
+
+/// The alternatives of a variant by tag; 0 is none of them.
+fn union_fields(alternatives: &[Shape], text: TextForm) -> UnionFields {
+    let nothing = (0_i8, Arc::new(Field::new(NOTHING, ArrowType::Null, true)));
+    let fields = (1_i8..)
+        .zip(alternatives)
+        .map(|(tag, alternative)| (tag, Arc::new(arrow_field(&(tag - 1).to_string(), alternative, text))));
+    std::iter::once(nothing).chain(fields).collect()
+}
+
+fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
+    match shape {
+        Shape::Number { primitive, .. } | Shape::Cardinality { primitive, .. } => primitive_type(*primitive),
+        Shape::Text { .. } if text == TextForm::Binary => ArrowType::Binary,
+        Shape::Text { .. } => ArrowType::Utf8,
+        Shape::List { item, .. } => ArrowType::List(item_field(item, text)),
+        Shape::Map { key, value, .. } => ArrowType::Map(map_field(key, value, text), false),
+        Shape::Optional { item, .. } => arrow_type(item, text),
+        Shape::FixedList { item, n_items } => {
+            ArrowType::FixedSizeList(item_field(item, text), i32::try_from(*n_items).unwrap_or(i32::MAX))
+        }
+        Shape::Struct { members } => ArrowType::Struct(struct_fields(members, text)),
+        Shape::Variant { alternatives, .. } => ArrowType::Union(union_fields(alternatives, text), UnionMode::Dense),
+    }
+}
+
+/// Makes the arrays of a batch.
+pub(super) struct Assembly<'a> {
+    pub(super) pages: &'a PagePlan,
+    /// What the slots of the plan have become.
+    pub(super) filled: &'a [Filled],
+    pub(super) runs: &'a BatchRuns,
+    pub(super) text: TextForm,
+}
+
+fn missing() -> ArrowError {
+    ArrowError::InvalidArgumentError("a column that was not planned".to_owned())
+}
+
+impl Assembly<'_> {
+    fn values(&self, slot: SlotId, primitive: Primitive) -> Result<Buffer, ArrowError> {
+        match self.pages.place_of(slot, Some(primitive)).and_then(|place| self.filled.get(place)) {
+            Some(Filled::Values(buffer)) => Ok(buffer.clone()),
+            _ => Err(missing()),
+        }
+    }
+
+    /// Offsets of lists, and the number of their items.
+    fn ends(&self, slot: SlotId) -> Result<(Buffer, usize), ArrowError> {
+        let place = self.pages.place_of(slot, None).ok_or_else(missing)?;
+        match (&self.filled[place], &self.pages.slots[place].kind) {
+            (Filled::Ends(buffer), SlotKind::Ends { items }) => Ok((buffer.clone(), self.n_items(*items)?)),
+            _ => Err(missing()),
+        }
+    }
+
+    fn n_items(&self, domain: usize) -> Result<usize, ArrowError> {
+        usize::try_from(self.runs.n_items(domain)).map_err(|_| missing())
+    }
+
+    /// The array of `n` values.
+    pub(super) fn array(&self, shape: &Shape, n: usize) -> Result<ArrayData, Fault> {
+        let data_type = || arrow_type(shape, self.text);
+        Ok(match shape {
+            Shape::Number { slot, primitive } => numbers(*primitive, &[], n, self.values(*slot, *primitive)?)?,
+            Shape::Text { ends, bytes } => {
+                let (ends, _) = self.ends(*ends)?;
+                let bytes = self.values(*bytes, Primitive::UInt8)?;
+                let text_ends = || ends.typed_data::<i32>().get(1..).unwrap_or_default();
+                let fixed = if self.text == TextForm::Replaced { replaced(text_ends(), &bytes) } else { None };
+                let (ends, bytes) = match fixed {
+                    Some((ends, bytes)) => {
+                        let ends: Vec<i32> = std::iter::once(0).chain(ends).collect();
+                        (Buffer::from_vec(ends), Buffer::from_vec(bytes))
+                    }
+                    None => (ends.clone(), bytes.clone()),
+                };
+                let built =
+                    ArrayData::builder(data_type()).len(n).add_buffer(ends.clone()).add_buffer(bytes.clone()).build();
+                let text_ends = ends.typed_data::<i32>().get(1..).unwrap_or_default();
+                built.map_err(|error| first_invalid(text_ends, &bytes).unwrap_or(Fault::Arrow(error)))?
+            }
+            Shape::List { ends, item } => {
+                let (ends, n_items) = self.ends(*ends)?;
+                let items = self.items(item, n_items, &ends)?;
+                lists_of(n, ends, item_field(item, self.text), items)?
+            }
+            Shape::Map { ends, key, value } => {
+                let (ends, n_items) = self.ends(*ends)?;
+                let field = map_field(key, value, self.text);
+                let pairs = ArrayData::builder(field.data_type().clone())
+                    .len(n_items)
+                    .add_child_data(self.items(key, n_items, &ends)?)
+                    .add_child_data(self.items(value, n_items, &ends)?)
+                    .build()?;
+                ArrayData::builder(ArrowType::Map(field, false))
+                    .len(n)
+                    .add_buffer(ends)
+                    .add_child_data(pairs)
+                    .build()?
+            }
+            Shape::Optional { ends, item } => {
+                let (ends, n_items) = self.ends(*ends)?;
+                let items = make_array(self.items(item, n_items, &ends)?);
+                let places = optional_places(ends.typed_data::<i32>(), n)?;
+                take(&items, &places, None)?.to_data()
+            }
+            Shape::FixedList { item, n_items } => {
+                let in_each = (*n_items).max(1) as usize;
+                let items = self.array(item, n.saturating_mul(*n_items as usize));
+                let items = items.map_err(|fault| fault.in_list(|item| item / in_each))?;
+                ArrayData::builder(data_type()).len(n).add_child_data(items).build()?
+            }
+            Shape::Struct { members } => {
+                let columns = members.iter().map(|(_, member)| self.array(member, n)).collect::<Result<Vec<_>, _>>()?;
+                ArrayData::builder(data_type()).len(n).child_data(columns).build()?
+            }
+            Shape::Variant { switch, alternatives } => self.variants(*switch, alternatives, n)?,
+            Shape::Cardinality { ends, primitive } => {
+                let (ends, _) = self.ends(*ends)?;
+                let sizes = ends.typed_data::<i32>().windows(2).map(|pair| (pair[1] - pair[0]).unsigned_abs());
+                let buffer = match primitive {
+                    Primitive::UInt64 => Buffer::from_vec(sizes.map(u64::from).collect::<Vec<_>>()),
+                    _ => Buffer::from_vec(sizes.collect::<Vec<_>>()),
+                };
+                numbers(*primitive, &[], n, buffer)?
+            }
+        })
+    }
+
+    /// The array of what is in lists with these offsets.
+    fn items(&self, item: &Shape, n_items: usize, offsets: &Buffer) -> Result<ArrayData, Fault> {
+        let ends = offsets.typed_data::<i32>().get(1..).unwrap_or_default();
+        self.array(item, n_items).map_err(|fault| fault.in_list(|item| list_of(ends, item)))
+    }
+
+    fn variants(&self, switch: SlotId, alternatives: &[Shape], n: usize) -> Result<ArrayData, Fault> {
+        let place = self.pages.place_of(switch, None).ok_or_else(missing)?;
+        let (Filled::Switches(types, offsets), SlotKind::Switches { alternatives: domains }) =
+            (&self.filled[place], &self.pages.slots[place].kind)
+        else {
+            return Err(missing().into());
+        };
+        // All that hold nothing point to the one null.
+        let mut children = vec![ArrayData::new_null(&ArrowType::Null, 1)];
+        for (alternative, &domain) in alternatives.iter().zip(domains) {
+            children.push(self.array(alternative, self.n_items(domain)?)?);
+        }
+        let fields = union_fields(alternatives, self.text);
+        Ok(ArrayData::builder(ArrowType::Union(fields, UnionMode::Dense))
+            .len(n)
+            .add_buffer(types.clone())
+            .add_buffer(offsets.clone())
+            .child_data(children)
+            .build()?)
+    }
+}
+
+/// For each list of at most one item the place of that, or null.
+fn optional_places(ends: &[i32], n: usize) -> Result<UInt32Array, ArrowError> {
+    let mut places = Vec::with_capacity(n);
+    for pair in ends.windows(2) {
+        places.push(match pair[1] - pair[0] {
+            0 => None,
+            1 => Some(pair[0].unsigned_abs()),
+            n_items => {
+                return Err(ArrowError::InvalidArgumentError(format!("an optional value of {n_items} items")));
+            }
+        });
+    }
+    Ok(UInt32Array::from(places))
+}

@@ -1,0 +1,313 @@
+//! A batch of an RNTuple while it is filled. All places are known when it begins: from the runs of its plan.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
+use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
+use arrow_select::take::take;
+
+use super::assemble::Assembly;
+use super::page::{ItemRun, Items, Piece, Target};
+use super::plan::{PagePlan, PlannedSlot, SlotKind};
+use super::runs::BatchRuns;
+use crate::batch::{Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large, too_many_items};
+use crate::error::{Error, Result};
+use crate::memory::{Arena, Column, Pool};
+use crate::plan::{BatchEntries, Plan};
+use crate::text::{Fault, TextForm};
+
+/// The memory of a slot.
+enum Sink {
+    /// Bytes of an element beside.
+    Numbers(Column, usize),
+    Bits(Column, Arc<Edges>),
+    Ends(Column),
+    Switches(Column, Column),
+}
+
+/// What a slot has become.
+pub(super) enum Filled {
+    /// Numbers, or bools as bits.
+    Values(Buffer),
+    /// Offsets of lists, with the 0 before the first.
+    Ends(Buffer),
+    /// Types and offsets of variants.
+    Switches(Buffer, Buffer),
+}
+
+/// A batch that is being filled.
+pub(crate) struct Builder {
+    pub(crate) number: usize,
+    sinks: Vec<Sink>,
+    targets: HashMap<(u32, u32), (Target, Vec<Piece>)>,
+    /// Pages that are not done.
+    pub(crate) open: Arc<AtomicUsize>,
+    /// Bytes set aside so far.
+    pub(crate) held_bytes: usize,
+}
+
+/// Bytes of the buffers of a slot with so many elements.
+fn sizes(kind: &SlotKind, n_elements: usize) -> [usize; 2] {
+    match kind {
+        SlotKind::Numbers(primitive) => [n_elements.saturating_mul(primitive.stored_bytes()), 0],
+        SlotKind::Bits => [n_elements.div_ceil(8), 0],
+        SlotKind::Ends { .. } => [n_elements.saturating_add(1).saturating_mul(4), 0],
+        SlotKind::Switches { .. } => [n_elements, n_elements.saturating_mul(4)],
+    }
+}
+
+impl Builder {
+    pub(crate) fn new(number: usize, plan: &Plan, pages: &PagePlan, pool: &Arc<Pool>) -> Result<Builder> {
+        let runs = &pages.runs[number];
+        let n_elements: Vec<usize> = pages.slots.iter().map(|slot| n_elements(slot, runs)).collect::<Result<_>>()?;
+        let all_sizes = pages.slots.iter().zip(&n_elements).map(|(slot, &n_elements)| sizes(&slot.kind, n_elements));
+        let mut arena = Arena::new(pool, all_sizes.clone().flatten());
+        let mut sinks = Vec::with_capacity(pages.slots.len());
+        let mut held_bytes = 0_usize;
+        for (slot, [values, offsets]) in pages.slots.iter().zip(all_sizes) {
+            held_bytes = held_bytes.saturating_add(values).saturating_add(offsets);
+            let mut column = arena.column(values)?;
+            sinks.push(match slot.kind {
+                SlotKind::Numbers(primitive) => Sink::Numbers(column, primitive.stored_bytes()),
+                SlotKind::Bits => Sink::Bits(column, Arc::default()),
+                SlotKind::Ends { .. } => {
+                    lease_zeros(&mut column, 4); // the end before the first list
+                    Sink::Ends(column)
+                }
+                SlotKind::Switches { .. } => Sink::Switches(column, arena.column(offsets)?),
+            });
+        }
+        let n_pages = plan.batches[number].windows.iter().map(|window| window.baskets.len()).sum();
+        let open = Arc::new(AtomicUsize::new(0));
+        let mut builder = Builder { number, sinks, targets: HashMap::with_capacity(n_pages), open, held_bytes };
+        for (place, slot) in pages.slots.iter().enumerate() {
+            builder.lease(place, slot, runs)?;
+        }
+        Ok(builder)
+    }
+
+    /// Sets aside the places of a slot's pages, front to back.
+    fn lease(&mut self, place: usize, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
+        // The page whose pieces are being collected, with the element of the batch at which they begin.
+        let mut page: Option<(usize, usize, Vec<Piece>)> = None;
+        let mut dest = 0_usize;
+        let sink = &mut self.sinks[place];
+        let targets = &mut self.targets;
+        let mut finish = |sink: &mut Sink, page: Option<(usize, usize, Vec<Piece>)>| -> Result<()> {
+            if let Some((number, start, pieces)) = page {
+                let n_elements = pieces.iter().map(|piece| piece.elements.len()).sum();
+                let key = (u32::try_from(place).unwrap_or(u32::MAX), u32::try_from(number).unwrap_or(u32::MAX));
+                targets.insert(key, (target(sink, start, n_elements)?, pieces));
+            }
+            Ok(())
+        };
+        slot.each_stretch(runs, |cluster, elements, run| {
+            let gap = slot.gaps[cluster].min(elements.end).saturating_sub(elements.start);
+            if gap > 0 {
+                finish(sink, page.take())?;
+                let gap = usize::try_from(gap).map_err(|_| too_large())?;
+                fill_gap(sink, dest, gap, items_of(slot, runs, run))?;
+                dest += gap;
+            }
+            for number in slot.pages_with(cluster, &elements) {
+                let all = slot.pages[number].elements();
+                let local = |element: u64| usize::try_from(element - all.start).unwrap_or(usize::MAX);
+                let shared = local(elements.start.max(all.start))..local(elements.end.min(all.end));
+                let n_elements = shared.len();
+                let piece = Piece { elements: shared, items: items_of(slot, runs, run) };
+                match &mut page {
+                    Some((current, _, pieces)) if *current == number => pieces.push(piece),
+                    _ => finish(sink, page.replace((number, dest, vec![piece])))?,
+                }
+                dest += n_elements;
+            }
+            Ok(())
+        })?;
+        finish(sink, page)
+    }
+
+    /// The place of a page and the pieces of it that go there; `None` if it has been taken.
+    pub(crate) fn place(&mut self, slot: u32, page: u32) -> Option<(Target, Vec<Piece>)> {
+        let found = self.targets.remove(&(slot, page));
+        if found.is_some() {
+            self.open.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    }
+
+    /// Makes the batch, when all pages are done. Returns it and the bytes in its buffers.
+    pub(crate) fn finish(self, plan: &Plan, pages: &PagePlan, text: TextForm) -> Result<(RecordBatch, u64)> {
+        let url = pages.ntuple.file().url();
+        let runs = &pages.runs[self.number];
+        let mut filled = Vec::with_capacity(self.sinks.len());
+        let mut n_bytes = 0;
+        for (sink, slot) in self.sinks.into_iter().zip(&pages.slots) {
+            let slot = fill(sink, pages, slot, runs)?;
+            n_bytes += match &slot {
+                Filled::Values(buffer) | Filled::Ends(buffer) => buffer.len(),
+                Filled::Switches(types, offsets) => types.len() + offsets.len(),
+            } as u64;
+            filled.push(slot);
+        }
+        let entries = &plan.batches[self.number].entries;
+        let n_rows = usize::try_from(entries.n_delivered()).map_err(|_| too_large())?;
+        let order = match entries {
+            BatchEntries::List { order: Some(order), .. } => Some(UInt64Array::from(order.clone())),
+            _ => None,
+        };
+        let n_entries = usize::try_from(runs.n_items(0)).map_err(|_| too_large())?;
+        let assembly = Assembly { pages, filled: &filled, runs, text };
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(pages.shapes.len());
+        for (shape, field) in pages.shapes.iter().zip(plan.schema().fields()) {
+            let in_field = |error| of_arrow(url, field.name(), &error);
+            let array = assembly.array(shape, n_entries).map_err(|fault| match fault {
+                Fault::Arrow(error) => in_field(error),
+                Fault::Text { place, text } => Error::InvalidText {
+                    url: url.to_owned(),
+                    object: field.name().clone(),
+                    entry: plan.batches.get(self.number).map_or(0, |batch| batch.entries.number(place)),
+                    text: shown(&text),
+                },
+            });
+            let array = make_array(array?);
+            arrays.push(match &order {
+                Some(order) => take(&array, order, None).map_err(in_field)?,
+                None => array,
+            });
+        }
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(n_rows));
+        let schema: SchemaRef = plan.schema().clone();
+        RecordBatch::try_new_with_options(schema, arrays, &options)
+            .map(|batch| (batch, n_bytes))
+            .map_err(|error| of_arrow(url, "batch", &error))
+    }
+}
+
+fn n_elements(slot: &PlannedSlot, runs: &BatchRuns) -> Result<usize> {
+    let n_elements = runs.n_items(slot.domain).checked_mul(slot.factor);
+    let n_elements = n_elements.and_then(|n| usize::try_from(n).ok()).ok_or_else(too_large)?;
+    let is_offset = matches!(slot.kind, SlotKind::Ends { .. } | SlotKind::Switches { .. });
+    // Arrow numbers the items of lists with 32 bits.
+    if n_elements > i32::MAX as usize && (is_offset || slot.domain > 0) {
+        return Err(too_many_items());
+    }
+    Ok(n_elements)
+}
+
+/// What the elements of a run point to.
+fn items_of(slot: &PlannedSlot, runs: &BatchRuns, run: usize) -> Items {
+    let items = |domain: usize| {
+        let run = &runs.domains[domain][run];
+        ItemRun { start: run.start, len: run.len, dest: run.dest }
+    };
+    match &slot.kind {
+        SlotKind::Numbers(_) | SlotKind::Bits => Items::None,
+        SlotKind::Ends { items: domain } => Items::List(items(*domain)),
+        SlotKind::Switches { alternatives } => {
+            Items::Alternatives(alternatives.iter().map(|&domain| items(domain)).collect())
+        }
+    }
+}
+
+fn wrong_sizes() -> Error {
+    Error::Internal { what: "places of pages that do not fit in their column".to_owned() }
+}
+
+/// Leases the place of `n_elements` elements, of which the first is number `start` of the batch.
+fn target(sink: &mut Sink, start: usize, n_elements: usize) -> Result<Target> {
+    Ok(match sink {
+        Sink::Numbers(values, width) => Target::Numbers(values.lease(*width * n_elements).ok_or_else(wrong_sizes)?),
+        Sink::Bits(values, edges) => {
+            let whole = lease_whole_bytes(values, start, start + n_elements)?;
+            Target::Bits { start_bit: start, whole, edges: Arc::clone(edges) }
+        }
+        Sink::Ends(ends) => Target::Ends(ends.lease(n_elements * 4).ok_or_else(wrong_sizes)?),
+        Sink::Switches(types, offsets) => Target::Switches {
+            types: types.lease(n_elements).ok_or_else(wrong_sizes)?,
+            offsets: offsets.lease(n_elements * 4).ok_or_else(wrong_sizes)?,
+        },
+    })
+}
+
+/// Fills the places of elements from before a column was added: zeros, no items, no alternative.
+fn fill_gap(sink: &mut Sink, start: usize, n_elements: usize, items: Items) -> Result<()> {
+    match target(sink, start, n_elements)? {
+        Target::Numbers(mut slot) => slot.fill(0),
+        Target::Bits { mut whole, .. } => whole.fill(0),
+        Target::Ends(mut slot) => {
+            let dest = if let Items::List(items) = items { items.dest } else { 0 };
+            let end = i32::try_from(dest).map_err(|_| too_many_items())?.to_ne_bytes();
+            slot.as_chunks_mut::<4>().0.fill(end);
+        }
+        Target::Switches { mut types, mut offsets } => {
+            types.fill(0);
+            offsets.fill(0);
+        }
+    }
+    Ok(())
+}
+
+fn fill(sink: Sink, pages: &PagePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<Filled> {
+    Ok(match sink {
+        Sink::Numbers(values, _) => Filled::Values(complete_whole(values)?),
+        Sink::Bits(mut values, edges) => {
+            let left = values.left();
+            lease_zeros(&mut values, left);
+            set_edges(values.written().ok_or_else(wrong_sizes)?, &edges);
+            Filled::Values(complete(values)?)
+        }
+        Sink::Ends(ends) => {
+            let buffer = complete_whole(ends)?;
+            check_ends(buffer.typed_data::<i32>(), pages, slot, runs)?;
+            Filled::Ends(buffer)
+        }
+        Sink::Switches(types, offsets) => Filled::Switches(complete_whole(types)?, complete_whole(offsets)?),
+    })
+}
+
+/// The buffer of a column all of whose places were set aside.
+fn complete_whole(column: Column) -> Result<Buffer> {
+    if column.left() > 0 { Err(wrong_sizes()) } else { complete(column) }
+}
+
+/// Compares ends where pages meet, and those at the ends of runs with the items there are. Inside a page they have been
+/// compared with each other.
+fn check_ends(ends: &[i32], pages: &PagePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
+    let wrong = |what: String| pages.ntuple.corrupt(format!("{}: {what}", pages.ntuple.slot_path(slot.slot)));
+    let at = |element: usize| ends.get(element).copied().unwrap_or(0);
+    let meets = |element: usize| -> Result<()> {
+        if at(element) > at(element + 1) {
+            return Err(wrong(format!(
+                "ends of lists that run backwards, from {} to {}",
+                at(element),
+                at(element + 1)
+            )));
+        }
+        Ok(())
+    };
+    let mut dest = 0_usize;
+    slot.each_stretch(runs, |cluster, elements, run| {
+        let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        meets(dest)?;
+        for page in slot.pages_with(cluster, &elements) {
+            let start = slot.pages[page].first.max(elements.start);
+            meets(dest + length(&(elements.start..start)))?;
+        }
+        dest += length(&elements);
+        let SlotKind::Ends { items } = slot.kind else { return Ok(()) };
+        let items = runs.domains[items][run];
+        if u64::from(at(dest).unsigned_abs()) != items.dest + items.len {
+            return Err(wrong(format!("lists end at item {}, of {}", at(dest), items.dest + items.len)));
+        }
+        Ok(())
+    })
+}
+
+fn of_arrow(url: &str, object: &str, error: &arrow_schema::ArrowError) -> Error {
+    let source = arrowroot_format::Error::corrupt(0, error.to_string());
+    Error::Format { url: url.to_owned(), object: object.to_owned(), source }
+}

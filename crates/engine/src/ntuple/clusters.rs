@@ -1,0 +1,246 @@
+//! The clusters of an RNTuple, from page lists that are read when they are first needed.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use arrowroot_format as format;
+use format::rntuple::{Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Slot, SlotId};
+
+use super::{Ntuple, Sizes, read_blobs};
+use crate::error::{Error, Result};
+use crate::file::format_error;
+
+/// Zeros that no page vouches for: entries before the first field was added. More is what a wrong number looks like.
+const MAX_UNWITNESSED: u64 = 1 << 28;
+
+/// The page lists of the cluster groups.
+pub(super) struct Groups {
+    groups: Vec<ClusterGroup>,
+    lists: Vec<OnceLock<PageList>>,
+}
+
+/// A cluster, and where its pages are described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cluster {
+    group: usize,
+    place: usize,
+    pub(super) first_entry: u64,
+    pub(super) n_entries: u64,
+}
+
+/// The pages of a slot in a cluster.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SlotPages<'n> {
+    /// The representation that the cluster has.
+    pub(super) column_type: ColumnType,
+    pub(super) pages: &'n [Page],
+    /// Zeros before the elements of the pages.
+    pub(super) n_gap: u64,
+    /// Elements, those zeros included.
+    pub(super) n_elements: u64,
+}
+
+impl Groups {
+    pub(super) fn new(footer: &Footer) -> Groups {
+        let lists = footer.groups.iter().map(|_| OnceLock::new()).collect();
+        Groups { groups: footer.groups.clone(), lists }
+    }
+}
+
+impl Ntuple {
+    /// Reads the page lists of some groups, those that are missing in one vector read.
+    fn load(&self, wanted: &[usize]) -> Result<()> {
+        let groups = self.groups();
+        let missing: Vec<usize> = wanted.iter().copied().filter(|&group| groups.lists[group].get().is_none()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let blobs: Vec<Blob> = missing
+            .iter()
+            .map(|&group| {
+                let link = groups.groups[group].page_list;
+                Blob {
+                    offset: link.locator.offset,
+                    stored_bytes: link.locator.n_bytes,
+                    uncompressed_bytes: link.uncompressed_bytes,
+                    max_key_bytes: self.inner.anchor.max_key_bytes(),
+                }
+            })
+            .collect();
+        let path = self.entry().path();
+        for (&group, (envelope, blob)) in missing.iter().zip(read_blobs(self.file(), &path, &blobs)?.iter().zip(&blobs))
+        {
+            let list = PageList::parse(envelope, self.schema())
+                .map_err(|error| format_error(self.file().source().as_ref(), &path, error.at(blob.offset)))?;
+            let _ = groups.lists[group].set(list);
+        }
+        Ok(())
+    }
+
+    /// The clusters that have any of the entries, in the order of these. Nothing is missing between them.
+    ///
+    /// # Errors
+    /// Corrupt if an entry is in no cluster, or in two.
+    pub(super) fn clusters_of(&self, entries: &Range<u64>) -> Result<Vec<Cluster>> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let groups = self.groups();
+        let touched = |first: u64, n: u64| first < entries.end && first.saturating_add(n) > entries.start;
+        let wanted: Vec<usize> = (0..groups.groups.len())
+            .filter(|&number| touched(groups.groups[number].first_entry, groups.groups[number].n_entries))
+            .collect();
+        self.load(&wanted)?;
+        let mut clusters = Vec::new();
+        for group in wanted {
+            let Some(list) = groups.lists[group].get() else { continue };
+            for (place, cluster) in list.clusters.iter().enumerate() {
+                if touched(cluster.first_entry, cluster.n_entries) {
+                    let (first_entry, n_entries) = (cluster.first_entry, cluster.n_entries);
+                    clusters.push(Cluster { group, place, first_entry, n_entries });
+                }
+            }
+        }
+        clusters.sort_by_key(|cluster| cluster.first_entry);
+        let mut covered = clusters.first().map_or(0, |first| first.first_entry);
+        let start = covered;
+        for cluster in &clusters {
+            if cluster.first_entry != covered {
+                let what = format!("a cluster that begins at entry {}, where {covered} is next", cluster.first_entry);
+                return Err(self.corrupt(what));
+            }
+            covered += cluster.n_entries;
+        }
+        if start > entries.start || covered < entries.end {
+            let what =
+                format!("clusters of entries {start} to {covered}, where {} to {} are", entries.start, entries.end);
+            return Err(self.corrupt(what));
+        }
+        Ok(clusters)
+    }
+
+    /// First entries of the clusters, and the number of entries.
+    ///
+    /// # Errors
+    /// As the reading of page lists.
+    pub fn clusters(&self) -> Result<Vec<u64>> {
+        let clusters = self.clusters_of(&(0..self.n_entries()))?;
+        let starts = clusters.iter().map(|cluster| cluster.first_entry);
+        Ok(starts.chain([self.n_entries()]).collect())
+    }
+
+    pub(super) fn corrupt(&self, what: String) -> Error {
+        let error = format::Error::corrupt(0, what);
+        format_error(self.file().source().as_ref(), &self.entry().path(), error)
+    }
+
+    fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<&ColumnPages> {
+        let list = self.groups().lists[cluster.group].get()?;
+        list.columns.get(cluster.place)?.get(column.0 as usize)
+    }
+
+    /// Name of a slot, for errors and plans.
+    pub(super) fn slot_path(&self, id: SlotId) -> String {
+        let slot = self.slots().slot(id);
+        let schema = self.schema();
+        let mut names = Vec::new();
+        let mut next = Some(slot.field);
+        while let Some(field) = next.and_then(|id| schema.field_of(id)) {
+            names.push(field.name.as_str());
+            next = field.parent;
+        }
+        names.reverse();
+        names.join(".")
+    }
+
+    /// The pages of a slot in a cluster.
+    ///
+    /// # Errors
+    /// Corrupt if all representations are suppressed, or elements are missing.
+    pub(super) fn slot_pages(&self, cluster: &Cluster, id: SlotId) -> Result<SlotPages<'_>> {
+        let slot = self.slots().slot(id);
+        let in_slot = |what: String| {
+            let error =
+                format::Error::corrupt(0, what).within(format!("cluster of entries from {}", cluster.first_entry));
+            format_error(self.file().source().as_ref(), &self.slot_path(id), error)
+        };
+        let schema = self.schema();
+        let described = slot.columns.iter().filter_map(|&column| Some((column, schema.column_of(column)?)));
+        let mut absent = None;
+        let mut found = None;
+        for (column, description) in described {
+            match self.pages_of(cluster, column) {
+                Some(pages) if !pages.is_suppressed => {
+                    found = Some((description, Some(pages)));
+                    break;
+                }
+                Some(_) => {}
+                None if description.deferred.is_none_or(|deferred| !deferred.is_suppressed) => {
+                    absent.get_or_insert((description, None));
+                }
+                None => {}
+            }
+        }
+        let (column, listed) = found
+            .or(absent)
+            .ok_or_else(|| in_slot("a field all of whose representations are suppressed".to_owned()))?;
+        let pages = listed.map_or(&[][..], |listed| &listed.pages);
+        let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
+        let mut n_elements = n_stored;
+        if slot.domain == 0 {
+            let expected = cluster.n_entries.checked_mul(slot.factor);
+            let expected =
+                expected.ok_or_else(|| in_slot(format!("2^64 elements or more, {} for each entry", slot.factor)))?;
+            let may_be_missing = column.deferred.is_some() || listed.is_none();
+            if n_stored > expected || (n_stored < expected && !may_be_missing) {
+                return Err(in_slot(format!("{n_stored} elements, where {expected} are expected")));
+            }
+            n_elements = expected;
+        }
+        let n_gap = n_elements - n_stored;
+        if n_gap > MAX_UNWITNESSED && !self.is_witnessed(cluster, n_gap) {
+            return Err(in_slot(format!("{n_gap} elements of a column that was added later, and none before")));
+        }
+        Ok(SlotPages { column_type: column.column_type, pages, n_gap, n_elements })
+    }
+
+    /// Whether pages of another column have about as many elements as are missing: the cluster is as large as it says.
+    fn is_witnessed(&self, cluster: &Cluster, n_elements: u64) -> bool {
+        let Some(list) = self.groups().lists[cluster.group].get() else { return false };
+        let columns = list.columns.get(cluster.place).map_or(&[][..], |columns| columns);
+        columns.iter().any(|column| {
+            let stored: u64 = column.pages.iter().map(|page| page.stored_bytes).sum();
+            let n_stored: u64 = column.pages.iter().map(|page| u64::from(page.n_elements)).sum();
+            n_stored.saturating_mul(16) >= n_elements && stored.saturating_mul(1 << 16) >= n_stored
+        })
+    }
+
+    /// A slot whose elements tell how many items a domain has.
+    pub(super) fn witness_of(&self, domain: usize) -> Option<(SlotId, &Slot)> {
+        (0..).map(SlotId).zip(&self.slots().slots).find(|(_, slot)| slot.domain == domain && slot.factor > 0)
+    }
+
+    /// What the pages of each physical column take.
+    ///
+    /// # Errors
+    /// As the reading of page lists.
+    pub fn column_sizes(&self) -> Result<Vec<Sizes>> {
+        let groups = self.groups();
+        self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
+        let mut sizes = vec![Sizes::default(); self.schema().columns.len()];
+        for columns in groups.lists.iter().filter_map(OnceLock::get).flat_map(|list| &list.columns) {
+            for ((size, pages), column) in sizes.iter_mut().zip(columns).zip(&self.schema().columns) {
+                if !pages.is_suppressed {
+                    size.compression.get_or_insert(pages.compression);
+                }
+                for page in &pages.pages {
+                    size.n_pages += 1;
+                    size.stored_bytes = size.stored_bytes.saturating_add(page.stored_bytes);
+                    let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
+                    size.memory_bytes = size.memory_bytes.saturating_add(n_bytes as u64);
+                }
+            }
+        }
+        Ok(sizes)
+    }
+}

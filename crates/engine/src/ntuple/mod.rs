@@ -1,0 +1,257 @@
+//! RNTuples: opened, planned, decoded and made into batches.
+
+mod assemble;
+mod builder;
+mod clusters;
+mod page;
+mod plan;
+mod runs;
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::{Field, Schema as ArrowSchema};
+use arrowroot_format as format;
+use arrowroot_storage::Part;
+use format::codec::Decompressor;
+use format::rntuple::{Anchor, Blob, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots};
+
+use crate::error::{Error, Result, nearest};
+use crate::fetch::read_parts;
+use crate::file::{Entry, File, format_error, read_range, unpack};
+use crate::text::TextForm;
+
+pub(crate) use builder::Builder;
+pub(crate) use page::{PageTask, PageWorker};
+pub(crate) use plan::{PagePlan, plan};
+
+use clusters::Groups;
+
+/// Number of a readable field among those of [`Ntuple::members`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MemberId(pub u32);
+
+/// An RNTuple. Cheap to clone.
+#[derive(Clone)]
+pub struct Ntuple {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    entry: Entry,
+    anchor: Anchor,
+    schema: Schema,
+    slots: Slots,
+    footer: Footer,
+    members: OnceLock<Members>,
+    groups: Groups,
+}
+
+struct Members {
+    members: Vec<Member>,
+    by_path: HashMap<String, u32>,
+    /// By the last name; `None` if several have it.
+    by_name: HashMap<String, Option<u32>>,
+}
+
+/// What the pages of a field and its parts take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Number of pages.
+    pub n_pages: u64,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Bytes of the pages when uncompressed.
+    pub memory_bytes: u64,
+    /// How they were compressed; that of the first cluster.
+    pub compression: Option<u32>,
+}
+
+impl Ntuple {
+    pub(crate) fn open(file: &File, entry: &Entry) -> Result<Ntuple> {
+        let source = file.source().as_ref();
+        let path = entry.path();
+        let in_key = |error: format::Error| format_error(source, &path, error.at(entry.key.seek_key));
+        let object = if entry.key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(&entry.key)? };
+        let anchor = Anchor::parse(&object, &entry.key.class_name).map_err(in_key)?;
+        let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
+        let in_envelope = |blob: Blob| {
+            let path = &path;
+            move |error: format::Error| format_error(source, path, error.at(blob.offset))
+        };
+        let mut schema = Schema::parse(&envelopes[0]).map_err(in_envelope(anchor.header))?;
+        let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
+        let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
+        let groups = Groups::new(&footer);
+        let (file, entry) = (file.clone(), entry.clone());
+        let inner = Inner { file, entry, anchor, schema, slots, footer, members: OnceLock::new(), groups };
+        Ok(Ntuple { inner: Arc::new(inner) })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// The key that it was opened by.
+    pub fn entry(&self) -> &Entry {
+        &self.inner.entry
+    }
+
+    /// Version of the format.
+    pub fn version(&self) -> [u16; 4] {
+        self.inner.anchor.version
+    }
+
+    /// Fields and columns.
+    pub fn schema(&self) -> &Schema {
+        &self.inner.schema
+    }
+
+    /// What the footer says of clusters and attributes.
+    pub fn footer(&self) -> &Footer {
+        &self.inner.footer
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.inner.slots
+    }
+
+    fn groups(&self) -> &Groups {
+        &self.inner.groups
+    }
+
+    /// Number of entries.
+    pub fn n_entries(&self) -> u64 {
+        self.inner.footer.n_entries()
+    }
+
+    fn index(&self) -> &Members {
+        self.inner.members.get_or_init(|| {
+            let members = self.inner.schema.members();
+            let mut by_path = HashMap::with_capacity(members.len());
+            let mut by_name: HashMap<String, Option<u32>> = HashMap::with_capacity(members.len());
+            for (number, member) in (0..).zip(&members) {
+                by_path.entry(member.path.clone()).or_insert(number);
+                by_name.entry(member.name.clone()).and_modify(|found| *found = None).or_insert(Some(number));
+            }
+            for (number, member) in (0..).zip(&members) {
+                by_path.entry(member.full_path.clone()).or_insert(number);
+            }
+            Members { members, by_path, by_name }
+        })
+    }
+
+    /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
+    pub fn members(&self) -> &[Member] {
+        &self.index().members
+    }
+
+    /// The numbers of all of [`Ntuple::members`], and of those at the top.
+    pub fn top_members(&self) -> Vec<MemberId> {
+        (0..).zip(self.members()).filter(|(_, member)| member.chain.len() == 1).map(|(id, _)| MemberId(id)).collect()
+    }
+
+    /// A field that can be asked for.
+    pub fn member(&self, id: MemberId) -> &Member {
+        &self.members()[id.0 as usize]
+    }
+
+    /// Its field.
+    pub fn field(&self, id: MemberId) -> &NtupleField {
+        &self.inner.schema.fields[self.member(id).field.0 as usize]
+    }
+
+    /// Finds a field by its path, the path that ROOT writes, or its name alone if only one has it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several fields have the name.
+    pub fn find(&self, name: &str) -> Result<MemberId> {
+        let index = self.index();
+        if let Some(&id) = index.by_path.get(name) {
+            return Ok(MemberId(id));
+        }
+        match index.by_name.get(name) {
+            Some(Some(id)) => Ok(MemberId(*id)),
+            Some(None) => Err(Error::InvalidRequest {
+                what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
+            }),
+            None => Err(Error::NotFound {
+                url: self.file().url().to_owned(),
+                kind: "field",
+                name: name.to_owned(),
+                near: nearest(name, index.members.iter().map(|member| member.path.as_str())),
+            }),
+        }
+    }
+
+    /// What its values look like.
+    ///
+    /// # Errors
+    /// [`format::Error::Unsupported`] if it is not readable, with its type.
+    pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
+        self.inner.slots.shape(&self.inner.schema, &self.member(id).chain)
+    }
+
+    pub(crate) fn readable_shape(&self, id: MemberId) -> Result<Shape> {
+        self.shape(id).map_err(|error| format_error(self.file().source().as_ref(), &self.member(id).path, error))
+    }
+
+    /// The Arrow field of a readable field, by a name of the caller's choice.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it cannot be read.
+    pub fn arrow_field(&self, id: MemberId, name: &str, text: TextForm) -> Result<Field> {
+        Ok(assemble::arrow_field(name, &self.readable_shape(id)?, text))
+    }
+
+    /// The Arrow schema of all readable fields at the top.
+    pub fn arrow_schema(&self) -> ArrowSchema {
+        let fields = self.top_members().into_iter();
+        ArrowSchema::new(
+            fields
+                .filter_map(|id| self.arrow_field(id, &self.member(id).path, TextForm::Utf8).ok())
+                .collect::<Vec<_>>(),
+        )
+    }
+}
+
+/// Reads the envelopes in some blobs, all in one vector read.
+fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>> {
+    let source = file.source().as_ref();
+    let mut buffers: Vec<Vec<u8>> = Vec::with_capacity(blobs.len());
+    for blob in blobs {
+        let (first, _) = blob.first_part().map_err(|error| format_error(source, object, error))?;
+        let n_bytes = first.end - first.start;
+        if first.end > source.size_bytes() || blob.stored_bytes > source.size_bytes() {
+            // The error of the read says what is wrong.
+            read_range(source, first.start, n_bytes.max(blob.stored_bytes))?;
+        }
+        buffers.push(vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)]);
+    }
+    let mut parts: Vec<Part<'_>> =
+        blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
+    read_parts(source, &mut parts)?;
+    let mut decompressor = Decompressor::new();
+    let mut envelopes = Vec::with_capacity(blobs.len());
+    for (blob, mut stored) in blobs.iter().zip(buffers) {
+        let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));
+        let (_, offsets) = blob.first_part().map_err(in_blob)?;
+        if offsets.start < offsets.end {
+            let offsets = read_range(source, offsets.start, offsets.end - offsets.start)?;
+            for part in blob.further_parts(&offsets) {
+                stored.extend_from_slice(&read_range(source, part.start, part.end - part.start)?);
+            }
+        }
+        let n_bytes = usize::try_from(blob.uncompressed_bytes).unwrap_or(usize::MAX);
+        if stored.len() > n_bytes {
+            let what = format!("{} bytes for an envelope of {n_bytes}", stored.len());
+            return Err(in_blob(format::Error::corrupt(0, what)));
+        }
+        let mut envelope = Vec::new();
+        unpack(&mut decompressor, &stored, n_bytes, &mut envelope).map_err(in_blob)?;
+        envelopes.push(envelope);
+    }
+    Ok(envelopes)
+}

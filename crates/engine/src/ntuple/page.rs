@@ -1,0 +1,415 @@
+//! One page: from its bytes to its places in the batch. Any thread may do it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use arrowroot_format as format;
+use format::codec::Decompressor;
+use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_numbers, kernels};
+use format::streamer::Primitive;
+
+use super::plan::{PlannedPage, PlannedSlot, SlotKind};
+use crate::batch::{Edges, Target as TreeTarget};
+use crate::file::unpack;
+use crate::logical::LogicalId;
+use crate::memory::Slot;
+use crate::place::Context;
+use crate::stats::{Counters, add_ns};
+use crate::task::Payload;
+
+/// Bytes of an element of a switch column: a place, and a tag.
+const SWITCH_BYTES: usize = 12;
+
+/// Where the elements of a page go.
+pub(crate) enum Target {
+    /// Numbers.
+    Numbers(Slot),
+    /// Bools as bits: those of whole bytes, and the edges.
+    Bits { start_bit: usize, whole: Slot, edges: Arc<Edges> },
+    /// Offsets of an Arrow list array.
+    Ends(Slot),
+    /// Types and offsets of an Arrow union.
+    Switches { types: Slot, offsets: Slot },
+}
+
+/// Some elements of a page that follow each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    /// Counted in the page.
+    pub(crate) elements: Range<usize>,
+    /// The items that the elements point to.
+    pub(crate) items: Items,
+}
+
+/// What elements that point to items of other slots point to.
+#[derive(Debug, Clone)]
+pub(crate) enum Items {
+    /// They hold values.
+    None,
+    /// Items of lists.
+    List(ItemRun),
+    /// Items of alternatives, by tag from 1 on.
+    Alternatives(Vec<ItemRun>),
+}
+
+/// Items of a cluster that are in the batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ItemRun {
+    /// The first, counted in the cluster.
+    pub(crate) start: u64,
+    /// Number of them.
+    pub(crate) len: u64,
+    /// The first, counted in the batch.
+    pub(crate) dest: u64,
+}
+
+/// One page to decode.
+pub(crate) struct PageTask {
+    /// Place of the slot in the plan.
+    pub(crate) slot: usize,
+    /// Place of the page in the slot.
+    pub(crate) page: usize,
+    pub(crate) payload: Payload,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) target: Target,
+    /// Number of the batch, and its pages that are not done.
+    pub(crate) batch: usize,
+    pub(crate) open: Arc<AtomicUsize>,
+    pub(crate) logical: Option<LogicalId>,
+}
+
+/// What a thread keeps from page to page.
+#[derive(Default)]
+pub(crate) struct PageWorker {
+    decompressor: Decompressor,
+    unpacked: Vec<u8>,
+    words: Vec<u8>,
+    values: Vec<u64>,
+    natural: Vec<u8>,
+}
+
+/// Bytes that are read for a page.
+pub(super) fn bytes_to_read(page: &Page) -> u64 {
+    page.stored_bytes.saturating_add(if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 })
+}
+
+/// Checks and decompresses a page. `stored`: its bytes and the checksum; `n_bytes`: uncompressed.
+pub(super) fn open_page<'p>(
+    stored: &'p [u8],
+    has_checksum: bool,
+    n_bytes: usize,
+    decompressor: &mut Decompressor,
+    unpacked: &'p mut Vec<u8>,
+) -> format::Result<&'p [u8]> {
+    let mut page = stored;
+    if has_checksum {
+        check_page(stored)?;
+        page = &stored[..stored.len() - PAGE_CHECKSUM_BYTES];
+    }
+    if page.len() == n_bytes {
+        return Ok(page);
+    }
+    if page.len() > n_bytes {
+        return Err(format::Error::corrupt(0, format!("{} bytes for a page of {n_bytes}", page.len())));
+    }
+    unpack(decompressor, page, n_bytes, unpacked)
+}
+
+/// All ends in a page of an index column. `words` is scratch.
+pub(super) fn index_values(
+    page: &[u8],
+    n_elements: usize,
+    width: usize,
+    is_delta: bool,
+    words: &mut Vec<u8>,
+    values: &mut Vec<u64>,
+) {
+    let n_bytes = n_elements.saturating_mul(width).min(page.len());
+    words.resize(n_bytes, 0);
+    if is_delta {
+        kernels::unsplit(page, n_elements, &(0..n_elements), width, words);
+    } else {
+        kernels::copy_plain(page, &(0..n_elements), width, words);
+    }
+    kernels::index_values(words, width, is_delta, values);
+}
+
+/// First item and number of items of each alternative in a stretch of a switch column.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Switches {
+    by_tag: BTreeMap<u32, Range<u64>>,
+}
+
+impl Switches {
+    /// The items of an alternative; `None` if it does not come.
+    pub(super) fn items(&self, tag: u32) -> Option<Range<u64>> {
+        self.by_tag.get(&tag).cloned()
+    }
+
+    pub(super) fn add(&mut self, other: &Switches) {
+        for (tag, items) in &other.by_tag {
+            let all = self.by_tag.entry(*tag).or_insert_with(|| items.clone());
+            *all = all.start.min(items.start)..all.end.max(items.end);
+        }
+    }
+}
+
+fn switch_elements(page: &[u8], elements: &Range<usize>) -> format::Result<impl Iterator<Item = (u64, u32)>> {
+    let bytes = page.get(elements.start.saturating_mul(SWITCH_BYTES)..elements.end.saturating_mul(SWITCH_BYTES));
+    let bytes = bytes.ok_or_else(|| format::Error::truncated(0, "a page without some of its elements"))?;
+    Ok(bytes.as_chunks::<SWITCH_BYTES>().0.iter().map(|element| {
+        let [place @ .., _, _, _, _] = element;
+        let [_, _, _, _, _, _, _, _, tag @ ..] = element;
+        (u64::from_le_bytes(*place), u32::from_le_bytes(*tag))
+    }))
+}
+
+/// What some elements of a switch column point to.
+pub(super) fn switches(page: &[u8], elements: &Range<usize>) -> format::Result<Switches> {
+    let mut found = Switches::default();
+    for (place, tag) in switch_elements(page, elements)?.filter(|(_, tag)| *tag > 0) {
+        let end = place.checked_add(1).ok_or_else(|| format::Error::corrupt(0, "an alternative at 2^64"))?;
+        let all = found.by_tag.entry(tag).or_insert(place..end);
+        *all = all.start.min(place)..all.end.max(end);
+    }
+    Ok(found)
+}
+
+impl PageWorker {
+    /// Decodes a page. Returns whether it was the last open one of its batch.
+    pub(crate) fn run(&mut self, task: PageTask, slot: &PlannedSlot, context: &Context) -> format::Result<bool> {
+        let open = Arc::clone(&task.open);
+        let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
+        let page = slot.pages[task.page];
+        self.decode(task, slot, &page, &context.counters).map_err(|error| error.at(page.page.offset))?;
+        if let Some(((reads, id), start)) = logical {
+            reads.add_decode(id, start.elapsed());
+        }
+        Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
+    }
+
+    /// Decompresses a page that more than one batch needs.
+    pub(crate) fn unpack(&mut self, stored: &[u8], page: &PlannedPage, counters: &Counters) -> format::Result<Vec<u8>> {
+        let start = Instant::now();
+        let has_checksum = page.page.has_checksum;
+        let plain = open_page(stored, has_checksum, page.n_bytes, &mut self.decompressor, &mut self.unpacked)?.to_vec();
+        count(page, counters);
+        add_ns(&counters.decompress_ns, start.elapsed());
+        Ok(plain)
+    }
+
+    fn decode(
+        &mut self,
+        task: PageTask,
+        slot: &PlannedSlot,
+        page: &PlannedPage,
+        counters: &Counters,
+    ) -> format::Result<()> {
+        let start = Instant::now();
+        let mut unpacked = std::mem::take(&mut self.unpacked);
+        let plain = match &task.payload {
+            Payload::Ready(bytes) => Ok(bytes.as_slice()),
+            Payload::Stored(window, range) => {
+                count(page, counters);
+                let stored = window.bytes.get(range.clone()).unwrap_or_default();
+                open_page(stored, page.page.has_checksum, page.n_bytes, &mut self.decompressor, &mut unpacked)
+            }
+        };
+        let decompressed = Instant::now();
+        add_ns(&counters.decompress_ns, decompressed.duration_since(start));
+        let result = plain.and_then(|plain| self.place(plain, slot.kind.primitive(), page, &task.pieces, task.target));
+        self.unpacked = unpacked;
+        add_ns(&counters.decode_ns, decompressed.elapsed());
+        result
+    }
+
+    fn place(
+        &mut self,
+        plain: &[u8],
+        primitive: Primitive,
+        page: &PlannedPage,
+        pieces: &[Piece],
+        target: Target,
+    ) -> format::Result<()> {
+        let n = page.page.n_elements as usize;
+        match target {
+            Target::Numbers(mut slot) => {
+                let width = primitive.stored_bytes();
+                let mut rest: &mut [u8] = &mut slot;
+                for piece in pieces {
+                    let (place, after) = take_part(rest, piece.elements.len().saturating_mul(width))?;
+                    self.numbers(plain, n, page.encoding, primitive, &piece.elements, place)?;
+                    rest = after;
+                }
+                Ok(())
+            }
+            Target::Bits { start_bit, mut whole, edges } => {
+                if let ([piece], Encoding::Bit) = (pieces, page.encoding) {
+                    write_bits(plain, &piece.elements, start_bit, &mut whole, &edges);
+                    return Ok(());
+                }
+                let mut bools = Vec::new();
+                for piece in pieces {
+                    let before = bools.len();
+                    bools.resize(before + piece.elements.len(), 0);
+                    self.numbers(plain, n, page.encoding, Primitive::Bool, &piece.elements, &mut bools[before..])?;
+                }
+                TreeTarget::write_bits(start_bit, &mut whole, &edges, &bools);
+                Ok(())
+            }
+            Target::Ends(mut slot) => {
+                let Encoding::Index { width, is_delta } = page.encoding else {
+                    return Err(format::Error::corrupt(0, "lists without ends"));
+                };
+                index_values(plain, n, width, is_delta, &mut self.words, &mut self.values);
+                let mut rest: &mut [u8] = &mut slot;
+                for piece in pieces {
+                    let (place, after) = take_part(rest, piece.elements.len().saturating_mul(4))?;
+                    rest = after;
+                    let Items::List(items) = &piece.items else {
+                        return Err(format::Error::corrupt(0, "lists of no items"));
+                    };
+                    let values = self.values.get(piece.elements.clone()).unwrap_or_default();
+                    let shift = items.dest.cast_signed().wrapping_sub(items.start.cast_signed());
+                    if !kernels::shifted_ends(values, items.start, items.start + items.len, shift, place) {
+                        let what = format!(
+                            "ends of lists that run backwards, or not from {} to {}, or over 2147483647 items in a batch",
+                            items.start,
+                            items.start + items.len
+                        );
+                        return Err(format::Error::corrupt(0, what));
+                    }
+                }
+                Ok(())
+            }
+            Target::Switches { mut types, mut offsets } => {
+                let (mut types, mut offsets): (&mut [u8], &mut [u8]) = (&mut types, &mut offsets);
+                for piece in pieces {
+                    let (type_places, after) = take_part(types, piece.elements.len())?;
+                    types = after;
+                    let (offset_places, after) = take_part(offsets, piece.elements.len().saturating_mul(4))?;
+                    offsets = after;
+                    place_switches(plain, piece, type_places, offset_places)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Numbers as the field has them; bools as bytes.
+    fn numbers(
+        &mut self,
+        plain: &[u8],
+        n: usize,
+        encoding: Encoding,
+        primitive: Primitive,
+        elements: &Range<usize>,
+        out: &mut [u8],
+    ) -> format::Result<()> {
+        let stored = encoding.primitive().ok_or_else(|| format::Error::corrupt(0, "a number stored as an end"))?;
+        if stored == primitive || is_bytes(stored) && is_bytes(primitive) {
+            natural_numbers(plain, n, encoding, elements, out);
+            return Ok(());
+        }
+        self.natural.clear();
+        self.natural.resize(elements.len().saturating_mul(stored.stored_bytes()), 0);
+        natural_numbers(plain, n, encoding, elements, &mut self.natural);
+        convert_numbers(&self.natural, stored, primitive, out)
+    }
+}
+
+/// Characters are signed or not; the byte is the same. What is converted otherwise is checked.
+fn is_bytes(primitive: Primitive) -> bool {
+    matches!(primitive, Primitive::UInt8 | Primitive::Int8)
+}
+
+fn natural_numbers(plain: &[u8], n: usize, encoding: Encoding, elements: &Range<usize>, out: &mut [u8]) {
+    match encoding {
+        Encoding::Bit => {
+            for (place, bit) in out.iter_mut().zip(elements.clone()) {
+                *place = plain.get(bit / 8).map_or(0, |byte| byte >> (bit % 8) & 1);
+            }
+        }
+        Encoding::Plain(primitive) => kernels::copy_plain(plain, elements, primitive.stored_bytes(), out),
+        Encoding::Split(primitive) => kernels::unsplit(plain, n, elements, primitive.stored_bytes(), out),
+        Encoding::ZigZag(primitive) => kernels::unsplit_zigzag(plain, n, elements, primitive.stored_bytes(), out),
+        Encoding::Half { is_split } => kernels::halves(plain, n, elements, is_split, out),
+        Encoding::Truncated { bits } => kernels::truncated(plain, elements, bits, out),
+        Encoding::Quantized { bits, min, max } => kernels::quantized(plain, elements, bits, (min, max), out),
+        Encoding::Index { .. } | Encoding::Switch => {}
+    }
+}
+
+fn count(page: &PlannedPage, counters: &Counters) {
+    counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+    counters.stored_bytes.fetch_add(bytes_to_read(&page.page), Ordering::Relaxed);
+    counters.unzip_bytes.fetch_add(page.n_bytes as u64, Ordering::Relaxed);
+}
+
+fn take_part(rest: &mut [u8], n_bytes: usize) -> format::Result<(&mut [u8], &mut [u8])> {
+    rest.split_at_mut_checked(n_bytes).ok_or_else(|| format::Error::corrupt(0, "more elements than places"))
+}
+
+/// Writes bits of a page from the target's first bit on.
+fn write_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &mut Slot, edges: &Edges) {
+    let lead = (start_bit.next_multiple_of(8) - start_bit).min(elements.len());
+    let inside = elements.start + lead..elements.start + lead + (whole.len() * 8).min(elements.len() - lead);
+    kernels::copy_bits(plain, &inside, whole, 0);
+    let bools = |range: Range<usize>| -> Vec<u8> {
+        range.map(|bit| plain.get(bit / 8).map_or(0, |byte| byte >> (bit % 8) & 1)).collect()
+    };
+    let (before, after) = (elements.start..inside.start, inside.end..elements.end);
+    if before.is_empty() && after.is_empty() {
+        return;
+    }
+    let mut edges = edges.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !before.is_empty() {
+        edges.push((start_bit, bools(before)));
+    }
+    if !after.is_empty() {
+        edges.push((start_bit + lead + inside.len(), bools(after)));
+    }
+}
+
+fn place_switches(plain: &[u8], piece: &Piece, types: &mut [u8], offsets: &mut [u8]) -> format::Result<()> {
+    let Items::Alternatives(alternatives) = &piece.items else {
+        return Err(format::Error::corrupt(0, "variants without alternatives"));
+    };
+    let places = types.iter_mut().zip(offsets.as_chunks_mut::<4>().0);
+    for ((place, tag), (type_place, offset_place)) in switch_elements(plain, &piece.elements)?.zip(places) {
+        let offset = match (tag as usize).checked_sub(1).map(|tag| alternatives.get(tag)) {
+            // Holds none of its alternatives.
+            None => Some(0),
+            Some(None) => None,
+            Some(Some(items)) => place
+                .checked_sub(items.start)
+                .filter(|place| *place < items.len)
+                .and_then(|place| i32::try_from(place.checked_add(items.dest)?).ok()),
+        };
+        match (offset, u8::try_from(tag)) {
+            (Some(offset), Ok(tag)) => {
+                *type_place = tag;
+                *offset_place = offset.to_ne_bytes();
+            }
+            _ => {
+                let what = format!("a variant of {} that holds number {place} of {tag}", alternatives.len());
+                return Err(format::Error::corrupt(0, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl SlotKind {
+    /// The number of slots of numbers.
+    pub(crate) fn primitive(&self) -> Primitive {
+        match self {
+            SlotKind::Numbers(primitive) => *primitive,
+            SlotKind::Bits => Primitive::Bool,
+            SlotKind::Ends { .. } | SlotKind::Switches { .. } => Primitive::UInt8,
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The read plan of an RNTuple: slots, their pages, and which of these a batch needs.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use arrow_schema::{Field, Schema as ArrowSchema};
+use arrowroot_format as format;
+use arrowroot_storage::{ReadStyle, Source};
+use format::rntuple::{Encoding, Page, Shape, SlotId};
+use format::streamer::Primitive;
+use format::tree::BasketLocation;
+
+use super::clusters::Cluster;
+use super::page::bytes_to_read;
+use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
+use super::{MemberId, Ntuple, assemble};
+use crate::error::{Error, Result};
+use crate::file::format_error;
+use crate::plan::{
+    BatchEntries, Content, Entries, MAX_RATIO, Plan, PlannedBasket, PlannedColumn, Request, cut_list, cut_range,
+    cut_windows, entries_in,
+};
+
+/// What a plan of an RNTuple has besides windows and spans.
+pub(crate) struct PagePlan {
+    pub(crate) ntuple: Ntuple,
+    /// What is delivered.
+    pub(crate) shapes: Vec<Shape>,
+    /// In the order of [`Plan::columns`].
+    pub(crate) slots: Vec<PlannedSlot>,
+    by_slot: HashMap<SlotKey, usize>,
+    /// In the order of [`Plan::batches`].
+    pub(crate) runs: Vec<BatchRuns>,
+}
+
+impl std::fmt::Debug for PagePlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PagePlan").field("shapes", &self.shapes).finish_non_exhaustive()
+    }
+}
+
+/// A slot, and the number that comes out of it; `None` for one that says where items are.
+type SlotKey = (SlotId, Option<Primitive>);
+
+/// A column that is read.
+#[derive(Debug)]
+pub(crate) struct PlannedSlot {
+    pub(crate) slot: SlotId,
+    pub(crate) kind: SlotKind,
+    /// Place of its domain in the plan.
+    pub(crate) domain: usize,
+    /// Elements for each item of the domain.
+    pub(crate) factor: u64,
+    /// The pages of all clusters, in the order of their elements.
+    pub(crate) pages: Vec<PlannedPage>,
+    /// Where those of each cluster begin, and their end.
+    pub(crate) cluster_pages: Vec<usize>,
+    /// Zeros before the first page of each cluster.
+    pub(crate) gaps: Vec<u64>,
+}
+
+/// What a slot is in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SlotKind {
+    /// Numbers.
+    Numbers(Primitive),
+    /// Bools.
+    Bits,
+    /// Ends of lists, and the domain of their items.
+    Ends { items: usize },
+    /// Tags of variants, and the domains of their alternatives.
+    Switches { alternatives: Vec<usize> },
+}
+
+/// A page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlannedPage {
+    pub(crate) page: Page,
+    /// Its first element, counted in the cluster.
+    pub(crate) first: u64,
+    pub(crate) encoding: Encoding,
+    /// Uncompressed.
+    pub(crate) n_bytes: usize,
+}
+
+impl PlannedPage {
+    pub(crate) fn elements(&self) -> Range<u64> {
+        self.first..self.first + u64::from(self.page.n_elements)
+    }
+}
+
+impl PagePlan {
+    /// The place of a slot of numbers, or of ends.
+    pub(crate) fn place_of(&self, slot: SlotId, primitive: Option<Primitive>) -> Option<usize> {
+        self.by_slot.get(&(slot, primitive)).copied()
+    }
+}
+
+/// Plans a request. The pages with the ends of lists at cuts inside clusters are read from `source`.
+pub(crate) fn plan(
+    ntuple: &Ntuple,
+    members: &[(MemberId, String)],
+    request: &Request,
+    style: &ReadStyle,
+    source: &dyn Source,
+) -> Result<Plan> {
+    let n_entries = ntuple.n_entries();
+    let span = match &request.entries {
+        Entries::Range(range) if range.start > range.end || range.end > n_entries => {
+            let what = format!("entries {} to {} of an RNTuple with {n_entries}", range.start, range.end);
+            return Err(Error::InvalidRequest { what });
+        }
+        Entries::Range(range) => range.clone(),
+        Entries::List(list) => match list.iter().find(|&&entry| entry >= n_entries) {
+            Some(wrong) => {
+                return Err(Error::InvalidRequest { what: format!("entry {wrong} of an RNTuple with {n_entries}") });
+            }
+            None => {
+                let (first, last) = (list.iter().min().copied(), list.iter().max().copied());
+                first.zip(last).map_or(0..0, |(first, last)| first..last + 1)
+            }
+        },
+    };
+    let mut shapes = Vec::with_capacity(members.len());
+    let mut fields: Vec<Field> = Vec::with_capacity(members.len());
+    let mut collecting = Collecting::new(ntuple);
+    for (id, name) in members {
+        let shape = ntuple.readable_shape(*id)?;
+        fields.push(assemble::arrow_field(name, &shape, request.text));
+        collecting.shape(&shape, 0, 1)?;
+        shapes.push(shape);
+    }
+    let clusters = ntuple.clusters_of(&span)?;
+    let Collecting { mut slots, by_slot, domains, .. } = collecting;
+    let mut columns = Vec::with_capacity(slots.len());
+    for slot in &mut slots {
+        columns.push(add_pages(ntuple, source, &clusters, slot)?);
+    }
+    let target = request.batch_bytes.filter(|_| !members.is_empty()).map(|batch_bytes| {
+        let n_entries: u64 = clusters.iter().map(|cluster| cluster.n_entries).sum();
+        entries_in(batch_bytes, entry_bytes(&slots, n_entries))
+    });
+    let boundaries = || -> Vec<u64> {
+        clusters
+            .iter()
+            .map(|cluster| cluster.first_entry)
+            .chain(clusters.last().map(|last| last.first_entry + last.n_entries))
+            .collect()
+    };
+    let batches = match &request.entries {
+        Entries::Range(range) => cut_range(range, target, boundaries)?,
+        Entries::List(list) => cut_list(list, target),
+    };
+    let mut runs: Vec<BatchRuns> = batches
+        .iter()
+        .map(|entries| {
+            let mut all = vec![Vec::new(); domains.len()];
+            all[0] = entry_runs(entries, &clusters);
+            BatchRuns { domains: all }
+        })
+        .collect();
+    let finder = Finder { ntuple, source, clusters: &clusters, slots: &slots, domains: &domains };
+    finder.fill(&mut runs)?;
+    let mut needed = Vec::with_capacity(batches.len());
+    for (place, entries) in batches.iter().enumerate() {
+        let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
+        needed.push(pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?);
+    }
+    let style = style.within(request.memory_budget_bytes);
+    let (planned, max_gap_bytes) = cut_windows(&columns, batches, needed, style, &boundaries());
+    let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
+    let pages = PagePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs };
+    Ok(Plan {
+        columns,
+        batches: planned,
+        n_entries: n_delivered,
+        style,
+        max_gap_bytes,
+        schema: ArrowSchema::new(fields).into(),
+        pages: Some(pages),
+    })
+}
+
+/// Finds the slots and domains that shapes need.
+struct Collecting<'n> {
+    ntuple: &'n Ntuple,
+    slots: Vec<PlannedSlot>,
+    by_slot: HashMap<SlotKey, usize>,
+    domains: Vec<PlannedDomain>,
+    /// For the slot of a domain of the schema, and its tag, the number of the domain.
+    below: HashMap<(SlotId, Option<u32>), usize>,
+}
+
+impl<'n> Collecting<'n> {
+    fn new(ntuple: &'n Ntuple) -> Self {
+        let domains = ntuple.slots().domains.iter().enumerate();
+        let below = domains.filter_map(|(number, domain)| Some(((domain.by?, domain.tag), number))).collect();
+        Collecting {
+            ntuple,
+            slots: Vec::new(),
+            by_slot: HashMap::new(),
+            domains: vec![PlannedDomain { domain: 0, by: None, depth: 0 }],
+            below,
+        }
+    }
+
+    /// Adds a slot of which each item of `domain` has `factor` elements.
+    fn slot(&mut self, id: SlotId, kind: SlotKind, domain: usize, factor: u64) -> Result<usize> {
+        let primitive = match &kind {
+            SlotKind::Numbers(primitive) => Some(*primitive),
+            SlotKind::Bits => Some(Primitive::Bool),
+            SlotKind::Ends { .. } | SlotKind::Switches { .. } => None,
+        };
+        let slot = self.ntuple.slots().slot(id);
+        if slot.domain != self.domains[domain].domain || slot.factor != factor {
+            let what = format!("a field shows {}, which is in other lists", self.ntuple.slot_path(id));
+            return Err(self.ntuple.corrupt(what));
+        }
+        if let Some(&place) = self.by_slot.get(&(id, primitive)) {
+            return Ok(place);
+        }
+        let place = self.slots.len();
+        let (pages, cluster_pages, gaps) = (Vec::new(), Vec::new(), Vec::new());
+        self.slots.push(PlannedSlot { slot: id, kind, domain, factor, pages, cluster_pages, gaps });
+        self.by_slot.insert((id, primitive), place);
+        Ok(place)
+    }
+
+    fn domain(&mut self, by: SlotId, tag: Option<u32>, around: usize) -> Result<usize> {
+        let number = self.below.get(&(by, tag)).copied();
+        let number = number.ok_or_else(|| self.ntuple.corrupt("lists without items".to_owned()))?;
+        if let Some(place) = self.domains.iter().position(|domain| domain.domain == number) {
+            return Ok(place);
+        }
+        let depth = self.domains[around].depth + 1;
+        self.domains.push(PlannedDomain { domain: number, by: None, depth });
+        Ok(self.domains.len() - 1)
+    }
+
+    fn ends(&mut self, ends: SlotId, domain: usize, factor: u64) -> Result<usize> {
+        let items = self.domain(ends, None, domain)?;
+        let slot = self.slot(ends, SlotKind::Ends { items }, domain, factor)?;
+        self.domains[items].by = Some((slot, None));
+        Ok(items)
+    }
+
+    fn shape(&mut self, shape: &Shape, domain: usize, factor: u64) -> Result<()> {
+        match shape {
+            Shape::Number { slot, primitive: Primitive::Bool } => {
+                self.slot(*slot, SlotKind::Bits, domain, factor).map(drop)
+            }
+            Shape::Number { slot, primitive } => {
+                self.slot(*slot, SlotKind::Numbers(*primitive), domain, factor).map(drop)
+            }
+            Shape::Text { ends, bytes } => {
+                let items = self.ends(*ends, domain, factor)?;
+                self.slot(*bytes, SlotKind::Numbers(Primitive::UInt8), items, 1).map(drop)
+            }
+            Shape::List { ends, item } | Shape::Optional { ends, item } => {
+                let items = self.ends(*ends, domain, factor)?;
+                self.shape(item, items, 1)
+            }
+            Shape::Map { ends, key, value } => {
+                let items = self.ends(*ends, domain, factor)?;
+                self.shape(key, items, 1)?;
+                self.shape(value, items, 1)
+            }
+            Shape::FixedList { item, n_items } => self.shape(item, domain, factor.saturating_mul(u64::from(*n_items))),
+            Shape::Struct { members } => members.iter().try_for_each(|(_, member)| self.shape(member, domain, factor)),
+            Shape::Variant { switch, alternatives } => {
+                let mut domains = Vec::with_capacity(alternatives.len());
+                for (tag, _) in (1..).zip(alternatives) {
+                    domains.push(self.domain(*switch, Some(tag), domain)?);
+                }
+                let kind = SlotKind::Switches { alternatives: domains.clone() };
+                let slot = self.slot(*switch, kind, domain, factor)?;
+                for ((tag, alternative), items) in (1..).zip(alternatives).zip(domains) {
+                    self.domains[items].by = Some((slot, Some(tag)));
+                    self.shape(alternative, items, 1)?;
+                }
+                Ok(())
+            }
+            Shape::Cardinality { ends, .. } => self.ends(*ends, domain, factor).map(drop),
+        }
+    }
+}
+
+/// Finds the pages of a slot.
+fn add_pages(
+    ntuple: &Ntuple,
+    source: &dyn Source,
+    clusters: &[Cluster],
+    slot: &mut PlannedSlot,
+) -> Result<PlannedColumn> {
+    let path = ntuple.slot_path(slot.slot);
+    let in_slot = |error: format::Error| format_error(source, &path, error);
+    let mut locations = Vec::new();
+    let (mut stored_bytes, mut memory_bytes) = (0_u64, 0_u64);
+    for cluster in clusters {
+        let found = ntuple.slot_pages(cluster, slot.slot)?;
+        slot.cluster_pages.push(slot.pages.len());
+        slot.gaps.push(found.n_gap);
+        let entry_end = cluster.first_entry + cluster.n_entries;
+        let mut first = found.n_gap;
+        for page in found.pages.iter().filter(|page| page.n_elements > 0) {
+            let at = |error: format::Error| in_slot(error.at(page.offset));
+            let column_type = found.column_type;
+            let encoding = column_type.encoding.ok_or_else(|| {
+                at(format::Error::unsupported(0, format!("a page of {}, which is not known", column_type.name())))
+            })?;
+            let n_bytes = column_type
+                .page_bytes(u64::from(page.n_elements))
+                .ok_or_else(|| at(format::Error::unsupported(0, format!("a page of {} elements", page.n_elements))))?;
+            // Memory is set aside for the elements before the page is read.
+            if n_bytes as u64 > page.stored_bytes.saturating_mul(MAX_RATIO) {
+                let what = format!("{} bytes for a page of {n_bytes}", page.stored_bytes);
+                return Err(at(format::Error::corrupt(0, what)));
+            }
+            let n_read = bytes_to_read(page);
+            let end = first + u64::from(page.n_elements);
+            let entries = if slot.domain == 0 {
+                let entry = |element: u64| cluster.first_entry + element / slot.factor.max(1);
+                entry(first)..entry(end - 1) + 1
+            } else {
+                cluster.first_entry..entry_end
+            };
+            locations.push(BasketLocation {
+                offset: page.offset,
+                stored_bytes: u32::try_from(n_read)
+                    .map_err(|_| at(format::Error::unsupported(0, format!("a page of {n_read} bytes"))))?,
+                first_entry: entries.start,
+                entry_end: entries.end,
+                embedded: None,
+            });
+            slot.pages.push(PlannedPage { page: *page, first, encoding, n_bytes });
+            (stored_bytes, memory_bytes) = (stored_bytes + n_read, memory_bytes + n_bytes as u64);
+            first = end;
+        }
+    }
+    slot.cluster_pages.push(slot.pages.len());
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let ratio = memory_bytes as f64 / stored_bytes.max(1) as f64;
+    Ok(PlannedColumn { path, content: Content::Pages, baskets: locations, ratio })
+}
+
+/// Bytes of an entry of all slots together in memory, on average.
+fn entry_bytes(slots: &[PlannedSlot], n_entries: u64) -> f64 {
+    let mut n_bytes = 0_u64;
+    for slot in slots {
+        let in_pages: u64 = slot.pages.iter().map(|page| u64::from(page.page.n_elements)).sum();
+        let n_elements = in_pages.saturating_add(slot.gaps.iter().fold(0, |sum: u64, gap| sum.saturating_add(*gap)));
+        let bits = match &slot.kind {
+            SlotKind::Numbers(primitive) => primitive.stored_bytes() as u64 * 8,
+            SlotKind::Bits => 1,
+            SlotKind::Ends { .. } => 32,
+            SlotKind::Switches { .. } => 40,
+        };
+        n_bytes = n_bytes.saturating_add(n_elements.saturating_mul(bits) / 8);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let bytes = n_bytes as f64 / n_entries.max(1) as f64;
+    bytes.max(1.0)
+}
+
+impl PlannedSlot {
+    /// Calls `take` with each stretch of elements that runs want: cluster, elements, place of the run.
+    pub(crate) fn each_stretch(
+        &self,
+        runs: &BatchRuns,
+        mut take: impl FnMut(usize, Range<u64>, usize) -> Result<()>,
+    ) -> Result<()> {
+        for (place, run) in runs.domains[self.domain].iter().enumerate().filter(|(_, run)| run.len > 0) {
+            let end = (run.start + run.len).saturating_mul(self.factor);
+            take(run.cluster as usize, run.start.saturating_mul(self.factor)..end, place)?;
+        }
+        Ok(())
+    }
+
+    /// The pages of a cluster that have any of the elements.
+    pub(crate) fn pages_with(&self, cluster: usize, elements: &Range<u64>) -> Range<usize> {
+        let all = self.cluster_pages[cluster]..self.cluster_pages[cluster + 1];
+        let pages = &self.pages[all.clone()];
+        let first = pages.partition_point(|page| page.elements().end <= elements.start);
+        let end = pages.partition_point(|page| page.first < elements.end);
+        all.start + first..all.start + end.max(first)
+    }
+
+    /// Elements of a cluster, zeros before the first page included.
+    fn n_elements(&self, cluster: usize) -> u64 {
+        let pages = &self.pages[self.cluster_pages[cluster]..self.cluster_pages[cluster + 1]];
+        pages.last().map_or(self.gaps[cluster], |page| page.elements().end)
+    }
+
+    /// The places of the pages that a batch needs, each once and in order.
+    fn needed(&self, ntuple: &Ntuple, runs: &BatchRuns) -> Result<Vec<usize>> {
+        let mut needed: Vec<usize> = Vec::new();
+        self.each_stretch(runs, |cluster, elements, _| {
+            let n_elements = self.n_elements(cluster);
+            if elements.end > n_elements {
+                let path = ntuple.slot_path(self.slot);
+                return Err(ntuple.corrupt(format!("{n_elements} elements of {path}, {} are needed", elements.end)));
+            }
+            let after = needed.last().map_or(0, |last| last + 1);
+            let pages = self.pages_with(cluster, &elements);
+            needed.extend(pages.start.max(after)..pages.end.max(after));
+            Ok(())
+        })?;
+        Ok(needed)
+    }
+}
+
+/// The pages that a batch needs, by their first entry and place in the file.
+fn pages_of_batch(
+    ntuple: &Ntuple,
+    columns: &[PlannedColumn],
+    slots: &[PlannedSlot],
+    runs: &BatchRuns,
+    next: Option<&BatchRuns>,
+) -> Result<Vec<PlannedBasket>> {
+    let mut pages = Vec::new();
+    for (place, slot) in slots.iter().enumerate() {
+        let needed = slot.needed(ntuple, runs)?;
+        // Batches of ranges go forwards: only the last page can be needed again.
+        let again = match next {
+            Some(next) => slot.needed(ntuple, next)?.first().copied(),
+            None => None,
+        };
+        for page in needed {
+            pages.push(PlannedBasket {
+                column: u32::try_from(place).unwrap_or(u32::MAX),
+                basket: u32::try_from(page).unwrap_or(u32::MAX),
+                carried: false,
+                needed_again: again == Some(page),
+            });
+        }
+    }
+    let location = |page: &PlannedBasket| &columns[page.column as usize].baskets[page.basket as usize];
+    pages.sort_by_key(|page| (slots_cluster(slots, page), location(page).offset, page.column));
+    Ok(pages)
+}
+
+/// The cluster of a page: they are read one after the other.
+fn slots_cluster(slots: &[PlannedSlot], page: &PlannedBasket) -> usize {
+    slots[page.column as usize].cluster_pages.partition_point(|&start| start <= page.basket as usize)
+}

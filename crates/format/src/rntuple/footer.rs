@@ -1,0 +1,113 @@
+//! The footer: extensions of the schema, and where the page lists are.
+
+use crate::error::{Error, Result, Within};
+
+use super::envelope::{EnvelopeLink, Kind, link, open};
+use super::reader::Reader;
+use super::schema::Schema;
+
+/// Clusters whose pages one page list describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterGroup {
+    /// Its first entry.
+    pub first_entry: u64,
+    /// Number of entries.
+    pub n_entries: u64,
+    /// Number of clusters.
+    pub n_clusters: u32,
+    /// The page list.
+    pub page_list: EnvelopeLink,
+}
+
+/// An RNTuple of metadata that belongs to this one (1.0.1 and later).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributeSet {
+    /// Name.
+    pub name: String,
+    /// Version of the schema: major, minor.
+    pub version: [u16; 2],
+    /// Its anchor.
+    pub anchor: EnvelopeLink,
+}
+
+/// What the footer says besides the schema.
+#[derive(Debug, Clone, Default)]
+pub struct Footer {
+    /// The cluster groups, in the order of the file.
+    pub groups: Vec<ClusterGroup>,
+    /// Attribute sets.
+    pub attributes: Vec<AttributeSet>,
+}
+
+/// The fewest bytes of the frames of a cluster group and an attribute set.
+const GROUP_BYTES: usize = 48;
+const ATTRIBUTES_BYTES: usize = 36;
+
+impl Footer {
+    /// Reads the footer envelope, and adds what it says to the schema.
+    ///
+    /// # Errors
+    /// As [`Schema::parse`]; corrupt if the footer belongs to another header.
+    pub fn parse(footer: &[u8], schema: &mut Schema) -> Result<Footer> {
+        let (mut reader, _) = open(footer, Kind::Footer).within(|| "footer")?;
+        Self::parse_payload(&mut reader, schema).within(|| "footer")
+    }
+
+    fn parse_payload(reader: &mut Reader<'_>, schema: &mut Schema) -> Result<Footer> {
+        schema.add_features(reader)?;
+        check_header(reader, schema)?;
+        let mut extension = reader.record()?;
+        if extension.remaining() > 0 {
+            schema.extend(&mut extension).within(|| "schema extension")?;
+        }
+        let (mut list, n_groups) = reader.list(GROUP_BYTES)?;
+        let mut groups = Vec::with_capacity(n_groups);
+        for number in 0..n_groups {
+            groups.push(group(&mut list.record()?).within(|| format!("cluster group {number} of {n_groups}"))?);
+        }
+        let mut attributes = Vec::new();
+        if reader.remaining() > 0 {
+            let (mut list, n_sets) = reader.list(ATTRIBUTES_BYTES)?;
+            for number in 0..n_sets {
+                let set = attribute_set(&mut list.record()?);
+                attributes.push(set.within(|| format!("attribute set {number} of {n_sets}"))?);
+            }
+        }
+        Ok(Footer { groups, attributes })
+    }
+
+    /// Number of entries of all cluster groups.
+    pub fn n_entries(&self) -> u64 {
+        self.groups.iter().map(|group| group.first_entry.saturating_add(group.n_entries)).max().unwrap_or(0)
+    }
+}
+
+/// Footer and page lists repeat the checksum of their header.
+pub(super) fn check_header(reader: &mut Reader<'_>, schema: &Schema) -> Result<()> {
+    let start = reader.offset();
+    let checksum = reader.u64()?;
+    if checksum == schema.header_checksum {
+        return Ok(());
+    }
+    let what = format!("it belongs to a header with checksum {checksum:016x}, not {:016x}", schema.header_checksum);
+    Err(Error::corrupt(start, what))
+}
+
+fn group(reader: &mut Reader<'_>) -> Result<ClusterGroup> {
+    let start = reader.offset();
+    let (first_entry, n_entries) = (reader.u64()?, reader.u64()?);
+    if first_entry.checked_add(n_entries).is_none_or(|end| end > i64::MAX as u64) {
+        return Err(Error::corrupt(start, format!("{n_entries} entries from {first_entry} on")));
+    }
+    Ok(ClusterGroup { first_entry, n_entries, n_clusters: reader.u32()?, page_list: link(reader)? })
+}
+
+fn attribute_set(reader: &mut Reader<'_>) -> Result<AttributeSet> {
+    let version = [reader.u16()?, reader.u16()?];
+    let uncompressed_bytes = u64::from(reader.u32()?);
+    let start = reader.offset();
+    let locator = super::envelope::locator(reader)?
+        .ok_or_else(|| Error::unsupported(start, "an attribute set outside of the file"))?;
+    let name = reader.string()?;
+    Ok(AttributeSet { name, version, anchor: EnvelopeLink { uncompressed_bytes, locator } })
+}

@@ -1,0 +1,26 @@
+//! RNTuple: anchor, envelopes, schema, page lists, and the kernels that decode pages.
+//!
+//! Source: `tree/ntuple/doc/BinaryFormatSpecification.md` (ROOT 6.40), versions 1.0.0.0 and later. A name in parentheses in
+//! the comments of this module is that of the specification.
+
+mod anchor;
+mod encoding;
+mod envelope;
+mod footer;
+pub mod kernels;
+mod page;
+mod page_list;
+mod reader;
+mod schema;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use anchor::{ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS};
+pub use encoding::{ColumnType, Encoding};
+pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};
+pub use footer::{AttributeSet, ClusterGroup, Footer};
+pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
+pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
+pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
+pub use shape::{Domain, Member, Shape, Slot, SlotId, Slots};

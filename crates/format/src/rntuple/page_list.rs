@@ -1,0 +1,142 @@
+//! Page lists: the clusters of a cluster group, and where the pages of their columns are.
+
+use crate::error::{Error, Result, Within};
+
+use super::envelope::{Kind, locator, open};
+use super::footer::check_header;
+use super::reader::Reader;
+use super::schema::Schema;
+
+/// The entries of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterSummary {
+    /// Its first entry.
+    pub first_entry: u64,
+    /// Number of entries.
+    pub n_entries: u64,
+}
+
+/// A page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Where it is in the file.
+    pub offset: u64,
+    /// Bytes in the file, without the checksum.
+    pub stored_bytes: u64,
+    /// Number of elements.
+    pub n_elements: u32,
+    /// A checksum follows it.
+    pub has_checksum: bool,
+}
+
+/// The pages of a column in a cluster.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnPages {
+    /// In the order of their elements.
+    pub pages: Vec<Page>,
+    /// Another representation has the elements.
+    pub is_suppressed: bool,
+    /// Number of its first element in the column.
+    pub first_element: u64,
+    /// How the pages were compressed.
+    pub compression: u32,
+}
+
+/// A page list.
+#[derive(Debug, Clone, Default)]
+pub struct PageList {
+    /// The clusters.
+    pub clusters: Vec<ClusterSummary>,
+    /// Pages by cluster and column. Columns that came later are not there.
+    pub columns: Vec<Vec<ColumnPages>>,
+}
+
+/// Bytes of a cluster summary, of a frame of pages, and of a page, at least.
+const SUMMARY_BYTES: usize = 24;
+const LIST_BYTES: usize = 12;
+const PAGE_BYTES: usize = 8;
+/// The cluster has only some of the columns. Reserved: no version of the format writes it.
+const SHARDED: u64 = 1 << 56;
+
+impl PageList {
+    /// Reads a page list envelope.
+    ///
+    /// # Errors
+    /// Corrupt if the checksum differs or the list contradicts the schema; unsupported for pages outside of files.
+    pub fn parse(envelope: &[u8], schema: &Schema) -> Result<PageList> {
+        let (mut reader, _) = open(envelope, Kind::PageList).within(|| "page list")?;
+        Self::parse_payload(&mut reader, schema).within(|| "page list")
+    }
+
+    fn parse_payload(reader: &mut Reader<'_>, schema: &Schema) -> Result<PageList> {
+        check_header(reader, schema)?;
+        let (mut list, n_clusters) = reader.list(SUMMARY_BYTES)?;
+        let mut clusters = Vec::with_capacity(n_clusters);
+        for number in 0..n_clusters {
+            clusters.push(summary(&mut list.record()?).within(|| format!("cluster {number} of {n_clusters}"))?);
+        }
+        let start = reader.offset();
+        let (mut list, n_lists) = reader.list(LIST_BYTES)?;
+        if n_lists != n_clusters {
+            return Err(Error::corrupt(start, format!("pages of {n_lists} clusters, of which there are {n_clusters}")));
+        }
+        let mut columns = Vec::with_capacity(n_lists);
+        for number in 0..n_lists {
+            columns.push(pages_of_cluster(&mut list, schema).within(|| format!("cluster {number} of {n_clusters}"))?);
+        }
+        Ok(PageList { clusters, columns })
+    }
+}
+
+fn summary(reader: &mut Reader<'_>) -> Result<ClusterSummary> {
+    let start = reader.offset();
+    let (first_entry, word) = (reader.u64()?, reader.u64()?);
+    if word & SHARDED != 0 {
+        return Err(Error::unsupported(start, "a sharded cluster"));
+    }
+    let n_entries = word & ((1 << 56) - 1);
+    if first_entry.checked_add(n_entries).is_none_or(|end| end > i64::MAX as u64) {
+        return Err(Error::corrupt(start, format!("{n_entries} entries from {first_entry} on")));
+    }
+    Ok(ClusterSummary { first_entry, n_entries })
+}
+
+fn pages_of_cluster(reader: &mut Reader<'_>, schema: &Schema) -> Result<Vec<ColumnPages>> {
+    let start = reader.offset();
+    let (mut list, n_columns) = reader.list(LIST_BYTES)?;
+    if n_columns > schema.columns.len() {
+        let what = format!("pages of {n_columns} columns, of which the schema has {}", schema.columns.len());
+        return Err(Error::corrupt(start, what));
+    }
+    let mut columns = Vec::with_capacity(n_columns);
+    for number in 0..n_columns {
+        columns.push(pages_of_column(&mut list).within(|| format!("column {number}"))?);
+    }
+    Ok(columns)
+}
+
+fn pages_of_column(reader: &mut Reader<'_>) -> Result<ColumnPages> {
+    let (mut list, n_pages) = reader.list(PAGE_BYTES)?;
+    let mut pages = Vec::with_capacity(n_pages);
+    for _ in 0..n_pages {
+        let start = list.offset();
+        let n_elements = list.i32()?;
+        let place = locator(&mut list)?
+            .ok_or_else(|| Error::unsupported(start, "a page outside of a file (locator of an unknown type)"))?;
+        pages.push(Page {
+            offset: place.offset,
+            stored_bytes: place.n_bytes,
+            n_elements: n_elements.unsigned_abs(),
+            has_checksum: n_elements < 0,
+        });
+    }
+    let start = list.offset();
+    let first_element = list.i64()?;
+    let is_suppressed = first_element < 0;
+    if is_suppressed && n_pages > 0 {
+        return Err(Error::corrupt(start, format!("{n_pages} pages of a suppressed column")));
+    }
+    let compression = if is_suppressed { 0 } else { list.u32()? };
+    let first_element = first_element.unsigned_abs();
+    Ok(ColumnPages { pages, is_suppressed, first_element, compression })
+}

@@ -1,0 +1,206 @@
+//! RNTuples, with the face of trees.
+
+use arrowroot::format::codec::CompressionSetting;
+use arrowroot::format::rntuple::{FieldId, Schema};
+use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::to_python;
+use crate::file::{DEFAULT_MEMORY_BUDGET_BYTES, EntriesArgument, PyBranch, chosen_entries, is_remote, text_form};
+use crate::interface::{schema_capsule, type_name};
+use crate::patience::patiently;
+use crate::scan::PyScan;
+
+#[pyclass(name = "Ntuple", module = "arrowroot._native", frozen)]
+pub(crate) struct PyNtuple {
+    ntuple: Ntuple,
+}
+
+impl PyNtuple {
+    pub(crate) fn new(ntuple: Ntuple) -> Self {
+        PyNtuple { ntuple }
+    }
+
+    fn totals(&self, py: Python<'_>) -> PyResult<Sizes> {
+        let ntuple = self.ntuple.clone();
+        let sizes = patiently(py, is_remote(ntuple.file()), move || ntuple.column_sizes())?;
+        Ok(sizes.map_err(to_python)?.iter().fold(Sizes::default(), |sum, size| added(sum, *size)))
+    }
+}
+
+fn added(sum: Sizes, more: Sizes) -> Sizes {
+    Sizes {
+        n_pages: sum.n_pages + more.n_pages,
+        stored_bytes: sum.stored_bytes.saturating_add(more.stored_bytes),
+        memory_bytes: sum.memory_bytes.saturating_add(more.memory_bytes),
+        compression: sum.compression.or(more.compression),
+    }
+}
+
+/// What the pages of a field and of all its parts take. Projected fields take nothing: their data are another field's.
+fn field_sizes(schema: &Schema, sizes: &[Sizes], id: FieldId) -> Sizes {
+    let Some(field) = schema.field_of(id).filter(|field| field.source.is_none()) else { return Sizes::default() };
+    let own = field.columns.iter().filter_map(|column| sizes.get(column.0 as usize));
+    let own = own.fold(Sizes::default(), |sum, size| added(sum, *size));
+    field.children.iter().fold(own, |sum, &child| added(sum, field_sizes(schema, sizes, child)))
+}
+
+fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
+    let member = ntuple.member(id);
+    let field = ntuple.field(id);
+    let arrow = ntuple.arrow_field(id, &member.name, arrowroot::TextForm::Utf8);
+    let sizes = field_sizes(ntuple.schema(), sizes, member.field);
+    let depth = member.chain.len() - 1;
+    let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
+    let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
+    PyBranch {
+        path: member.path.clone(),
+        name: member.name.clone(),
+        title: field.description.clone(),
+        type_name: field.type_name.clone(),
+        arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
+        unsupported: ntuple.shape(id).err().map(|error| error.fault().what.clone()),
+        is_group: false,
+        is_part: depth > 0,
+        n_entries: signed(ntuple.n_entries()),
+        n_baskets: usize::try_from(sizes.n_pages).unwrap_or(usize::MAX),
+        stored_bytes: signed(sizes.stored_bytes),
+        memory_bytes: signed(sizes.memory_bytes),
+        compression: compression.map_or_else(String::new, |setting| CompressionSetting(setting).to_string()),
+        depth,
+    }
+}
+
+#[pymethods]
+impl PyNtuple {
+    #[getter]
+    fn path(&self) -> String {
+        self.ntuple.entry().path()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.ntuple.schema().name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.ntuple.schema().description
+    }
+
+    #[getter]
+    fn class_name(&self) -> &str {
+        &self.ntuple.entry().key.class_name
+    }
+
+    #[getter]
+    fn cycle(&self) -> u16 {
+        self.ntuple.entry().key.cycle
+    }
+
+    #[getter]
+    fn num_entries(&self) -> u64 {
+        self.ntuple.n_entries()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.ntuple.schema().columns.len()
+    }
+
+    #[getter]
+    fn stored_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.totals(py).map(|totals| totals.stored_bytes)
+    }
+
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.totals(py).map(|totals| totals.memory_bytes)
+    }
+
+    #[getter]
+    fn friends(&self) -> Vec<(String, String, String)> {
+        Vec::new()
+    }
+
+    fn column_names(&self, py: Python<'_>) -> Vec<String> {
+        let ntuple = &self.ntuple;
+        py.detach(|| ntuple.top_members().into_iter().map(|id| ntuple.member(id).path.clone()).collect())
+    }
+
+    /// The path of the field of that name, in any of the spellings that name it; `None` if there is none.
+    fn canonical(&self, name: &str) -> Option<String> {
+        self.ntuple.find(name).ok().map(|id| self.ntuple.member(id).path.clone())
+    }
+
+    fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
+        let ntuple = self.ntuple.clone();
+        let branches = patiently(py, is_remote(ntuple.file()), move || {
+            let sizes = ntuple.column_sizes()?;
+            let n_members = u32::try_from(ntuple.members().len()).unwrap_or(u32::MAX);
+            Ok((0..n_members).map(|id| describe(&ntuple, MemberId(id), &sizes)).collect())
+        })?;
+        branches.map_err(to_python)
+    }
+
+    fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
+        let ntuple = self.ntuple.clone();
+        let branch = patiently(py, is_remote(ntuple.file()), move || {
+            let id = ntuple.find(&name)?;
+            Ok(describe(&ntuple, id, &ntuple.column_sizes()?))
+        })?;
+        branch.map_err(to_python)
+    }
+
+    fn short_columns(&self) -> Vec<(String, i64, i64)> {
+        Vec::new()
+    }
+
+    fn clusters(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        let ntuple = self.ntuple.clone();
+        patiently(py, is_remote(ntuple.file()), move || ntuple.clusters())?.map_err(to_python)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = py.detach(|| self.ntuple.arrow_schema());
+        schema_capsule(py, &schema)
+    }
+
+    #[pyo3(signature = (
+        columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
+        n_threads = 0, trace = false, strings = "utf8",
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        entries: Option<EntriesArgument<'_>>,
+        batch_bytes: Option<u64>,
+        memory_budget_bytes: u64,
+        n_threads: usize,
+        trace: bool,
+        strings: &str,
+    ) -> PyResult<PyScan> {
+        let entries: Entries = chosen_entries(entries, self.ntuple.n_entries())?;
+        let text = text_form(strings)?;
+        let ntuple = self.ntuple.clone();
+        let scan = patiently(py, is_remote(ntuple.file()), move || {
+            let members = match columns {
+                None => {
+                    let readable = ntuple.top_members().into_iter().filter(|&id| ntuple.shape(id).is_ok());
+                    readable.map(|id| (id, ntuple.member(id).path.clone())).collect()
+                }
+                Some(names) => names
+                    .into_iter()
+                    .map(|name| ntuple.find(&name).map(|id| (id, name)))
+                    .collect::<arrowroot::Result<Vec<_>>>()?,
+            };
+            let columns = Vec::new();
+            let request = Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text };
+            arrowroot::Scan::of_ntuple(&ntuple, &members, &request)
+        })?;
+        scan.map(PyScan::new).map_err(to_python)
+    }
+}
