@@ -246,7 +246,10 @@ impl PyFile {
     }
 
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        ledgers_as_dicts(py, std::slice::from_ref(self.file.stack().ledger()))
+        let stack = self.file.stack();
+        let mut ledgers = stack.store_ledgers().to_vec();
+        ledgers.push(Arc::clone(stack.ledger()));
+        ledgers_as_dicts(py, &ledgers)
     }
 
     /// How the store wants to be asked, as far as it knows: latency in s, bytes per second, requests at a time, ranges of
