@@ -40,17 +40,24 @@ def guarded(start, served):
     return start(lambda: Nginx(served, token=MARK))
 
 
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    return installed(lambda: Certificates(tmp_path_factory.mktemp("certificates")))
+
+
 #: How a token is given: what stands in the URL, the arguments of ``open``, the environment.
 WAYS = {
     "argument": ("", {"token": MARK}, {}),
     "URL": (f"?arrowroot.token={MARK}", {}, {}),
     "environment": ("", {}, {"ARROWROOT_TOKEN": MARK}),
-    "bearer": ("", {}, {"BEARER_TOKEN": MARK}),
+    "found": ("", {}, {"BEARER_TOKEN": MARK}),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_token_opens_the_door_and_is_not_shown(guarded, monkeypatch, way):
+def test_a_token_opens_the_door_and_is_not_shown(start, served, certificates, monkeypatch, way):
+    guarded = start(lambda: Nginx(served, certificates=certificates, token=MARK))
+    monkeypatch.setenv("ARROWROOT_AUTHORITIES", str(certificates.authority))
     query, options, environment = WAYS[way]
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -63,6 +70,13 @@ def test_a_token_opens_the_door_and_is_not_shown(guarded, monkeypatch, way):
     with pytest.raises(arrowroot.StorageError) as caught:
         arrowroot.open(guarded.url("nothing.root") + query, **options)
     assert_hidden(f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}")
+
+
+def test_a_token_that_was_only_found_does_not_travel_in_the_clear(guarded, monkeypatch):
+    monkeypatch.setenv("BEARER_TOKEN", MARK)
+    with pytest.raises(PermissionError) as caught:
+        arrowroot.open(guarded.url(EVENTS))
+    assert_hidden(f"{caught.value!r}{caught.value}")
 
 
 def test_a_wrong_token_is_refused_and_not_shown(guarded):
@@ -115,8 +129,7 @@ def test_a_key_of_s3_is_not_shown(start, served):
     assert_hidden(output)
 
 
-def test_a_client_certificate_opens_the_door(start, served, tmp_path):
-    certificates = installed(lambda: Certificates(tmp_path))
+def test_a_client_certificate_opens_the_door(start, served, certificates, tmp_path):
     server = start(lambda: Nginx(served, certificates=certificates))
     url, authorities = server.url(EVENTS), str(certificates.authority)
     options = {

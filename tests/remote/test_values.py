@@ -26,7 +26,7 @@ def test_a_scan_streams_what_is_in_the_local_file(place, local_tables):
     with arrowroot.open(place.url(EVENTS), **place.options) as file:
         batches = list(file[data.TREE].scan(batch_size="400 kB", memory_budget="4 MB"))
     assert len(batches) > 1
-    assert pa.Table.from_batches(batches).equals(local_tables["all"])
+    assert pa.Table.from_batches(batches).equals(pa.table(local_tables["all"]))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -51,8 +51,8 @@ class Nginx(Server):
     """Serves the files below a directory.
 
     max_ranges: ranges answered in one response: with 1 a request for more gets the whole file, with 0 any request does;
-    None as nginx comes (no limit). certificates: TLS, and a client certificate of the authority is demanded. token:
-    demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
+    None as nginx comes (no limit). certificates: TLS; a certificate of the authority is demanded unless a token is.
+    token: demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Nginx(Server):
             self.scheme = "https"
         tls = certificates and (
             f"ssl_certificate {certificates.server}; ssl_certificate_key {certificates.server_key}; "
-            f"ssl_client_certificate {certificates.authority}; ssl_verify_client on;"
+            f"ssl_client_certificate {certificates.authority}; ssl_verify_client {'off' if token else 'on'};"
         )
         configuration = self.directory / "nginx.conf"
 
