@@ -22,7 +22,7 @@ fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
     }
     let inner = MemorySource::new("far://events.root", EVENTS);
     let source: Arc<dyn Source> = Arc::new(Disguised { inner, nature, version: Some("1".to_owned()) });
-    File::from_opened(Opened { source, known: Vec::new() }, &set).unwrap().tree("events").unwrap()
+    File::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &set).unwrap().tree("events").unwrap()
 }
 
 fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threads: usize) -> Scan {
