@@ -246,5 +246,5 @@ def replay(
 
     Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
     payload_bytes, peak_buffer_bytes.
-    Raises: StorageError, for a trace or a line that makes no sense.
+    Raises: InvalidRequestError for options, arrays or a line that make no sense; StorageError for reads after the end.
     """

@@ -37,7 +37,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         memory_budget_bytes: 256_000_000,
         n_threads,
         trace: true,
-        text: arrowroot::TextForm::default(),
+        text: arrowroot::TextForm::Utf8,
     };
     Scan::new(tree, &request).unwrap()
 }
