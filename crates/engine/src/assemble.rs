@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
+use arrow_select::take::take;
 use arrowroot_format::column::DataType;
 use arrowroot_format::decode::{Values, kernels::pack_bools};
 use arrowroot_format::streamer::Primitive;
@@ -14,32 +15,41 @@ use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 
 /// Name of the items of lists, as in the Arrow specification.
 const ITEM: &str = "item";
+/// Nulls may take so much memory: where they are objects of fixed arrays, few bytes in the file stand for many.
+const MAX_NULL_BYTES: usize = 1 << 30;
 
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
-    let inner = |item: &DataType| arrow_type(item, text);
+    let field = |name: &str, item: &DataType| Arc::new(arrow_field(name, item, text));
     match data_type {
         DataType::Primitive(primitive) => primitive_type(*primitive),
         DataType::Text if text == TextForm::Binary => ArrowType::Binary,
         DataType::Text => ArrowType::Utf8,
-        DataType::List(item) => ArrowType::List(item_field(inner(item))),
+        DataType::List(item) => ArrowType::List(field(ITEM, item)),
         DataType::FixedList(item, n_items) => {
-            ArrowType::FixedSizeList(item_field(inner(item)), i32::try_from(*n_items).unwrap_or(i32::MAX))
+            ArrowType::FixedSizeList(field(ITEM, item), i32::try_from(*n_items).unwrap_or(i32::MAX))
         }
-        DataType::Map(key, value) => ArrowType::Map(map_field(inner(key), inner(value)), false),
-        DataType::Struct(members) => ArrowType::Struct(
-            members.iter().map(|(name, member)| Field::new(name, inner(member), false)).collect::<Fields>(),
-        ),
+        DataType::Map(key, value) => ArrowType::Map(map_field(field("key", key), field("value", value)), false),
+        DataType::Struct(members) => {
+            ArrowType::Struct(members.iter().map(|(name, member)| field(name, member)).collect::<Fields>())
+        }
+        DataType::Optional(value) => arrow_type(value, text),
+        DataType::Nothing => ArrowType::Null,
     }
+}
+
+/// The Arrow field of a column or member: nullable if it is optional.
+pub(crate) fn arrow_field(name: &str, data_type: &DataType, text: TextForm) -> Field {
+    let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
+    Field::new(name, arrow_type(data_type, text), is_nullable)
 }
 
 fn item_field(item: ArrowType) -> Arc<Field> {
     Arc::new(Field::new(ITEM, item, false))
 }
 
-fn map_field(key: ArrowType, value: ArrowType) -> Arc<Field> {
-    let pair = Fields::from(vec![Field::new("key", key, false), Field::new("value", value, false)]);
-    Arc::new(Field::new("entries", ArrowType::Struct(pair), false))
+fn map_field(key: Arc<Field>, value: Arc<Field>) -> Arc<Field> {
+    Arc::new(Field::new("entries", ArrowType::Struct(Fields::from(vec![key, value])), false))
 }
 
 pub(crate) fn primitive_type(primitive: Primitive) -> ArrowType {
@@ -87,6 +97,11 @@ fn too_large() -> ArrowError {
 /// they never run backwards; the last one is compared with the items here. A second look at all of them would cost as
 /// much as making them.
 pub(crate) fn lists(n_lists: usize, offsets: Buffer, items: ArrayData) -> Result<ArrayData, ArrowError> {
+    let field = item_field(items.data_type().clone());
+    lists_of(n_lists, offsets, field, items)
+}
+
+fn lists_of(n_lists: usize, offsets: Buffer, field: Arc<Field>, items: ArrayData) -> Result<ArrayData, ArrowError> {
     let ends = offsets.typed_data::<i32>();
     let last = ends.get(n_lists).and_then(|&end| usize::try_from(end).ok());
     if ends.len() != n_lists + 1 || ends[0] != 0 || last != Some(items.len()) {
@@ -96,10 +111,7 @@ pub(crate) fn lists(n_lists: usize, offsets: Buffer, items: ArrayData) -> Result
             items.len()
         )));
     }
-    let builder = ArrayData::builder(ArrowType::List(item_field(items.data_type().clone())))
-        .len(n_lists)
-        .add_buffer(offsets)
-        .add_child_data(items);
+    let builder = ArrayData::builder(ArrowType::List(field)).len(n_lists).add_buffer(offsets).add_child_data(items);
     #[expect(unsafe_code, reason = "validating offsets again costs as much as making them")]
     // SAFETY: there is one offset more than lists, the first is 0, none is smaller than the one before, and the last
     // one is the number of items, which are valid themselves.
@@ -142,27 +154,27 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
                 .map_err(|error| first_invalid(&ends, &bytes).unwrap_or(Fault::Arrow(error)))?
         }
         Values::List(ends, items) => {
-            let items = data_of(*items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))?;
-            lists(ends.len(), offsets(&ends), items)?
+            let items = child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
+            let (field, items) = items?;
+            lists_of(ends.len(), offsets(&ends), field, items)?
         }
         Values::FixedList(items, n_items) => {
             let in_each = n_items.max(1) as usize;
             let n_lists = items.len() / in_each;
-            let items = data_of(*items, text).map_err(|fault| fault.in_list(|item| item / in_each))?;
+            let (field, items) = child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| item / in_each))?;
             let size = i32::try_from(n_items).map_err(|_| too_large())?;
-            ArrayData::builder(ArrowType::FixedSizeList(item_field(items.data_type().clone()), size))
-                .len(n_lists)
-                .add_child_data(items)
-                .build()?
+            ArrayData::builder(ArrowType::FixedSizeList(field, size)).len(n_lists).add_child_data(items).build()?
         }
-        Values::Map(ends, keys, maps) => {
-            let inner = |values| data_of(values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
-            let (keys, maps) = (inner(*keys)?, inner(*maps)?);
-            let field = map_field(keys.data_type().clone(), maps.data_type().clone());
+        Values::Map(ends, keys, values) => {
+            let inner = |name: &str, values| {
+                child(name, values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))
+            };
+            let ((key_field, keys), (value_field, values)) = (inner("key", *keys)?, inner("value", *values)?);
+            let field = map_field(key_field, value_field);
             let pairs = ArrayData::builder(field.data_type().clone())
                 .len(keys.len())
                 .add_child_data(keys)
-                .add_child_data(maps)
+                .add_child_data(values)
                 .build()?;
             ArrayData::builder(ArrowType::Map(field, false))
                 .len(ends.len())
@@ -174,11 +186,63 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
             let mut fields = Vec::with_capacity(members.len());
             let mut columns = Vec::with_capacity(members.len());
             for (name, member) in members {
-                let data = data_of(member, text)?;
-                fields.push(Field::new(name, data.data_type().clone(), false));
+                let (field, data) = child(&name, member, text)?;
+                fields.push(field);
                 columns.push(data);
             }
             ArrayData::builder(ArrowType::Struct(Fields::from(fields))).len(n_values).child_data(columns).build()?
         }
+        Values::Optional(is_there, values) => optional(&is_there, *values, text)?,
+        Values::Nothing(n_values) => ArrayData::new_null(&ArrowType::Null, n_values),
     })
+}
+
+/// What is inside of another array, and its field.
+fn child(name: &str, values: Values, text: TextForm) -> Result<(Arc<Field>, ArrayData), Fault> {
+    let is_nullable = matches!(values, Values::Optional(..) | Values::Nothing(_));
+    let data = data_of(values, text)?;
+    Ok((Arc::new(Field::new(name, data.data_type().clone(), is_nullable)), data))
+}
+
+/// Values with nulls between them, which have no place among the values so far.
+fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData, Fault> {
+    let null_bytes = null_bytes(&values);
+    let n_present = values.len();
+    let place_of = |value: usize| {
+        let mut present = is_there.iter().enumerate().filter(|&(_, &is_there)| is_there != 0);
+        present.nth(value).map_or(is_there.len(), |(place, _)| place)
+    };
+    let data = data_of(values, text).map_err(|fault| fault.in_list(place_of))?;
+    if n_present == is_there.len() {
+        return Ok(data);
+    }
+    if matches!(data.data_type(), ArrowType::Null) {
+        return Ok(ArrayData::new_null(&ArrowType::Null, is_there.len()));
+    }
+    let n_nulls = is_there.len().saturating_sub(n_present);
+    if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
+        let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
+        return Err(ArrowError::InvalidArgumentError(what).into());
+    }
+    let mut next = 0_u32;
+    let places = is_there.iter().map(|&is_there| {
+        (is_there != 0).then(|| {
+            next += 1;
+            next - 1
+        })
+    });
+    let places = UInt32Array::from_iter(places);
+    Ok(take(&make_array(data), &places, None)?.to_data())
+}
+
+/// Bytes that a null takes in the arrays of these values.
+fn null_bytes(values: &Values) -> usize {
+    match values {
+        Values::Primitive(primitive, _) => primitive.stored_bytes(),
+        Values::Text(..) | Values::List(..) | Values::Map(..) => 4,
+        Values::FixedList(items, n_items) => null_bytes(items).saturating_mul(*n_items as usize),
+        Values::Struct(_, members) => members.iter().fold(0, |sum, (_, member)| sum.saturating_add(null_bytes(member))),
+        Values::Optional(_, values) => null_bytes(values),
+        Values::Nothing(_) => 0,
+    }
 }

@@ -376,7 +376,7 @@ impl<'a> Basket<'a> {
             let bytes =
                 data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
             layout
-                .decode_entry(bytes, values)
+                .decode_entry(bytes, self.head.key_bytes as usize + start, values)
                 .map_err(|error| error.within(format!("entry {entry} of the basket")).at(start as u64))
         };
         match wanted {

@@ -8,7 +8,7 @@ use arrowroot_format as format;
 use format::column::{Column, resolve};
 use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
 
-use crate::assemble::arrow_type;
+use crate::assemble::arrow_field;
 use crate::error::{Error, Result, nearest};
 use crate::file::{Entry, File, format_error};
 use crate::text::TextForm;
@@ -223,8 +223,10 @@ impl Tree {
     /// [`Error::Format`] if it cannot be read.
     pub fn field(&self, id: BranchId, name: &str, text: TextForm) -> Result<Field> {
         let column = self.readable_column(id)?;
-        let data_type = column.data_type().map(|data_type| arrow_type(&data_type, text));
-        Ok(Field::new(name, data_type.unwrap_or(arrow_schema::DataType::Null), false))
+        Ok(match column.data_type() {
+            Some(data_type) => arrow_field(name, &data_type, text),
+            None => Field::new(name, arrow_schema::DataType::Null, true),
+        })
     }
 
     /// The Arrow schema of all readable columns.

@@ -1,5 +1,8 @@
 //! How the entries of a branch are laid out, and what values they hold.
 
+use std::sync::Arc;
+
+use super::class::Class;
 use crate::cursor::Cursor;
 use crate::decode::{Values, decode_streamed};
 use crate::error::Result;
@@ -20,6 +23,10 @@ pub enum DataType {
     Map(Box<DataType>, Box<DataType>),
     /// Named members.
     Struct(Vec<(String, DataType)>),
+    /// A value or none.
+    Optional(Box<DataType>),
+    /// What is never there: the type of what cannot be read.
+    Nothing,
 }
 
 /// A number as it is stored.
@@ -60,12 +67,51 @@ pub enum Node {
     ToFit(Box<Node>),
     /// Always the same number of items.
     Fixed(Box<Node>, u32),
-    /// A 4-byte count and, if `member_wise`, all keys and then all values, else pairs.
-    Map(Box<Node>, Box<Node>),
+    /// A 4-byte count and pairs, or all keys and then all values.
+    Map(Box<MapNode>),
     /// Members one after the other.
     Struct(Vec<(String, Node)>),
     /// Items up to the end of the entry.
     ToEnd(Box<Node>),
+    /// A byte count and version, and then a value. One such frame stands before all values of a column.
+    Framed(Box<Node>),
+    /// An object: byte count, version of its class, members.
+    Object(Arc<Class>),
+    /// Null, an object behind the name of its class, or a reference to one.
+    Pointer(Box<Pointer>),
+    /// A number that another version of the class holds as another type.
+    Converted(Number, Primitive),
+    /// What cannot be read, and why. Lists of them may be empty and pointers to them null.
+    Unreadable(Arc<str>),
+}
+
+/// Keys and values of a map.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapNode {
+    /// A key, where a pair is stored after the other.
+    pub key: Node,
+    /// A value there.
+    pub value: Node,
+    /// Keys, where all of them are stored one after the other: collections share a frame.
+    pub key_column: Node,
+    /// Values there.
+    pub value_column: Node,
+}
+
+impl MapNode {
+    /// The fewest bytes of a pair, for counts: never 0.
+    pub fn pair_bytes(&self) -> usize {
+        self.key.min_bytes().saturating_add(self.value.min_bytes()).max(1)
+    }
+}
+
+/// A pointer to objects of one class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pointer {
+    /// The class that it was declared with.
+    pub class: String,
+    /// What follows the name of the class.
+    pub node: Node,
 }
 
 /// What stands before the numbers of an entry.
@@ -184,10 +230,14 @@ impl Node {
     /// The fewest bytes that one value takes: bounds the number of items that an entry can hold.
     pub fn min_bytes(&self) -> usize {
         match self {
-            Node::Number(number) => number.stored_bytes(),
+            Node::Number(number) | Node::Converted(number, _) => number.stored_bytes(),
             Node::Text => 1,
-            Node::LongText | Node::Bits | Node::List(_) | Node::Map(..) => 4,
+            Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
             Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
+            // Byte counts are missing in very old streams, and a frame may be shared with others.
+            Node::Framed(node) => node.min_bytes().min(2),
+            Node::Unreadable(_) => 0,
+            Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
         }
@@ -208,7 +258,12 @@ impl Node {
                 DataType::List(Box::new(item.data_type()))
             }
             Node::Fixed(item, n_items) => DataType::FixedList(Box::new(item.data_type()), *n_items),
-            Node::Map(key, value) => DataType::Map(Box::new(key.data_type()), Box::new(value.data_type())),
+            Node::Map(map) => DataType::Map(Box::new(map.key.data_type()), Box::new(map.value.data_type())),
+            Node::Framed(node) => node.data_type(),
+            Node::Object(class) => class.data_type(),
+            Node::Pointer(pointer) => DataType::Optional(Box::new(pointer.node.data_type())),
+            Node::Converted(_, primitive) => DataType::Primitive(*primitive),
+            Node::Unreadable(_) => DataType::Nothing,
             Node::Struct(members) => {
                 DataType::Struct(members.iter().map(|(name, node)| (name.clone(), node.data_type())).collect())
             }
@@ -232,23 +287,24 @@ impl Layout {
 impl Layout {
     /// Appends the value of one entry: the plain way, right for every layout.
     ///
-    /// `entry`: exactly its bytes.
+    /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket, which is what
+    /// references between objects count from.
     ///
     /// # Errors
     /// Corrupt if the bytes are fewer or more than the value takes.
-    pub fn decode_entry(&self, entry: &[u8], out: &mut Values) -> Result<()> {
+    pub fn decode_entry(&self, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
         let item = |number: &Number, dims: &[u32]| node_with_dims(Node::Number(*number), dims);
         match self {
-            Layout::Fixed { number, dims } => decode_streamed(Framing::Bare, &item(number, dims), entry, out),
+            Layout::Fixed { number, dims } => decode_streamed(Framing::Bare, &item(number, dims), entry, origin, out),
             Layout::Jagged { header: Header::Vector, number, dims } => {
-                decode_streamed(Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, out)
+                decode_streamed(Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, origin, out)
             }
             Layout::Jagged { header, number, dims } => {
                 // Old writers leave the flag out where there are no items.
                 let numbers = entry.get(header.n_bytes()..).unwrap_or_default();
-                decode_streamed(Framing::Bare, &Node::ToEnd(Box::new(item(number, dims))), numbers, out)
+                decode_streamed(Framing::Bare, &Node::ToEnd(Box::new(item(number, dims))), numbers, origin, out)
             }
-            Layout::Streamed { framed, node } => decode_streamed(*framed, node, entry, out),
+            Layout::Streamed { framed, node } => decode_streamed(*framed, node, entry, origin, out),
         }
     }
 }

@@ -3,8 +3,12 @@
 //! A [`Layout`] is compiled once for each branch, from its class, its leaves and the streamer information of the file,
 //! and says what every basket of it looks like. [`crate::decode`] follows it.
 
+mod class;
+mod compile;
 mod layout;
 mod resolve;
+mod special;
 
-pub use layout::{DataType, Framing, Header, Layout, Node, Number};
+pub use class::{Base, Class, CountedHead, Step, Variant};
+pub use layout::{DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use resolve::{Column, resolve};

@@ -2,6 +2,8 @@
 //!
 //! Source: `TBranch::GetEntry`, `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket` (ROOT 6.40).
 
+use super::class::CountedHead;
+use super::compile::{Compiler, counted};
 use super::layout::{DataType, Framing, Header, Layout, Node, Number, node_with_dims};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
@@ -13,8 +15,10 @@ mod code {
     pub(super) const POINTER: i32 = 40;
     pub(super) const CHAR_STAR: i32 = 7;
     pub(super) const BITS: i32 = 15;
-    pub(super) const T_STRING: i32 = 65;
 }
+
+/// Node type of a branch whose objects were written by a function of their class, with a version before them.
+const CUSTOM_STREAMER: i32 = -1;
 
 /// What a branch holds and how it is read.
 #[derive(Debug, Clone)]
@@ -56,8 +60,15 @@ pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&
         Some(part) => of_element(tree, branch, part, infos),
         None if branch.class == "TBranch" => of_leaves(tree, branch),
         None => Err(unsupported(branch, &branch.class)),
-    }?;
-    Ok(column)
+    };
+    match column {
+        // Whatever it is, there is none of it.
+        Err(Error::Unsupported(_)) if branch.entry_end == 0 && branch.n_entries == 0 => {
+            let node = Node::Unreadable(std::sync::Arc::from(branch.name.as_str()));
+            Ok(Column::new("", Layout::Streamed { framed: Framing::Bare, node }))
+        }
+        column => column,
+    }
 }
 
 fn unsupported(branch: &Branch, type_name: &str) -> Error {
@@ -182,13 +193,17 @@ fn of_element<'i>(
         return Err(unsupported(branch, &part.class_name));
     }
     let mut column = if part.id >= 0 {
-        let element = infos().ok().and_then(|infos| find_element(infos, part));
-        match element {
-            Some(element) => of_member(branch, element, in_collection)?,
+        let infos = infos().ok();
+        match infos.and_then(|infos| find_element(infos, part).map(|element| (infos, element))) {
+            Some((infos, element)) => of_member(branch, element, in_collection, infos)?,
             None => of_streamer_type(tree, branch, part, in_collection)?,
         }
     } else {
-        of_type_name(branch, &part.class_name, Framing::Framed)?
+        match infos() {
+            Ok(infos) => of_object(branch, part, infos)?,
+            // Types without classes need none.
+            Err(_) => of_object(branch, part, &StreamerInfos::default())?,
+        }
     };
     if column.counter.is_none() {
         column.counter = part.counter.filter(|_| column.count_factor != 0);
@@ -204,68 +219,87 @@ fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i 
 }
 
 /// One member of a class, or of each item of a collection.
-fn of_member(branch: &Branch, element: &Element, in_collection: bool) -> Result<Column> {
+fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &StreamerInfos) -> Result<Column> {
     let dims = element.max_index.clone();
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
     let type_name = type_name + &bracketed(&dims);
-    let type_code = element.type_code;
-    let base_code = match type_code {
-        1..=19 => type_code,
-        21..=39 => type_code - code::ARRAY,
-        41..=59 => type_code - code::POINTER,
-        _ => 0,
-    };
-    if type_code == code::CHAR_STAR || base_code == code::CHAR_STAR {
-        return streamed_member(&type_name, Framing::Bare, Node::LongText, &dims, in_collection);
+    let mut compiler = Compiler::new(infos);
+    if element.class == ElementClass::Base {
+        return of_base(branch, element, in_collection, &mut compiler);
     }
-    if base_code == code::BITS {
-        return streamed_member(&type_name, Framing::Bare, Node::Bits, &dims, in_collection);
-    }
-    if let Some(primitive) = Primitive::from_type_code(base_code) {
-        let number = Number::packed(primitive, element.range);
-        if (41..=59).contains(&type_code) {
-            if in_collection {
-                return Err(unsupported(branch, &format!("{}[{}][]", element.type_name, element.count_name)));
+    if let Some(head) = counted(element) {
+        if in_collection {
+            return Err(unsupported(branch, &format!("{}[{}][]", element.type_name, element.count_name)));
+        }
+        let type_name = format!("{}[]", element.type_name.trim_end_matches('*'));
+        let item = readable(branch, compiler.counted_item(element))?;
+        return Ok(match (head, item) {
+            (CountedHead::Flag, Node::Number(number)) => {
+                Column::new(type_name, Layout::Jagged { header: Header::Flag, number, dims: Vec::new() })
             }
-            let type_name = format!("{}[]", element.type_name.trim_end_matches('*'));
-            return Ok(Column::new(type_name, Layout::Jagged { header: Header::Flag, number, dims: Vec::new() }));
-        }
-        let layout = if in_collection {
-            Layout::Jagged { header: Header::Nothing, number, dims }
-        } else {
-            Layout::Fixed { number, dims }
-        };
-        return Ok(Column::new(type_name, layout));
+            (_, item) => {
+                let node = Node::ToEnd(Box::new(item));
+                Column::new(type_name, Layout::Streamed { framed: Framing::Framed, node })
+            }
+        });
     }
-    if type_code == code::T_STRING || type_code == code::T_STRING + code::ARRAY {
-        return streamed_member(&type_name, Framing::Bare, Node::Text, &dims, in_collection);
-    }
-    if matches!(element.class, ElementClass::Stl | ElementClass::StlString) {
-        let parsed = TypeName::parse(&element.type_name);
-        let Some(node) = parsed.as_ref().ok().and_then(node_of_type) else {
-            return Err(unsupported(branch, &type_name));
-        };
-        let is_string = matches!(node, Node::Text);
-        let is_bitset = parsed.as_ref().is_ok_and(is_bitset);
-        if let (Node::List(item), false, true) = (&node, in_collection || is_bitset, dims.is_empty())
-            && let Node::Number(number) = **item
-        {
-            return Ok(Column::new(type_name, Layout::Jagged { header: Header::Vector, number, dims }));
-        }
-        let framing = if is_string { Framing::IfItFits } else { Framing::Framed };
-        return streamed_member(&type_name, framing, node, &dims, in_collection);
-    }
-    Err(unsupported(branch, &type_name))
+    let node = readable(branch, compiler.member(element))?;
+    let layout = match node_without_dims(&node, &dims) {
+        Some(&Node::Number(number)) if in_collection => Layout::Jagged { header: Header::Nothing, number, dims },
+        Some(&Node::Number(number)) => Layout::Fixed { number, dims },
+        _ => match (node, in_collection) {
+            (Node::Framed(node), true) => {
+                let framed = if matches!(*node, Node::Text) { Framing::IfItFits } else { Framing::Framed };
+                Layout::Streamed { framed, node: Node::ToEnd(node) }
+            }
+            (Node::Framed(node), false) => framed_layout(*node, is_bitset(&element.type_name)),
+            (node, true) => Layout::Streamed { framed: Framing::Bare, node: Node::ToEnd(Box::new(node)) },
+            (node, false) => Layout::Streamed { framed: Framing::Bare, node },
+        },
+    };
+    Ok(Column::new(type_name, layout))
 }
 
-fn streamed_member(type_name: &str, framed: Framing, node: Node, dims: &[u32], in_collection: bool) -> Result<Column> {
-    if in_collection && matches!(node, Node::Map(..)) {
-        // They are written member-wise there, all keys of all maps first.
-        return Err(Error::unsupported(0, format!("{type_name} is not readable yet: maps in a split collection")));
+/// A base class that was not split.
+fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &mut Compiler<'_>) -> Result<Column> {
+    let type_name = TypeName::parse(&element.name).map_err(|_| unsupported(branch, &element.name))?;
+    if in_collection && element.name != "TObject" {
+        // Its members are stored one by one, and nothing in the branch tells of how many objects.
+        return Err(unsupported(branch, &format!("{}, a base in a collection that is not split", element.name)));
     }
-    let node = node_with_dims(node, dims);
+    let node = readable(branch, compiler.value(&type_name, 0))?;
     let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
-    Ok(Column::new(type_name, Layout::Streamed { framed, node }))
+    Ok(Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node }))
+}
+
+/// A node, or why there is no value of it that can be read.
+fn readable(branch: &Branch, node: Node) -> Result<Node> {
+    match node.fault() {
+        Some(why) => Err(unsupported(branch, why)),
+        None => Ok(node),
+    }
+}
+
+/// The item of a fixed array.
+fn node_without_dims<'n>(node: &'n Node, dims: &[u32]) -> Option<&'n Node> {
+    dims.iter().try_fold(node, |node, _| if let Node::Fixed(item, _) = node { Some(&**item) } else { None })
+}
+
+/// What stands behind a frame: lists of numbers have kernels.
+fn framed_layout(node: Node, is_bitset: bool) -> Layout {
+    match node {
+        Node::List(item) => match *item {
+            Node::Number(number) if !is_bitset => Layout::Jagged { header: Header::Vector, number, dims: Vec::new() },
+            item => Layout::Streamed { framed: Framing::Framed, node: Node::List(Box::new(item)) },
+        },
+        Node::Text => Layout::Streamed { framed: Framing::IfItFits, node: Node::Text },
+        node => Layout::Streamed { framed: Framing::Framed, node },
+    }
+}
+
+/// Bitsets look like vectors of bools, but writers before ROOT 6.08/06 left nothing of them, not even a header.
+fn is_bitset(type_name: &str) -> bool {
+    TypeName::parse(type_name).is_ok_and(|type_name| type_name.name == "bitset")
 }
 
 /// A member whose class is not described in the file: the type code in the branch is enough for numbers.
@@ -295,48 +329,23 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
     Ok(Column::new(primitive.name(), layout))
 }
 
-/// A whole object in each entry: containers of numbers and text so far.
-fn of_type_name(branch: &Branch, class_name: &str, framing: Framing) -> Result<Column> {
+/// A whole object in each entry.
+fn of_object(branch: &Branch, part: &ElementPart, infos: &StreamerInfos) -> Result<Column> {
+    let class_name = &part.class_name;
     let parsed = TypeName::parse(class_name).map_err(|_| unsupported(branch, class_name))?;
-    let Some(node) = node_of_type(&parsed) else {
-        return Err(unsupported(branch, class_name));
+    let mut compiler = Compiler::new(infos);
+    let node = if part.node_type == CUSTOM_STREAMER {
+        compiler.value(&parsed, 0)
+    } else {
+        compiler.bare_object(&parsed, part.class_version, part.checksum)
     };
-    let type_name = parsed.to_string();
-    let layout = match node {
-        Node::List(item) if matches!(*item, Node::Number(_)) && !is_bitset(&parsed) => match *item {
-            Node::Number(number) => Layout::Jagged { header: Header::Vector, number, dims: Vec::new() },
-            item => Layout::Streamed { framed: framing, node: Node::List(Box::new(item)) },
-        },
-        Node::Text => Layout::Streamed { framed: Framing::IfItFits, node: Node::Text },
-        node => Layout::Streamed { framed: framing, node },
+    let node = readable(branch, node)?;
+    let layout = if compiler.is_framed_collection(&parsed) || matches!(node, Node::Text) {
+        framed_layout(node, is_bitset(class_name))
+    } else {
+        Layout::Streamed { framed: Framing::Bare, node }
     };
-    Ok(Column::new(type_name, layout))
-}
-
-/// Bitsets look like vectors of bools, but writers before ROOT 6.08/06 left nothing of them, not even a header.
-fn is_bitset(type_name: &TypeName) -> bool {
-    type_name.name == "bitset"
-}
-
-/// The node of a C++ type made of numbers, text and standard containers.
-fn node_of_type(type_name: &TypeName) -> Option<Node> {
-    if type_name.is_pointer() {
-        return None;
-    }
-    let argument = |place: usize| type_name.arguments.get(place).and_then(node_of_type);
-    match type_name.name.as_str() {
-        "string" | "TString" => Some(Node::Text),
-        "vector" | "list" | "deque" | "set" | "multiset" | "unordered_set" | "unordered_multiset" | "forward_list"
-        | "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => Some(Node::List(Box::new(argument(0)?))),
-        "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
-            Some(Node::Map(Box::new(argument(0)?), Box::new(argument(1)?)))
-        }
-        "bitset" => Some(Node::List(Box::new(Node::Number(Number::plain(Primitive::Bool))))),
-        name if type_name.arguments.is_empty() => {
-            Primitive::from_type_name(name).map(|primitive| Node::Number(Number::plain(primitive)))
-        }
-        _ => None,
-    }
+    Ok(Column::new(parsed.to_string(), layout))
 }
 
 #[cfg(test)]
@@ -354,9 +363,10 @@ mod tests {
     #[test]
     fn nested_containers_become_nested_lists() {
         let parsed = TypeName::parse("std::map<std::string, std::vector<Double32_t> >").unwrap();
-        let Some(Node::Map(key, value)) = node_of_type(&parsed) else { panic!("not a map") };
-        assert_eq!(*key, Node::Text);
-        let Node::List(item) = *value else { panic!("not a list") };
+        let Node::Map(map) = Compiler::new(&StreamerInfos::default()).value(&parsed, 0) else { panic!("not a map") };
+        assert_eq!(map.key, Node::Text);
+        assert_eq!(map.key_column, Node::Framed(Box::new(Node::Text)));
+        let Node::List(item) = map.value else { panic!("not a list") };
         assert!(matches!(*item, Node::Number(Number { primitive: Primitive::Double32, .. })));
     }
 }

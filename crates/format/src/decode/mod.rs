@@ -3,6 +3,7 @@
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
 pub mod kernels;
+mod objects;
 mod streamed;
 mod values;
 

@@ -1,25 +1,24 @@
 //! Values of any nesting, entry by entry.
 
+use super::objects::Reader;
 use super::values::{Values, list_end};
 use crate::column::{Framing, Node};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
-/// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
-const MEMBER_WISE: u16 = 0x4000;
 /// Set in `TObject::fBits` when two bytes of process identifier follow.
-const IS_REFERENCED: u32 = 1 << 4;
+pub(super) const IS_REFERENCED: u32 = 1 << 4;
 
 /// Appends the value of one entry.
 ///
-/// `entry`: exactly its bytes.
+/// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket.
 ///
 /// # Errors
-/// Corrupt if the bytes are fewer or more than the value takes.
-pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], out: &mut Values) -> Result<()> {
+/// Corrupt if the bytes are fewer or more than the value takes; unsupported for what [`Node::Unreadable`] says.
+pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
     let mut cursor = Cursor::new(entry);
-    let mut member_wise = false;
+    let mut reader = Reader::new(entry.len(), origin);
     let may_be_absent = matches!(node, Node::ToEnd(_) | Node::List(_) | Node::TextOrNothing);
     let is_framed = match framing {
         Framing::Bare => false,
@@ -28,21 +27,11 @@ pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], out: &mut Va
         Framing::IfItFits => has_frame(entry),
     };
     if is_framed {
-        let frame = cursor.version()?;
-        member_wise = frame.version & MEMBER_WISE != 0;
-        if frame.end.is_some_and(|end| end != entry.len()) {
-            return Err(Error::corrupt(0, format!("a byte count other than the {} bytes of the entry", entry.len())));
-        }
+        reader.framed(&mut cursor, node, 1, out)?;
     } else if entry.is_empty() && framing != Framing::Bare && may_be_absent {
         return push_empty(out);
-    }
-    if member_wise {
-        let Node::Map(key, value) = node else {
-            return Err(Error::unsupported(0, "a member-wise collection"));
-        };
-        read_member_wise_map(&mut cursor, key, value, out)?;
     } else {
-        read(&mut cursor, node, out)?;
+        reader.read(&mut cursor, node, out)?;
     }
     match cursor.remaining() {
         0 => Ok(()),
@@ -66,75 +55,216 @@ fn push_empty(out: &mut Values) -> Result<()> {
     Ok(())
 }
 
-fn read(cursor: &mut Cursor<'_>, node: &Node, out: &mut Values) -> Result<()> {
-    match (node, out) {
-        (Node::Number(number), Values::Primitive(_, bytes)) => {
-            if number.is_packed() {
-                return number.unpack(cursor, bytes);
-            }
-            push_numbers(cursor.take(number.stored_bytes())?, number.primitive, bytes);
-        }
-        (Node::Bits, Values::Primitive(_, bytes)) => {
-            let bits = cursor.u32()?;
-            if bits & IS_REFERENCED != 0 {
-                cursor.u16()?;
-            }
-            bytes.extend_from_slice(&bits.to_ne_bytes());
-        }
-        (Node::Text, Values::Text(ends, bytes)) => {
-            bytes.extend_from_slice(cursor.string_bytes()?);
-            ends.push(list_end(bytes.len())?);
-        }
-        (Node::TextOrNothing, Values::Text(ends, bytes)) => {
-            if cursor.remaining() > 0 {
-                bytes.extend_from_slice(cursor.string_bytes()?);
-            }
-            ends.push(list_end(bytes.len())?);
-        }
-        (Node::LongText, Values::Text(ends, bytes)) => {
-            let n_bytes = cursor.count(1)?;
-            let text = cursor.take(n_bytes)?;
-            bytes.extend_from_slice(text.strip_suffix(&[0]).unwrap_or(text));
-            ends.push(list_end(bytes.len())?);
-        }
-        (Node::List(item), Values::List(ends, items)) => {
-            let n_items = cursor.count(item.min_bytes().max(1))?;
-            read_items(cursor, item, n_items, items)?;
-            ends.push(list_end(items.len())?);
-        }
-        (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
-            check_fixed(cursor, item, *n_items)?;
-            read_items(cursor, item, *n_items as usize, items)?;
-        }
-        (Node::ToEnd(item), Values::List(ends, items)) => {
-            let n_items = cursor.remaining() / item.min_bytes().max(1);
-            if item.is_plain_number() {
-                read_items(cursor, item, n_items, items)?;
-            }
-            while cursor.remaining() > 0 {
-                let before = cursor.position();
-                read(cursor, item, items)?;
-                if cursor.position() == before {
-                    return Err(Error::corrupt(before, "an item of no bytes"));
+pub(super) fn misfit(cursor: &Cursor<'_>) -> Error {
+    Error::corrupt(cursor.position(), "a value that does not fit its column")
+}
+
+impl<'a> Reader<'a> {
+    /// Reads one value.
+    pub(super) fn read(&mut self, cursor: &mut Cursor<'a>, node: &Node, out: &mut Values) -> Result<()> {
+        match (node, out) {
+            (Node::Number(number), Values::Primitive(_, bytes)) => {
+                if number.is_packed() {
+                    return number.unpack(cursor, bytes);
                 }
+                push_number(cursor, number.primitive, bytes)?;
             }
+            (Node::Bits, Values::Primitive(_, bytes)) => {
+                let bits = cursor.u32()?;
+                if bits & IS_REFERENCED != 0 {
+                    cursor.u16()?;
+                }
+                bytes.extend_from_slice(&bits.to_ne_bytes());
+            }
+            (Node::Text, Values::Text(ends, bytes)) => {
+                bytes.extend_from_slice(cursor.string_bytes()?);
+                ends.push(list_end(bytes.len())?);
+            }
+            (Node::TextOrNothing, Values::Text(ends, bytes)) => {
+                if cursor.remaining() > 0 {
+                    bytes.extend_from_slice(cursor.string_bytes()?);
+                }
+                ends.push(list_end(bytes.len())?);
+            }
+            (Node::LongText, Values::Text(ends, bytes)) => {
+                let n_bytes = cursor.count(1)?;
+                let text = cursor.take(n_bytes)?;
+                bytes.extend_from_slice(text.strip_suffix(&[0]).unwrap_or(text));
+                ends.push(list_end(bytes.len())?);
+            }
+            (Node::List(item), Values::List(ends, items)) => {
+                let n_items = cursor.count(item.min_bytes().max(1))?;
+                self.read_items(cursor, item, n_items, items)?;
+                ends.push(list_end(items.len())?);
+            }
+            (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
+                check_fixed(cursor, item, *n_items)?;
+                self.read_items(cursor, item, *n_items as usize, items)?;
+            }
+            (Node::ToEnd(item), Values::List(ends, items)) => {
+                let n_items = cursor.remaining() / item.min_bytes().max(1);
+                if item.is_plain_number() {
+                    self.read_items(cursor, item, n_items, items)?;
+                }
+                while cursor.remaining() > 0 {
+                    let before = cursor.position();
+                    self.read(cursor, item, items)?;
+                    if cursor.position() == before {
+                        return Err(Error::corrupt(before, "an item of no bytes"));
+                    }
+                }
+                ends.push(list_end(items.len())?);
+            }
+            (Node::Map(map), Values::Map(ends, keys, values)) => {
+                let n_pairs = cursor.count(map.pair_bytes())?;
+                for _ in 0..n_pairs {
+                    self.read(cursor, &map.key, keys)?;
+                    self.read(cursor, &map.value, values)?;
+                }
+                ends.push(list_end(keys.len())?);
+            }
+            (Node::Struct(members), Values::Struct(n_values, columns)) => {
+                self.read_struct(cursor, members, columns)?;
+                *n_values += 1;
+            }
+            (Node::Object(class), Values::Struct(n_values, columns)) => {
+                self.object(cursor, class, columns)?;
+                *n_values += 1;
+            }
+            (Node::Pointer(pointer), Values::Optional(is_there, values)) => {
+                is_there.push(u8::from(self.pointer(cursor, pointer, values)?));
+            }
+            (node, Values::Optional(is_there, values)) => {
+                self.read(cursor, node, values)?;
+                is_there.push(1);
+            }
+            (Node::Framed(node), out) => self.framed(cursor, node, 1, out)?,
+            (Node::Converted(number, to), Values::Primitive(_, bytes)) => {
+                let mut value = Vec::with_capacity(8);
+                match number.is_packed() {
+                    true => number.unpack(cursor, &mut value)?,
+                    false => push_number(cursor, number.primitive, &mut value)?,
+                }
+                convert(&value, number.in_memory(), *to, bytes);
+            }
+            (Node::Unreadable(why), _) => {
+                return Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")));
+            }
+            _ => return Err(misfit(cursor)),
+        }
+        Ok(())
+    }
+
+    /// Reads values that are stored one after the other.
+    pub(super) fn read_items(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        item: &Node,
+        n_items: usize,
+        out: &mut Values,
+    ) -> Result<()> {
+        match (item, &mut *out) {
+            (Node::Number(number), Values::Primitive(_, bytes)) if item.is_plain_number() => {
+                let n_bytes = n_items.saturating_mul(number.stored_bytes());
+                push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
+                return Ok(());
+            }
+            (Node::Fixed(inner, n), Values::FixedList(items, _)) if inner.is_plain_number() => {
+                return self.read_items(cursor, inner, n_items.saturating_mul(*n as usize), items);
+            }
+            (Node::Number(_) | Node::Fixed(..), Values::Optional(is_there, values)) => {
+                self.read_items(cursor, item, n_items, values)?;
+                is_there.resize(is_there.len() + n_items, 1);
+                return Ok(());
+            }
+            _ => {}
+        }
+        for _ in 0..n_items {
+            self.read(cursor, item, out)?;
+        }
+        Ok(())
+    }
+
+    fn read_struct(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        members: &[(String, Node)],
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        let mut fitting = None;
+        for (place, (_, node)) in members.iter().enumerate() {
+            let (before, rest) = columns.split_at_mut(place);
+            let Some((_, column)) = rest.first_mut() else { break };
+            let position = cursor.position();
+            let (item, n_items) = match node {
+                Node::CountedBy { item, member, factor } => {
+                    let count = before.get(*member).and_then(|(_, counter)| last_integer(counter));
+                    (item, counted_items(cursor, item, count, *factor)?)
+                }
+                Node::ToFit(item) => match fitting {
+                    Some(n_items) => (item, n_items),
+                    None => (item, *fitting.insert(items_that_fit(cursor, &members[place..])?)),
+                },
+                _ => {
+                    self.read(cursor, node, column)?;
+                    continue;
+                }
+            };
+            let Values::List(ends, items) = column else {
+                return Err(Error::corrupt(position, "a value that does not fit its column"));
+            };
+            self.read_items(cursor, item, n_items, items)?;
             ends.push(list_end(items.len())?);
         }
-        (Node::Map(key, value), Values::Map(ends, keys, values)) => {
-            let n_pairs = cursor.count(pair_bytes(key, value))?;
-            for _ in 0..n_pairs {
-                read(cursor, key, keys)?;
-                read(cursor, value, values)?;
-            }
-            ends.push(list_end(keys.len())?);
-        }
-        (Node::Struct(members), Values::Struct(n_values, columns)) => {
-            read_struct(cursor, members, columns)?;
-            *n_values += 1;
-        }
-        _ => return Err(Error::corrupt(cursor.position(), "a value that does not fit its column")),
+        Ok(())
+    }
+}
+
+/// Appends one big-endian number.
+#[inline]
+fn push_number(cursor: &mut Cursor<'_>, primitive: Primitive, out: &mut Vec<u8>) -> Result<()> {
+    match primitive.stored_bytes() {
+        4 => out.extend_from_slice(&cursor.u32()?.to_ne_bytes()),
+        8 => out.extend_from_slice(&cursor.u64()?.to_ne_bytes()),
+        2 => out.extend_from_slice(&cursor.u16()?.to_ne_bytes()),
+        n_bytes => push_numbers(cursor.take(n_bytes)?, primitive, out),
     }
     Ok(())
+}
+
+/// Appends a number of the machine as another type, as an assignment in C++ does.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "that is what ROOT does when a member has changed its type"
+)]
+fn convert(value: &[u8], from: Primitive, to: Primitive, out: &mut Vec<u8>) {
+    let float = match from {
+        Primitive::Float32 => value.first_chunk().map(|bytes| f64::from(f32::from_ne_bytes(*bytes))),
+        Primitive::Float64 => value.first_chunk().map(|bytes| f64::from_ne_bytes(*bytes)),
+        _ => None,
+    };
+    let integer = match from {
+        Primitive::UInt64 => value.first_chunk().map_or(0, |bytes| i128::from(u64::from_ne_bytes(*bytes))),
+        _ => integer_at(from, value, 0).map_or(0, i128::from),
+    };
+    let integer = float.map_or(integer, |float| float as i128);
+    match to {
+        Primitive::Float32 | Primitive::Float16 => {
+            out.extend_from_slice(&float.map_or(integer as f32, |float| float as f32).to_ne_bytes());
+        }
+        Primitive::Float64 | Primitive::Double32 => {
+            out.extend_from_slice(&float.unwrap_or(integer as f64).to_ne_bytes());
+        }
+        Primitive::Bool => out.push(u8::from(float.map_or(integer != 0, |float| float != 0.0))),
+        _ => match to.stored_bytes() {
+            1 => out.push(integer as u8),
+            2 => out.extend_from_slice(&(integer as u16).to_ne_bytes()),
+            4 => out.extend_from_slice(&(integer as u32).to_ne_bytes()),
+            _ => out.extend_from_slice(&(integer as u64).to_ne_bytes()),
+        },
+    }
 }
 
 /// Appends big-endian numbers, all of one type, in the byte order of the machine.
@@ -149,13 +279,8 @@ fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
     super::kernels::copy_swapped(stored, &mut out[start..], primitive.stored_bytes());
 }
 
-/// The fewest bytes of a pair, for counts: never 0.
-fn pair_bytes(key: &Node, value: &Node) -> usize {
-    key.min_bytes().saturating_add(value.min_bytes()).max(1)
-}
-
 /// Checks that a fixed array may fit: its dimensions come from the file, and items of no bytes would never end.
-fn check_fixed(cursor: &Cursor<'_>, item: &Node, n_items: u32) -> Result<()> {
+pub(super) fn check_fixed(cursor: &Cursor<'_>, item: &Node, n_items: u32) -> Result<()> {
     let item_bytes = item.min_bytes();
     if n_items > 0 && item_bytes == 0 {
         return Err(Error::unsupported(cursor.position(), format!("an array of {n_items} items of no bytes")));
@@ -170,49 +295,8 @@ fn check_fixed(cursor: &Cursor<'_>, item: &Node, n_items: u32) -> Result<()> {
     Ok(())
 }
 
-fn read_items(cursor: &mut Cursor<'_>, item: &Node, n_items: usize, out: &mut Values) -> Result<()> {
-    if let (Node::Number(number), Values::Primitive(_, bytes), true) = (item, &mut *out, item.is_plain_number()) {
-        let n_bytes = n_items.saturating_mul(number.stored_bytes());
-        push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
-        return Ok(());
-    }
-    for _ in 0..n_items {
-        read(cursor, item, out)?;
-    }
-    Ok(())
-}
-
-fn read_struct(cursor: &mut Cursor<'_>, members: &[(String, Node)], columns: &mut [(String, Values)]) -> Result<()> {
-    let mut fitting = None;
-    for (place, (_, node)) in members.iter().enumerate() {
-        let (before, rest) = columns.split_at_mut(place);
-        let Some((_, column)) = rest.first_mut() else { break };
-        let position = cursor.position();
-        let (item, n_items) = match node {
-            Node::CountedBy { item, member, factor } => {
-                let count = before.get(*member).and_then(|(_, counter)| last_integer(counter));
-                (item, counted_items(cursor, item, count, *factor)?)
-            }
-            Node::ToFit(item) => match fitting {
-                Some(n_items) => (item, n_items),
-                None => (item, *fitting.insert(items_that_fit(cursor, &members[place..])?)),
-            },
-            _ => {
-                read(cursor, node, column)?;
-                continue;
-            }
-        };
-        let Values::List(ends, items) = column else {
-            return Err(Error::corrupt(position, "a value that does not fit its column"));
-        };
-        read_items(cursor, item, n_items, items)?;
-        ends.push(list_end(items.len())?);
-    }
-    Ok(())
-}
-
 /// Items of an array that another member counts.
-fn counted_items(cursor: &Cursor<'_>, item: &Node, count: Option<i64>, factor: u32) -> Result<usize> {
+pub(super) fn counted_items(cursor: &Cursor<'_>, item: &Node, count: Option<i64>, factor: u32) -> Result<usize> {
     count
         .and_then(|count| usize::try_from(count).ok())
         .and_then(|count| count.checked_mul(factor as usize))
@@ -246,60 +330,41 @@ fn items_that_fit(cursor: &Cursor<'_>, members: &[(String, Node)]) -> Result<usi
 /// The last value of a column of integers.
 fn last_integer(values: &Values) -> Option<i64> {
     let Values::Primitive(primitive, bytes) = values else { return None };
-    Some(match primitive {
-        Primitive::Int8 => i64::from(bytes.last()?.cast_signed()),
-        Primitive::UInt8 | Primitive::Bool => i64::from(*bytes.last()?),
-        Primitive::Int16 => i64::from(i16::from_ne_bytes(*bytes.last_chunk()?)),
-        Primitive::UInt16 => i64::from(u16::from_ne_bytes(*bytes.last_chunk()?)),
-        Primitive::Int32 => i64::from(i32::from_ne_bytes(*bytes.last_chunk()?)),
-        Primitive::UInt32 => i64::from(u32::from_ne_bytes(*bytes.last_chunk()?)),
-        Primitive::Int64 => i64::from_ne_bytes(*bytes.last_chunk()?),
-        Primitive::UInt64 => i64::try_from(u64::from_ne_bytes(*bytes.last_chunk()?)).ok()?,
-        _ => return None,
-    })
+    integer_at(*primitive, bytes, (bytes.len() / primitive.stored_bytes()).checked_sub(1)?)
 }
 
-/// A map whose pairs were written member-wise: the version of the pair, the count, all keys, all values.
-fn read_member_wise_map(cursor: &mut Cursor<'_>, key: &Node, value: &Node, out: &mut Values) -> Result<()> {
-    let Values::Map(ends, keys, values) = out else {
-        return Err(Error::corrupt(0, "a value that does not fit its column"));
-    };
-    if cursor.u16()? == 0 {
-        cursor.u32()?; // checksum of a pair without a version
-    }
-    let n_pairs = cursor.count(pair_bytes(key, value))?;
-    if n_pairs > 0 || cursor.remaining() > 0 {
-        read_column(cursor, key, n_pairs, keys)?;
-        read_column(cursor, value, n_pairs, values)?;
-    }
-    ends.push(list_end(keys.len())?);
-    Ok(())
-}
-
-/// A column of `n_items` values; collections and `std::string` share one frame for the whole column.
-fn read_column(cursor: &mut Cursor<'_>, node: &Node, n_items: usize, out: &mut Values) -> Result<()> {
-    if matches!(node, Node::List(_) | Node::Map(..)) || (matches!(node, Node::Text) && starts_framed(cursor)) {
-        let frame = cursor.version()?;
-        if frame.version & MEMBER_WISE != 0 {
-            return Err(Error::unsupported(cursor.position(), "a member-wise collection in a map"));
+/// The last values of a column of integers; `None` if there are fewer, or other values.
+pub(super) fn last_integers(values: &Values, n_values: usize) -> Option<Vec<i64>> {
+    match values {
+        Values::Primitive(primitive, bytes) => {
+            let n_before = (bytes.len() / primitive.stored_bytes()).checked_sub(n_values)?;
+            (0..n_values).map(|place| integer_at(*primitive, bytes, n_before + place)).collect()
         }
+        Values::Optional(_, values) => last_integers(values, n_values),
+        _ => None,
     }
-    read_items(cursor, node, n_items, out)
 }
 
-/// Whether a byte count follows that fits in what is left (a `std::string` column has one, `TString` has none).
-fn starts_framed(cursor: &Cursor<'_>) -> bool {
-    let rest = &cursor.data()[cursor.position().min(cursor.data().len())..];
-    rest.first_chunk::<4>().is_some_and(|word| {
-        let word = u32::from_be_bytes(*word);
-        word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize <= rest.len() - 4
+/// An integer in a column of them.
+fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
+    let bytes = bytes.get(place.checked_mul(primitive.stored_bytes())?..)?;
+    Some(match primitive {
+        Primitive::Int8 => i64::from(bytes.first()?.cast_signed()),
+        Primitive::UInt8 | Primitive::Bool => i64::from(*bytes.first()?),
+        Primitive::Int16 => i64::from(i16::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::UInt16 => i64::from(u16::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::Int32 => i64::from(i32::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::UInt32 => i64::from(u32::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::Int64 => i64::from_ne_bytes(*bytes.first_chunk()?),
+        Primitive::UInt64 => i64::try_from(u64::from_ne_bytes(*bytes.first_chunk()?)).ok()?,
+        _ => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::Number;
+    use crate::column::{MapNode, Number};
 
     #[test]
     fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
@@ -311,7 +376,7 @@ mod tests {
         ]);
         let mut values = Values::empty(&node.data_type());
         for entry in [[0, 1, 0, 2, 10, 11, 20, 21, 99].as_slice(), &[98]] {
-            decode_streamed(Framing::Bare, &node, entry, &mut values).unwrap();
+            decode_streamed(Framing::Bare, &node, entry, 0, &mut values).unwrap();
         }
         let Values::Struct(2, members) = &values else { panic!("not two structs") };
         let Values::List(ends, items) = &members[1].1 else { panic!("not lists") };
@@ -319,7 +384,7 @@ mod tests {
         assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 20, 21]);
         assert_eq!(members[2].1.clone().into_number_bytes().unwrap(), [99, 98]);
         for entry in [[].as_slice(), &[0, 1, 10, 99], &[0; 10]] {
-            assert!(decode_streamed(Framing::Bare, &node, entry, &mut Values::empty(&node.data_type())).is_err());
+            assert!(decode_streamed(Framing::Bare, &node, entry, 0, &mut Values::empty(&node.data_type())).is_err());
         }
     }
 
@@ -332,10 +397,15 @@ mod tests {
             Node::Fixed(nothing(), u32::MAX),
             Node::Fixed(byte(), u32::MAX),
             Node::List(nothing()),
-            Node::Map(nothing(), nothing()),
+            Node::Map(Box::new(MapNode {
+                key: *nothing(),
+                value: *nothing(),
+                key_column: *nothing(),
+                value_column: *nothing(),
+            })),
         ] {
             let mut values = Values::empty(&node.data_type());
-            assert!(decode_streamed(Framing::Bare, &node, &entry, &mut values).is_err(), "{node:?}");
+            assert!(decode_streamed(Framing::Bare, &node, &entry, 0, &mut values).is_err(), "{node:?}");
         }
     }
 }

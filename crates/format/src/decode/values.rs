@@ -19,6 +19,10 @@ pub enum Values {
     Map(Vec<i32>, Box<Values>, Box<Values>),
     /// Number of structs, and the members.
     Struct(usize, Vec<(String, Values)>),
+    /// For each value 1 if it is there, and those that are.
+    Optional(Vec<u8>, Box<Values>),
+    /// So many times nothing.
+    Nothing(usize),
 }
 
 impl Values {
@@ -35,6 +39,8 @@ impl Values {
             DataType::Struct(members) => {
                 Values::Struct(0, members.iter().map(|(name, member)| (name.clone(), Values::empty(member))).collect())
             }
+            DataType::Optional(value) => Values::Optional(Vec::new(), Box::new(Values::empty(value))),
+            DataType::Nothing => Values::Nothing(0),
         }
     }
 
@@ -44,7 +50,8 @@ impl Values {
             Values::Primitive(primitive, bytes) => bytes.len() / primitive.stored_bytes(),
             Values::Text(ends, _) | Values::List(ends, _) | Values::Map(ends, ..) => ends.len(),
             Values::FixedList(items, n_items) => items.len() / (*n_items).max(1) as usize,
-            Values::Struct(n_values, _) => *n_values,
+            Values::Struct(n_values, _) | Values::Nothing(n_values) => *n_values,
+            Values::Optional(is_there, _) => is_there.len(),
         }
     }
 
@@ -71,6 +78,8 @@ impl Values {
             Values::FixedList(items, _) => items.n_bytes(),
             Values::Map(ends, keys, values) => ends.len() * 4 + keys.n_bytes() + values.n_bytes(),
             Values::Struct(_, members) => members.iter().map(|(_, member)| member.n_bytes()).sum(),
+            Values::Optional(is_there, values) => is_there.len() + values.n_bytes(),
+            Values::Nothing(_) => 0,
         }
     }
 
@@ -105,6 +114,11 @@ impl Values {
                     member.append(more)?;
                 }
             }
+            (Values::Optional(is_there, values), Values::Optional(more_are_there, more)) => {
+                is_there.extend_from_slice(&more_are_there);
+                values.append(*more)?;
+            }
+            (Values::Nothing(n_values), Values::Nothing(n_more)) => *n_values += n_more,
             _ => return Err(Error::corrupt(0, "values of two types in one column")),
         }
         Ok(())

@@ -138,7 +138,7 @@ impl StreamerInfos {
     }
 
     /// All that are called `name`, or mean the same in another spelling.
-    fn named(&self, name: &str) -> impl Iterator<Item = &StreamerInfo> {
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &StreamerInfo> {
         let found = self.by_name.get(name).or_else(|| {
             let spelling = usual_spelling(name)?;
             self.by_name.get(&spelling).or_else(|| self.by_spelling.get(&spelling))

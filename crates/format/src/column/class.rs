@@ -1,0 +1,166 @@
+//! Classes: the members of each version, compiled from streamer information into steps.
+
+use super::layout::{DataType, Node};
+use crate::streamer::StreamerInfo;
+
+/// A class as its objects are stored and as they come out: one struct for all its versions in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// Whether a byte count and version come before the members.
+    pub is_framed: bool,
+    /// What comes out: the members of base classes before those of the class. A member that some version does not have
+    /// is optional.
+    pub members: Vec<(String, DataType)>,
+    /// Its versions.
+    pub variants: Vec<Variant>,
+    /// How many values and lists an object is made of, with all that is in it.
+    pub(super) size: usize,
+}
+
+/// One version of a class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Version of the class.
+    pub version: u16,
+    /// Checksum of its members.
+    pub checksum: u32,
+    /// How its members are read, in order.
+    pub steps: Vec<Step>,
+    /// Places of the members that it does not have.
+    pub absent: Vec<usize>,
+    /// The fewest bytes of its members.
+    pub(super) min_bytes: usize,
+}
+
+/// How a part of an object is read, and the places in the struct where its values go.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A member.
+    Member(usize, Node),
+    /// An array that another member counts.
+    Counted {
+        /// Where it goes.
+        place: usize,
+        /// One item.
+        item: Node,
+        /// Place of the counter.
+        counter: usize,
+        /// Items for each count.
+        factor: u32,
+        /// What stands before the items.
+        head: CountedHead,
+    },
+    /// A base class.
+    Base(Base),
+    /// A `TObject`: version, unique number, status bits, and two bytes more if it is referenced.
+    TObject {
+        /// Place of `fUniqueID`.
+        unique_id: usize,
+        /// Place of `fBits`.
+        bits: usize,
+    },
+    /// What cannot be read.
+    Unreadable(std::sync::Arc<str>),
+}
+
+/// What stands before the items of a counted array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedHead {
+    /// Nothing.
+    Nothing,
+    /// A byte that says whether items follow.
+    Flag,
+    /// A byte count and version.
+    Frame,
+}
+
+/// A base class, whose members go into the struct of the class that derives from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Base {
+    /// Its name.
+    pub name: String,
+    /// Its versions. They have one before them where the object is stored in one piece.
+    pub variants: Vec<Variant>,
+    /// Which of them is meant where members are stored one by one.
+    pub by_member: Option<usize>,
+}
+
+impl Class {
+    /// What comes out.
+    pub fn data_type(&self) -> DataType {
+        DataType::Struct(self.members.clone())
+    }
+
+    /// The fewest bytes of an object.
+    pub fn min_bytes(&self) -> usize {
+        let members = self.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0);
+        members.saturating_add(if self.is_framed { 2 } else { 0 })
+    }
+}
+
+impl Variant {
+    pub(super) fn of(info: &StreamerInfo) -> Self {
+        Variant { version: info.version, checksum: info.checksum, steps: Vec::new(), absent: Vec::new(), min_bytes: 0 }
+    }
+
+    /// The fewest bytes of the members of an object.
+    pub fn min_bytes(&self) -> usize {
+        self.min_bytes
+    }
+
+    /// Why objects of this version cannot be read, if so.
+    pub(super) fn fault(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Member(_, node) => node.fault(),
+            Step::Counted { .. } | Step::TObject { .. } => None,
+            Step::Base(base) => base.fault(),
+            Step::Unreadable(why) => Some(why),
+        })
+    }
+}
+
+impl Base {
+    fn fault(&self) -> Option<&str> {
+        all_faulty(&self.variants)
+    }
+}
+
+/// Why no version of a class can be read, if so.
+fn all_faulty(variants: &[Variant]) -> Option<&str> {
+    let mut last = None;
+    for variant in variants {
+        last = Some(variant.fault()?);
+    }
+    last
+}
+
+impl Node {
+    /// Why a value can never be read, if so. Lists may be empty and pointers null: what is behind them does not count.
+    pub fn fault(&self) -> Option<&str> {
+        match self {
+            Node::Unreadable(why) => Some(why),
+            Node::Framed(node) | Node::Fixed(node, 1..) => node.fault(),
+            Node::Object(class) => all_faulty(&class.variants),
+            Node::Struct(members) => members.iter().find_map(|(_, node)| node.fault()),
+            _ => None,
+        }
+    }
+
+    /// How many values and lists it is made of.
+    pub(super) fn size(&self) -> usize {
+        let inner: usize = match self {
+            Node::List(node) | Node::Fixed(node, _) | Node::Framed(node) | Node::ToEnd(node) | Node::ToFit(node) => {
+                node.size()
+            }
+            Node::CountedBy { item, .. } => item.size(),
+            Node::Map(map) => map.key.size().saturating_add(map.value.size()),
+            Node::Pointer(pointer) => pointer.node.size(),
+            Node::Object(class) => class.size,
+            Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
+            _ => 0,
+        };
+        inner.saturating_add(1)
+    }
+}

@@ -1,0 +1,621 @@
+//! From C++ types and streamer information to nodes.
+//!
+//! Source: `TStreamerInfo::ReadBuffer`, `TGenCollectionStreamer` (ROOT 6.40).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::class::{Base, Class, CountedHead, Step, Variant};
+use super::layout::{DataType, MapNode, Node, Number, Pointer, node_with_dims};
+use super::special::{self, OwnStreamer};
+use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, StreamerInfos, TypeName};
+
+/// Types may be nested this deep.
+const MAX_DEPTH: usize = 64;
+/// An object may be made of so many values and lists.
+const MAX_SIZE: usize = 50_000;
+/// So many elements are compiled for a branch.
+const MAX_ELEMENTS: usize = 200_000;
+/// Added to a type code for a fixed array, and for a counted pointer.
+const ARRAY: i32 = 20;
+const POINTER: i32 = 40;
+
+/// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
+mod code {
+    pub(super) const NOTHING: i32 = -1;
+    pub(super) const CHAR_STAR: i32 = 7;
+    pub(super) const BITS: i32 = 15;
+    pub(super) const OBJECT: i32 = 61;
+    pub(super) const ANY: i32 = 62;
+    pub(super) const OBJECT_NEVER_NULL: i32 = 63;
+    pub(super) const OBJECT_POINTER: i32 = 64;
+    pub(super) const T_STRING: i32 = 65;
+    pub(super) const T_OBJECT: i32 = 66;
+    pub(super) const T_NAMED: i32 = 67;
+    pub(super) const ANY_NEVER_NULL: i32 = 68;
+    pub(super) const ANY_POINTER: i32 = 69;
+    pub(super) const LOOP: i32 = 501;
+}
+
+/// Compiles types against the streamer information of one file.
+pub(super) struct Compiler<'i> {
+    infos: &'i StreamerInfos,
+    classes: HashMap<String, Arc<Class>>,
+    /// The classes being compiled: one that is met again contains itself.
+    open: Vec<String>,
+    depth: usize,
+    /// Elements that may still be compiled: versions of bases of versions multiply.
+    n_left: usize,
+}
+
+/// Members of a class and of its bases while they are collected over its versions.
+#[derive(Default)]
+struct Members {
+    /// Path through the bases, name, type.
+    found: Vec<(String, String, DataType)>,
+    by_path: HashMap<String, usize>,
+    size: usize,
+}
+
+impl Members {
+    /// The place of a member, new or known from another version; `None` if it had another type there.
+    fn place(&mut self, path: &str, name: &str, data_type: DataType) -> Result<usize, DataType> {
+        let key = format!("{path}{name}");
+        match self.by_path.get(&key) {
+            Some(&place) => {
+                let known = &self.found[place].2;
+                let inner = if let DataType::Optional(inner) = known { inner } else { known };
+                if *known == data_type || *inner == data_type { Ok(place) } else { Err(known.clone()) }
+            }
+            None => {
+                self.found.push((path.to_owned(), name.to_owned(), data_type));
+                self.by_path.insert(key, self.found.len() - 1);
+                Ok(self.found.len() - 1)
+            }
+        }
+    }
+
+    /// Names as they come out: where a class hides a member of its base, that one has the base's name before it.
+    fn into_members(self) -> Vec<(String, DataType)> {
+        let mut last = HashMap::new();
+        for (place, (_, name, _)) in self.found.iter().enumerate() {
+            last.insert(name.clone(), place);
+        }
+        let name_of = |place: usize, path: String, name: String| {
+            if last.get(&name) == Some(&place) { name } else { format!("{path}{name}") }
+        };
+        let found = self.found.into_iter().enumerate();
+        found.map(|(place, (path, name, data_type))| (name_of(place, path, name), data_type)).collect()
+    }
+}
+
+fn unreadable(why: impl Into<String>) -> Node {
+    Node::Unreadable(Arc::from(why.into()))
+}
+
+impl<'i> Compiler<'i> {
+    pub(super) fn new(infos: &'i StreamerInfos) -> Self {
+        Compiler { infos, classes: HashMap::new(), open: Vec::new(), depth: 0, n_left: MAX_ELEMENTS }
+    }
+
+    /// A value of a type where nothing but the type is known: an item of a collection, or the object of a branch
+    /// without the frame that collections have there.
+    ///
+    /// `item_code`: the type code that the file gives for the items of the collection this is in; 0 if unknown.
+    pub(super) fn value(&mut self, name: &TypeName, item_code: i32) -> Node {
+        if self.depth >= MAX_DEPTH || self.n_left == 0 {
+            return unreadable(format!("{name} is nested too deep"));
+        }
+        self.depth += 1;
+        let node = self.value_within(name, item_code);
+        self.depth -= 1;
+        node
+    }
+
+    fn value_within(&mut self, name: &TypeName, item_code: i32) -> Node {
+        if name.is_pointer() {
+            if name.n_pointers > 1 {
+                return unreadable(format!("{name}, a pointer to pointers"));
+            }
+            let class = TypeName { n_pointers: 0, ..name.clone() };
+            return self.pointer(&class);
+        }
+        if let Some(primitive) = name.primitive() {
+            return Node::Number(Number::plain(primitive));
+        }
+        if let Some(node) = self.collection(name, item_code) {
+            return node;
+        }
+        match name.name.as_str() {
+            "string" => Node::Text,
+            "unique_ptr" | "shared_ptr" if name.arguments.len() == 1 => self.pointer(&name.arguments[0].clone()),
+            "array" if name.arguments.len() == 2 => match name.arguments[1].name.parse() {
+                Ok(n_items) => node_with_dims(self.value(&name.arguments[0], item_code), &[n_items]),
+                Err(_) => unreadable(format!("{name}, whose length is not known")),
+            },
+            _ => self.object(name, item_code),
+        }
+    }
+
+    /// A container of the standard library, without a frame.
+    fn collection(&mut self, name: &TypeName, item_code: i32) -> Option<Node> {
+        let item = |compiler: &mut Self| name.argument(0).map(|item| compiler.value(item, item_code));
+        Some(match name.name.as_str() {
+            "vector" | "list" | "deque" | "set" | "multiset" | "unordered_set" | "unordered_multiset"
+            | "forward_list" | "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => Node::List(Box::new(item(self)?)),
+            "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
+                let (key, value) = (name.argument(0)?, name.argument(1)?);
+                Node::Map(Box::new(MapNode {
+                    key: self.value(key, 0),
+                    value: self.value(value, 0),
+                    key_column: self.member_of_type(key),
+                    value_column: self.member_of_type(value),
+                }))
+            }
+            "bitset" => Node::List(Box::new(Node::Number(Number::plain(Primitive::Bool)))),
+            _ => return None,
+        })
+    }
+
+    /// A value of a type as a member: collections and `std::string` have a frame.
+    pub(super) fn member_of_type(&mut self, name: &TypeName) -> Node {
+        let node = self.value(name, 0);
+        let has_frame = !name.is_pointer() && (name.name == "string" || is_collection(name));
+        if has_frame { Node::Framed(Box::new(node)) } else { node }
+    }
+
+    fn pointer(&mut self, class: &TypeName) -> Node {
+        let node = self.value(class, 0);
+        Node::Pointer(Box::new(Pointer { class: class.to_string(), node }))
+    }
+
+    /// An object of a class that is no collection.
+    fn object(&mut self, name: &TypeName, item_code: i32) -> Node {
+        let class_name = name.to_string();
+        match special::streamer_of(&class_name) {
+            Some(OwnStreamer::Node(node)) => return node,
+            Some(OwnStreamer::Class(class)) => return Node::Object(Arc::new(class)),
+            Some(OwnStreamer::Unreadable(why)) => return unreadable(format!("{class_name}, {why}")),
+            None => {}
+        }
+        if let Some(class) = self.classes.get(&class_name) {
+            return Node::Object(Arc::clone(class));
+        }
+        if self.open.contains(&class_name) {
+            return unreadable(format!("{class_name} inside {class_name}"));
+        }
+        let infos: Vec<&StreamerInfo> = self.infos.named(&class_name).collect();
+        if let Some(node) = infos.last().and_then(|info| self.collection_class(info)) {
+            return node;
+        }
+        let infos = match (infos.is_empty(), name.name.as_str()) {
+            (false, _) => infos,
+            (true, "pair") if name.arguments.len() == 2 => {
+                // Files do not always describe their pairs.
+                return self.pair(name);
+            }
+            (true, _) => {
+                // Enumerations look like classes; the type of their items tells.
+                return match Primitive::from_type_code(item_code).filter(|_| (1..=19).contains(&item_code)) {
+                    Some(primitive) => Node::Number(Number::plain(primitive)),
+                    None => unreadable(format!("{class_name}, which the file does not describe")),
+                };
+            }
+        };
+        self.open.push(class_name.clone());
+        let class = self.compile_class(&class_name, &infos);
+        self.open.pop();
+        match class {
+            Ok(class) => {
+                let class = Arc::new(class);
+                self.classes.insert(class_name, Arc::clone(&class));
+                Node::Object(class)
+            }
+            Err(why) => unreadable(why),
+        }
+    }
+
+    fn pair(&mut self, name: &TypeName) -> Node {
+        let mut members = Members::default();
+        let mut variant = Variant { version: 0, checksum: 0, steps: Vec::new(), absent: Vec::new(), min_bytes: 0 };
+        for (member, argument) in ["first", "second"].iter().zip(&name.arguments) {
+            let node = self.member_of_type(argument);
+            if members.size.saturating_add(node.size()) > MAX_SIZE {
+                return unreadable(format!("{name} has too many members"));
+            }
+            members.size += node.size();
+            if let Ok(place) = members.place("", member, node.data_type()) {
+                variant.min_bytes = variant.min_bytes.saturating_add(node.min_bytes());
+                variant.steps.push(Step::Member(place, node));
+            }
+        }
+        let size = members.size;
+        Node::Object(Arc::new(Class {
+            name: name.to_string(),
+            is_framed: true,
+            members: members.into_members(),
+            variants: vec![variant],
+            size,
+        }))
+    }
+
+    /// The object of a branch that was not split: its members alone, of the version that the branch tells.
+    pub(super) fn bare_object(&mut self, name: &TypeName, version: i32, checksum: u32) -> Node {
+        let node = self.value(name, 0);
+        let Node::Object(class) = &node else { return node };
+        if special::streamer_of(&class.name).is_some() {
+            return node;
+        }
+        let variants = &class.variants;
+        let by_checksum = variants.iter().find(|variant| checksum != 0 && variant.checksum == checksum);
+        let by_version = || variants.iter().find(|variant| i32::from(variant.version) == version);
+        let only = || variants.first().filter(|_| variants.len() == 1);
+        let Some(variant) = by_checksum.or_else(by_version).or_else(only) else {
+            return unreadable(format!("{name} of version {version}, which the file does not describe"));
+        };
+        let variants = vec![variant.clone()];
+        Node::Object(Arc::new(Class { is_framed: false, variants, ..(**class).clone() }))
+    }
+
+    /// A class that is a collection itself: its only element is called `This`, and its title tells the items.
+    fn collection_class(&mut self, info: &StreamerInfo) -> Option<Node> {
+        let [element] = info.elements.as_slice() else { return None };
+        if element.name != "This" || element.class != ElementClass::Stl {
+            return None;
+        }
+        let end = element.title.rfind('>')?;
+        let item = TypeName::parse(element.title.get(..end)?.strip_prefix('<')?).ok()?;
+        self.open.push(info.name.clone());
+        let item = self.value(&item, element.contained_type);
+        self.open.pop();
+        Some(Node::List(Box::new(item)))
+    }
+
+    /// Whether objects of this type are stored as collections are, with a frame where they are no items.
+    pub(super) fn is_framed_collection(&self, name: &TypeName) -> bool {
+        !name.is_pointer()
+            && (is_collection(name)
+                || self.infos.named(&name.to_string()).last().is_some_and(|info| {
+                    matches!(info.elements.as_slice(), [element] if element.name == "This" && element.class == ElementClass::Stl)
+                }))
+    }
+
+    fn compile_class(&mut self, name: &str, infos: &[&StreamerInfo]) -> Result<Class, String> {
+        let mut members = Members::default();
+        let mut variants = self.variants(infos, "", &mut members)?;
+        let n_members = members.found.len();
+        for (place, is_absent) in absent_somewhere(&mut variants, 0..n_members).into_iter().enumerate() {
+            let data_type = &mut members.found[place].2;
+            if is_absent && !matches!(data_type, DataType::Optional(_)) {
+                *data_type = DataType::Optional(Box::new(data_type.clone()));
+            }
+        }
+        let size = members.size;
+        Ok(Class { name: name.to_owned(), is_framed: true, members: members.into_members(), variants, size })
+    }
+
+    /// The versions of a class. The last one comes first: where types differ, all others are converted to its.
+    fn variants(&mut self, infos: &[&StreamerInfo], path: &str, members: &mut Members) -> Result<Vec<Variant>, String> {
+        let mut latest_first = infos.to_vec();
+        latest_first.sort_by_key(|info| std::cmp::Reverse(info.version));
+        latest_first.into_iter().map(|info| self.variant(info, path, members)).collect()
+    }
+
+    fn variant(&mut self, info: &StreamerInfo, path: &str, members: &mut Members) -> Result<Variant, String> {
+        let mut variant = Variant::of(info);
+        for element in &info.elements {
+            self.n_left = self.n_left.checked_sub(1).ok_or_else(|| format!("{} has too many members", info.name))?;
+            let step = self.step(info, element, path, members, &variant)?;
+            let Some(step) = step else { continue };
+            let min_bytes = match &step {
+                Step::Member(_, node) => node.min_bytes(),
+                Step::Counted { head, .. } => usize::from(*head != CountedHead::Nothing),
+                Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
+                Step::TObject { .. } => 10,
+                Step::Unreadable(_) => 0,
+            };
+            variant.min_bytes = variant.min_bytes.saturating_add(min_bytes);
+            variant.steps.push(step);
+        }
+        Ok(variant)
+    }
+
+    /// One element of a class; `None` for those that leave nothing in the file.
+    fn step(
+        &mut self,
+        info: &StreamerInfo,
+        element: &Element,
+        path: &str,
+        members: &mut Members,
+        before: &Variant,
+    ) -> Result<Option<Step>, String> {
+        if element.type_code == code::NOTHING || element.class == ElementClass::Artificial {
+            return Ok(None);
+        }
+        if element.class == ElementClass::Base {
+            return self.base(element, path, members);
+        }
+        let name = member_name(element);
+        let (node, counted) = match counted(element) {
+            Some(head) => (self.counted_item(element), Some(head)),
+            None => (self.member(element), None),
+        };
+        members.size = members.size.saturating_add(node.size());
+        if members.size > MAX_SIZE {
+            return Err(format!("{} has more than {MAX_SIZE} members in its members", info.name));
+        }
+        let data_type = match counted {
+            Some(_) => DataType::List(Box::new(node.data_type())),
+            None => node.data_type(),
+        };
+        let place = match members.place(path, name, data_type) {
+            Ok(place) => place,
+            Err(known) => return Ok(Some(converted(name, node, &known, path, members, info))),
+        };
+        let Some(head) = counted else { return Ok(Some(Step::Member(place, node))) };
+        let Some(counter) = self.counter(element, path, members, before) else {
+            let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
+            return Ok(Some(Step::Unreadable(Arc::from(why))));
+        };
+        Ok(Some(Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }))
+    }
+
+    /// The place of the member that counts an array: of the same class, or of one of its bases.
+    fn counter(&self, element: &Element, path: &str, members: &Members, before: &Variant) -> Option<usize> {
+        let own = members.by_path.get(&format!("{path}{}", element.count_name)).copied();
+        let place = own.or_else(|| {
+            let in_base =
+                |(p, name, _): &(String, String, DataType)| *name == element.count_name && p.starts_with(path);
+            members.found.iter().rposition(in_base)
+        })?;
+        let found = &members.found[place].2;
+        let is_integer = match if let DataType::Optional(found) = found { found } else { found } {
+            DataType::Primitive(primitive) => !matches!(primitive, Primitive::Float32 | Primitive::Float64),
+            _ => false,
+        };
+        (is_integer && fills(&before.steps, place)).then_some(place)
+    }
+
+    fn base(&mut self, element: &Element, path: &str, members: &mut Members) -> Result<Option<Step>, String> {
+        let name = &element.name;
+        let inner = format!("{path}{name}::");
+        if name == "TObject" {
+            let number = || DataType::Primitive(Primitive::UInt32);
+            members.size += 2;
+            let places = (members.place(&inner, "fUniqueID", number()), members.place(&inner, "fBits", number()));
+            return Ok(match places {
+                (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits }),
+                _ => None,
+            });
+        }
+        match special::streamer_of(name) {
+            Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
+            Some(OwnStreamer::Node(node)) => {
+                members.size += node.size();
+                let place = members.place(path, name, node.data_type());
+                return Ok(place.ok().map(|place| Step::Member(place, node)));
+            }
+            Some(OwnStreamer::Class(class)) => {
+                let node = Node::Object(Arc::new(class));
+                members.size += node.size();
+                let place = members.place(path, name, node.data_type());
+                return Ok(place.ok().map(|place| Step::Member(place, node)));
+            }
+            Some(OwnStreamer::Unreadable(why)) => {
+                return Ok(Some(Step::Unreadable(Arc::from(format!("{name}, {why}")))));
+            }
+            None => {}
+        }
+        if self.depth >= MAX_DEPTH || self.open.contains(name) {
+            // A class made to harm: its members would never end.
+            return Err(format!("{name} is a base of itself"));
+        }
+        let infos: Vec<&StreamerInfo> = self.infos.named(name).collect();
+        if infos.is_empty() {
+            return Ok(Some(Step::Unreadable(Arc::from(format!("{name}, a base that the file does not describe")))));
+        }
+        self.open.push(name.clone());
+        self.depth += 1;
+        let first = members.found.len();
+        let variants = self.variants(&infos, &inner, members);
+        self.depth -= 1;
+        self.open.pop();
+        let mut variants = variants?;
+        if members.size > MAX_SIZE {
+            return Err(format!("{name} has too many members"));
+        }
+        let places =
+            (0..members.found.len()).filter(|&place| place >= first || members.found[place].0.starts_with(&inner));
+        let places: Vec<usize> = places.collect();
+        let absent = absent_of(&mut variants, &places);
+        for place in absent {
+            let data_type = &mut members.found[place].2;
+            if !matches!(data_type, DataType::Optional(_)) {
+                *data_type = DataType::Optional(Box::new(data_type.clone()));
+            }
+        }
+        let meant = self.infos.of_base(element);
+        let by_member = meant
+            .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
+        Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member })))
+    }
+
+    /// A member that is no base and that nothing counts.
+    pub(super) fn member(&mut self, element: &Element) -> Node {
+        let dims = &element.max_index;
+        let type_name = TypeName::parse(element.type_name.trim_end_matches('*'));
+        let type_code = element.type_code;
+        if matches!(element.class, ElementClass::Stl | ElementClass::StlString) {
+            let Ok(name) = type_name else { return unreadable(element.type_name.clone()) };
+            let item = match element.class {
+                ElementClass::StlString => Node::Text,
+                _ => self.value(&name, element.contained_type),
+            };
+            return Node::Framed(Box::new(node_with_dims(item, dims)));
+        }
+        let base_code = match type_code {
+            21..=39 | 81..=87 => type_code - ARRAY,
+            other => other,
+        };
+        match base_code {
+            code::CHAR_STAR => node_with_dims(Node::LongText, dims),
+            code::BITS => Node::Bits,
+            1..=19 => match Primitive::from_type_code(base_code) {
+                Some(primitive) => node_with_dims(Node::Number(Number::packed(primitive, element.range)), dims),
+                None => unreadable(format!("{} (type {type_code})", element.name)),
+            },
+            code::T_STRING | code::T_OBJECT | code::T_NAMED => {
+                let node = match base_code {
+                    code::T_STRING => Node::Text,
+                    code::T_OBJECT => self.value(&TypeName::plain("TObject"), 0),
+                    _ => self.value(&TypeName::plain("TNamed"), 0),
+                };
+                // Arrays of these three have one frame around all.
+                let is_array = base_code != type_code;
+                let node = node_with_dims(node, dims);
+                if is_array { Node::Framed(Box::new(node)) } else { node }
+            }
+            code::OBJECT | code::ANY | code::OBJECT_NEVER_NULL | code::ANY_NEVER_NULL => match type_name {
+                Ok(name) => {
+                    let node = self.value(&name, 0);
+                    let node = if self.is_framed_collection(&name) { Node::Framed(Box::new(node)) } else { node };
+                    node_with_dims(node, dims)
+                }
+                Err(_) => unreadable(element.type_name.clone()),
+            },
+            code::OBJECT_POINTER | code::ANY_POINTER => match type_name {
+                Ok(name) => {
+                    let pointer = match name.name.as_str() {
+                        "unique_ptr" | "shared_ptr" => self.value(&name, 0),
+                        _ => self.pointer(&name),
+                    };
+                    node_with_dims(pointer, dims)
+                }
+                Err(_) => unreadable(element.type_name.clone()),
+            },
+            _ => unreadable(format!("{} {}, which has a streamer of its own", element.type_name, element.name)),
+        }
+    }
+
+    /// One item of an array that another member counts.
+    pub(super) fn counted_item(&mut self, element: &Element) -> Node {
+        let base_code = element.type_code - POINTER;
+        if let (41..=59, Some(primitive)) = (element.type_code, Primitive::from_type_code(base_code)) {
+            return match base_code {
+                code::BITS => unreadable(element.type_name.clone()),
+                _ => Node::Number(Number::packed(primitive, element.range)),
+            };
+        }
+        let name = element.type_name.trim_end();
+        let is_pointer_to_pointers = name.ends_with("**");
+        match TypeName::parse(name.trim_end_matches('*')) {
+            Ok(name) if is_pointer_to_pointers => self.pointer(&name),
+            Ok(name) => self.value(&name, 0),
+            Err(_) => unreadable(element.type_name.clone()),
+        }
+    }
+}
+
+/// Whether a type is a container of the standard library.
+pub(super) fn is_collection(name: &TypeName) -> bool {
+    matches!(
+        name.name.as_str(),
+        "vector"
+            | "list"
+            | "deque"
+            | "set"
+            | "multiset"
+            | "unordered_set"
+            | "unordered_multiset"
+            | "forward_list"
+            | "map"
+            | "multimap"
+            | "unordered_map"
+            | "unordered_multimap"
+            | "bitset"
+            | "ROOT::VecOps::RVec"
+            | "ROOT::RVec"
+            | "RVec"
+    )
+}
+
+/// The name of a member; of a base that is a container, as ROOT writes it in JSON.
+///
+/// Source: `TBufferJSON` (ROOT 6.40).
+fn member_name(element: &Element) -> &str {
+    if element.class != ElementClass::Stl || element.name != element.type_name {
+        return &element.name;
+    }
+    match element.stl_kind() {
+        Some(StlKind::Vector) => "fVector",
+        Some(StlKind::List) => "fList",
+        Some(StlKind::ForwardList) => "fForwardlist",
+        Some(StlKind::Deque) => "fDeque",
+        Some(StlKind::Map) => "fMap",
+        Some(StlKind::MultiMap) => "fMultiMap",
+        Some(StlKind::Set) => "fSet",
+        Some(StlKind::MultiSet) => "fMultiSet",
+        Some(StlKind::UnorderedSet) => "fUnorderedSet",
+        Some(StlKind::UnorderedMultiSet) => "fUnorderedMultiSet",
+        Some(StlKind::UnorderedMap) => "fUnorderedMap",
+        Some(StlKind::UnorderedMultiMap) => "fUnorderedMultiMap",
+        Some(StlKind::Bitset) => "fBitSet",
+        Some(StlKind::RVec) | None => &element.name,
+    }
+}
+
+/// What stands before the items of a member, if another member counts them.
+pub(super) fn counted(element: &Element) -> Option<CountedHead> {
+    match element.type_code {
+        41..=59 => Some(CountedHead::Flag),
+        code::LOOP => Some(CountedHead::Frame),
+        loop_array if loop_array == code::LOOP + ARRAY => Some(CountedHead::Frame),
+        _ => None,
+    }
+}
+
+/// A member whose type differs from that in a later version: numbers are converted, as ROOT does.
+fn converted(name: &str, node: Node, known: &DataType, path: &str, members: &mut Members, info: &StreamerInfo) -> Step {
+    let known = if let DataType::Optional(known) = known { known } else { known };
+    let place = members.by_path.get(&format!("{path}{name}")).copied();
+    match (node, known, place) {
+        (Node::Number(number), DataType::Primitive(to), Some(place)) => {
+            Step::Member(place, Node::Converted(number, *to))
+        }
+        (node, known, Some(place)) if node.data_type() == *known => Step::Member(place, node),
+        _ => Step::Unreadable(Arc::from(format!(
+            "{}::{name} of version {}, whose type differs from that in other versions",
+            info.name, info.version
+        ))),
+    }
+}
+
+/// Whether a step puts something in a place.
+fn fills(steps: &[Step], wanted: usize) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Member(place, _) | Step::Counted { place, .. } => *place == wanted,
+        Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
+        Step::TObject { unique_id, bits } => *unique_id == wanted || *bits == wanted,
+        Step::Unreadable(_) => false,
+    })
+}
+
+/// Notes in each version which places it leaves empty; returns all that any version leaves empty.
+fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
+    let mut absent = Vec::new();
+    for variant in variants {
+        variant.absent = places.iter().copied().filter(|&place| !fills(&variant.steps, place)).collect();
+        absent.extend_from_slice(&variant.absent);
+    }
+    absent
+}
+
+/// The same for all places of a class.
+fn absent_somewhere(variants: &mut [Variant], places: std::ops::Range<usize>) -> Vec<bool> {
+    let mut is_absent = vec![false; places.end];
+    let places: Vec<usize> = places.collect();
+    for place in absent_of(variants, &places) {
+        is_absent[place] = true;
+    }
+    is_absent
+}

@@ -1,0 +1,439 @@
+//! Objects: frames, versions of classes, pointers, and members stored one by one.
+//!
+//! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
+
+use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit};
+use super::values::{Values, list_end};
+use crate::column::{Base, Class, CountedHead, Node, Pointer, Step, Variant};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result, Within};
+use crate::streamer::{ObjectSlot, ObjectSlots, TypeName};
+
+/// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
+const MEMBER_WISE: u16 = 0x4000;
+/// The version of a frame from which on that of the items' class follows.
+const HAS_ITEM_VERSION: u16 = 8;
+/// The version of a frame from which on nothing follows a count of 0.
+const EMPTY_HAS_NO_MEMBERS: u16 = 7;
+/// A list may have so many items that take no bytes: nothing else bounds them.
+const MAX_ITEMS_OF_NO_BYTES: usize = 1 << 16;
+/// References may lead to so many times the bytes of their entry.
+const MAX_REPEATS: usize = 64;
+
+/// Reads the values of one entry.
+pub(super) struct Reader<'a> {
+    slots: ObjectSlots<'a>,
+    /// Bytes from the start of the key to the entry.
+    origin: usize,
+    /// Bytes of objects that may still be read again for references.
+    n_repeats_left: usize,
+}
+
+/// What stands before the counts of collections that are stored member by member.
+struct MemberWise {
+    /// Version of the frame.
+    frame: u16,
+    /// Version of the class of the items, and where its checksum may follow.
+    item: u16,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
+        let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
+        Reader { slots: ObjectSlots::new(origin), origin, n_repeats_left }
+    }
+
+    /// Reads a frame and so many values in it.
+    pub(super) fn framed(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        node: &Node,
+        n_values: usize,
+        out: &mut Values,
+    ) -> Result<()> {
+        let start = cursor.position();
+        let frame = cursor.version()?;
+        if frame.version & MEMBER_WISE == 0 {
+            self.read_items(cursor, node, n_values, out)?;
+        } else {
+            let version = frame.version & !MEMBER_WISE;
+            let mut head = MemberWise { frame: version, item: 0 };
+            let mut variant = None;
+            if version >= HAS_ITEM_VERSION {
+                head.item = cursor.u16()?;
+                variant = item_variant(cursor, node, head.item)?;
+            }
+            for _ in 0..n_values {
+                self.member_wise(cursor, node, &head, variant, out)?;
+            }
+        }
+        leave(cursor, start, frame.end)
+    }
+
+    /// Reads a collection whose items' members are stored one by one, behind its frame.
+    fn member_wise(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        node: &Node,
+        head: &MemberWise,
+        variant: Option<&Variant>,
+        out: &mut Values,
+    ) -> Result<()> {
+        match (node, out) {
+            (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
+                check_fixed(cursor, item, *n_items)?;
+                for _ in 0..*n_items {
+                    self.member_wise(cursor, item, head, variant, items)?;
+                }
+            }
+            (Node::ToEnd(item), Values::List(ends, items)) => {
+                // A count of 4 bytes at least: this ends.
+                while cursor.remaining() > 0 {
+                    self.member_wise(cursor, item, head, variant, items)?;
+                }
+                ends.push(list_end(items.len())?);
+            }
+            (Node::List(item), Values::List(ends, items)) => {
+                let (Node::Object(class), Values::Struct(n_values, columns)) = (&**item, &mut **items) else {
+                    if cursor.count(1)? > 0 {
+                        let what = "a member-wise collection of what has no members";
+                        return Err(Error::corrupt(cursor.position(), what));
+                    }
+                    ends.push(list_end(items.len())?);
+                    return Ok(());
+                };
+                let variant = match variant.or(class.variants.first()) {
+                    Some(variant) => variant,
+                    None => {
+                        return Err(Error::unsupported(cursor.position(), format!("{} without members", class.name)));
+                    }
+                };
+                let item_bytes = variant.min_bytes();
+                let n_items = cursor.count(item_bytes)?;
+                if item_bytes == 0 && n_items > MAX_ITEMS_OF_NO_BYTES {
+                    let what = format!("{n_items} items of {}, which take no bytes", class.name);
+                    return Err(Error::unsupported(cursor.position(), what));
+                }
+                if n_items > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
+                    self.columns(cursor, variant, n_items, columns).within(|| class.name.clone())?;
+                }
+                *n_values += n_items;
+                ends.push(list_end(*n_values)?);
+            }
+            (Node::Map(map), Values::Map(ends, keys, values)) => {
+                let n_pairs = cursor.count(map.pair_bytes())?;
+                if n_pairs > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
+                    self.column(cursor, &map.key_column, n_pairs, keys)?;
+                    self.column(cursor, &map.value_column, n_pairs, values)?;
+                }
+                ends.push(list_end(keys.len())?);
+            }
+            (node, Values::Optional(is_there, values)) => {
+                self.member_wise(cursor, node, head, variant, values)?;
+                is_there.push(1);
+            }
+            (Node::Unreadable(why), _) => {
+                return Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")));
+            }
+            _ => return Err(misfit(cursor)),
+        }
+        Ok(())
+    }
+
+    /// Reads one member of so many objects. Collections and `std::string` share one frame.
+    fn column(&mut self, cursor: &mut Cursor<'a>, node: &Node, n_values: usize, out: &mut Values) -> Result<()> {
+        match (node, out) {
+            (Node::Framed(node), Values::Optional(is_there, values)) => {
+                self.framed(cursor, node, n_values, values)?;
+                is_there.resize(is_there.len() + n_values, 1);
+                Ok(())
+            }
+            (Node::Framed(node), out) => self.framed(cursor, node, n_values, out),
+            (node, out) => self.read_items(cursor, node, n_values, out),
+        }
+    }
+
+    /// Reads all members of so many objects, one member of all of them after the other.
+    fn columns(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        variant: &Variant,
+        n_values: usize,
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        for step in &variant.steps {
+            match step {
+                Step::Member(place, node) => {
+                    let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+                    self.column(cursor, node, n_values, column).within(|| name.clone())?;
+                }
+                Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
+                Step::Base(base) => {
+                    // What is stored does not say which version it is: the class that derives from it does.
+                    let variant = base.by_member.and_then(|place| base.variants.get(place)).ok_or_else(|| {
+                        let what = format!("base {}, of a version that is not known", base.name);
+                        Error::unsupported(cursor.position(), what)
+                    })?;
+                    self.columns(cursor, variant, n_values, columns).within(|| base.name.clone())?;
+                }
+                Step::TObject { .. } | Step::Unreadable(_) => {
+                    for _ in 0..n_values {
+                        self.step(cursor, step, columns)?;
+                    }
+                }
+            }
+        }
+        push_absent(&variant.absent, n_values, columns);
+        Ok(())
+    }
+
+    /// Reads an object.
+    pub(super) fn object(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        class: &Class,
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        if class.is_framed {
+            return self.versioned(cursor, &class.name, &class.variants, columns);
+        }
+        match class.variants.first() {
+            Some(variant) => self.steps(cursor, variant, columns),
+            None => Err(misfit(cursor)),
+        }
+    }
+
+    /// Reads a version and what it has.
+    fn versioned(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        name: &str,
+        variants: &[Variant],
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        let start = cursor.position();
+        let frame = cursor.version()?;
+        let variant = pick(cursor, name, variants, frame.version)?;
+        self.steps(cursor, variant, columns).within(|| name.to_owned())?;
+        leave(cursor, start, frame.end).within(|| name.to_owned())
+    }
+
+    fn steps(&mut self, cursor: &mut Cursor<'a>, variant: &Variant, columns: &mut [(String, Values)]) -> Result<()> {
+        for step in &variant.steps {
+            self.step(cursor, step, columns)?;
+        }
+        push_absent(&variant.absent, 1, columns);
+        Ok(())
+    }
+
+    fn step(&mut self, cursor: &mut Cursor<'a>, step: &Step, columns: &mut [(String, Values)]) -> Result<()> {
+        match step {
+            Step::Member(place, node) => {
+                let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+                self.read(cursor, node, column).within(|| name.clone())
+            }
+            Step::Counted { .. } => self.counted(cursor, step, 1, columns),
+            Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
+            Step::TObject { unique_id, bits } => {
+                cursor.version()?;
+                let (unique_value, bits_value) = (cursor.u32()?, cursor.u32()?);
+                if bits_value & IS_REFERENCED != 0 {
+                    cursor.skip(2)?;
+                }
+                for (place, value) in [(*unique_id, unique_value), (*bits, bits_value)] {
+                    let column = columns.get_mut(place).map(|(_, column)| column);
+                    push_u32(column, value).ok_or_else(|| misfit(cursor))?;
+                }
+                Ok(())
+            }
+            Step::Unreadable(why) => Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet"))),
+        }
+    }
+
+    /// Reads the arrays of so many objects whose counters were read before.
+    fn counted(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        step: &Step,
+        n_values: usize,
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        let Step::Counted { place, item, counter, factor, head } = step else { return Err(misfit(cursor)) };
+        let counts = columns.get(*counter).and_then(|(_, counters)| last_integers(counters, n_values));
+        let counts = counts.ok_or_else(|| Error::corrupt(cursor.position(), "an array whose counter is missing"))?;
+        let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+        let column = match column {
+            Values::Optional(is_there, column) => {
+                is_there.resize(is_there.len() + n_values, 1);
+                &mut **column
+            }
+            column => column,
+        };
+        let Values::List(ends, items) = column else { return Err(misfit(cursor)) };
+        let start = cursor.position();
+        let frame_end = if *head == CountedHead::Frame { cursor.version()?.end } else { None };
+        for count in counts {
+            let is_there = *head != CountedHead::Flag || cursor.u8()? != 0;
+            if is_there {
+                let n_items = counted_items(cursor, item, Some(count), *factor).within(|| name.clone())?;
+                if n_items > MAX_ITEMS_OF_NO_BYTES && item.min_bytes() == 0 {
+                    return Err(Error::unsupported(cursor.position(), "an array of items that take no bytes"));
+                }
+                self.read_items(cursor, item, n_items, items).within(|| name.clone())?;
+            }
+            ends.push(list_end(items.len())?);
+        }
+        leave(cursor, start, frame_end)
+    }
+
+    /// Reads a pointer; returns whether it led to an object.
+    pub(super) fn pointer(&mut self, cursor: &mut Cursor<'a>, pointer: &Pointer, out: &mut Values) -> Result<bool> {
+        let start = cursor.position();
+        match self.slots.read(cursor)? {
+            ObjectSlot::Null => Ok(false),
+            ObjectSlot::Object { class, end, .. } => {
+                self.pointed_to(cursor, pointer, class, start, end, out)?;
+                Ok(true)
+            }
+            ObjectSlot::Reference(mapped) => {
+                // The object was read before; it is read again.
+                let position = mapped
+                    .checked_sub(self.origin + 2)
+                    .filter(|&position| position < start)
+                    .ok_or_else(|| Error::corrupt(start, format!("a reference to an object at {mapped}")))?;
+                let mut earlier = Cursor::at(cursor.data(), position);
+                let ObjectSlot::Object { class, end, .. } = self.slots.read(&mut earlier)? else {
+                    return Err(Error::corrupt(start, format!("a reference to {mapped}, where no object is")));
+                };
+                self.pointed_to(&mut earlier, pointer, class, position, end, out)?;
+                let n_bytes = earlier.position() - position;
+                self.n_repeats_left = self.n_repeats_left.checked_sub(n_bytes).ok_or_else(|| {
+                    Error::unsupported(
+                        start,
+                        format!("references to more than {MAX_REPEATS} times what an entry holds"),
+                    )
+                })?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn pointed_to(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        pointer: &Pointer,
+        class: &[u8],
+        start: usize,
+        end: Option<usize>,
+        out: &mut Values,
+    ) -> Result<()> {
+        if class != pointer.class.as_bytes() {
+            let class = String::from_utf8_lossy(class);
+            let is_same =
+                TypeName::parse(&class).is_ok_and(|class| class.with_usual_numbers().to_string() == pointer.class);
+            if !is_same {
+                let what = format!("a pointer to {} that leads to a {class}", pointer.class);
+                return Err(Error::unsupported(start, what));
+            }
+        }
+        self.read(cursor, &pointer.node, out)?;
+        leave(cursor, start, end)
+    }
+}
+
+/// Checks that an object or collection has ended where its byte count says.
+fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Result<()> {
+    match end {
+        Some(end) if end != cursor.position() => Err(Error::corrupt(
+            start,
+            format!(
+                "a byte count that says {} bytes, where the members take {}",
+                end - start,
+                cursor.position() - start
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The version of the items' class in a member-wise collection, whose checksum may follow.
+fn item_variant<'n>(cursor: &mut Cursor<'_>, node: &'n Node, version: u16) -> Result<Option<&'n Variant>> {
+    match node {
+        Node::Fixed(node, _) | Node::ToEnd(node) => item_variant(cursor, node, version),
+        Node::List(item) => match &**item {
+            Node::Object(class) => pick(cursor, &class.name, &class.variants, version).map(Some),
+            Node::Unreadable(why) => {
+                // The collection may be empty all the same.
+                if version == 0 {
+                    cursor.u32()?;
+                }
+                let is_empty = cursor.remaining() >= 4 && Cursor::at(cursor.data(), cursor.position()).u32()? == 0;
+                if is_empty {
+                    return Ok(None);
+                }
+                Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")))
+            }
+            _ => Ok(None),
+        },
+        _ => {
+            if version == 0 {
+                cursor.u32()?; // checksum of a pair
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// The version of a class that is meant by the version in the data, whose checksum may follow.
+///
+/// Source: `TBufferFile::ReadVersion` (ROOT 6.40): classes without a version have 0 there, and then their checksum.
+fn pick<'n>(cursor: &mut Cursor<'_>, name: &str, variants: &'n [Variant], version: u16) -> Result<&'n Variant> {
+    let unknown = |what: String| {
+        Error::unsupported(cursor.position(), format!("{name} of {what}, which the file does not describe"))
+    };
+    if version != 0 {
+        let known = variants.iter().find(|variant| variant.version == version);
+        let made_up = || variants.first().filter(|variant| variant.version == 0 && variants.len() == 1);
+        return known.or_else(made_up).ok_or_else(|| unknown(format!("version {version}")));
+    }
+    let mut behind = *cursor;
+    let checksum = behind.u32();
+    if let Ok(checksum) = checksum
+        && let Some(variant) = variants.iter().find(|variant| variant.checksum == checksum)
+    {
+        *cursor = behind;
+        return Ok(variant);
+    }
+    let has_none = |variant: &&Variant| variant.version == 0 && variant.checksum != 0;
+    if let Some(variant) = variants.iter().find(has_none) {
+        return Ok(variant);
+    }
+    match (checksum, variants) {
+        (Ok(_), [only]) => {
+            *cursor = behind;
+            Ok(only)
+        }
+        (Ok(checksum), _) => Err(unknown(format!("checksum {checksum:#010x}"))),
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {
+    for &place in places {
+        if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(place) {
+            is_there.resize(is_there.len() + n_values, 0);
+        }
+    }
+}
+
+fn push_u32(column: Option<&mut Values>, value: u32) -> Option<()> {
+    match column? {
+        Values::Primitive(_, bytes) => bytes.extend_from_slice(&value.to_ne_bytes()),
+        Values::Optional(is_there, values) => {
+            push_u32(Some(values), value)?;
+            is_there.push(1);
+        }
+        _ => return None,
+    }
+    Some(())
+}
