@@ -45,8 +45,16 @@ enum Ends {
 
 /// Bits at the edges of a basket whose bytes another basket shares: bit offset and the bools, set when all are done.
 pub(crate) type Edges = Mutex<Vec<(usize, Vec<u8>)>>;
-/// Values of baskets, each with its place.
-pub(crate) type Parts = Mutex<Vec<(usize, Values)>>;
+/// Values of baskets, in parts.
+pub(crate) type Parts = Mutex<Vec<Part>>;
+
+/// Values of some baskets in a row. Whoever decodes the next one goes on with them: small baskets would otherwise cost
+/// more for the memory of their parts than for their values.
+pub(crate) struct Part {
+    /// The places of the baskets.
+    pub(crate) baskets: std::ops::Range<usize>,
+    pub(crate) values: Values,
+}
 
 /// Where the values of one basket go.
 pub(crate) enum Target {
@@ -478,10 +486,11 @@ impl Finishing<'_> {
 
     fn collect(&self, parts: &Parts) -> Result<ArrayRef> {
         let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
-        parts.sort_by_key(|(part, _)| *part);
+        parts.sort_by_key(|part| part.baskets.start);
         let data_type = self.column.column.data_type().ok_or_else(incomplete)?;
-        let mut all = Values::empty(&data_type);
-        for (_, values) in parts {
+        let mut parts = parts.into_iter().map(|part| part.values);
+        let mut all = parts.next().unwrap_or_else(|| Values::empty(&data_type));
+        for values in parts {
             all.append(values).map_err(|source| Error::Format {
                 url: self.url.to_owned(),
                 object: self.column.path.clone(),

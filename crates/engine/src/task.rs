@@ -1,7 +1,7 @@
 //! One basket: from its bytes to its places in the batch. Any thread may do it.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use format::decode::{Values, kernels};
 use format::streamer::Primitive;
 use format::tree::BasketHead;
 
-use crate::batch::Target;
+use crate::batch::{Part, Parts, Target};
 use crate::fetch::WindowBytes;
 use crate::file::unpack;
 use crate::logical::LogicalId;
@@ -262,9 +262,13 @@ impl<'a> Basket<'a> {
                 }
             }
             (Target::Collected { part, parts }, layout) => {
-                let mut values = Values::empty(&layout.data_type());
-                self.collect(wanted, layout, &mut values)?;
-                parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((part, values));
+                let mut continued = take_before(&parts, part).unwrap_or_else(|| Part {
+                    baskets: part..part,
+                    values: Values::empty(&layout.data_type()),
+                });
+                self.collect(wanted, layout, &mut continued.values)?;
+                continued.baskets.end = part + 1;
+                parts.lock().unwrap_or_else(PoisonError::into_inner).push(continued);
                 Ok(())
             }
             _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),
@@ -384,6 +388,13 @@ impl<'a> Basket<'a> {
             Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
         }
     }
+}
+
+/// Takes the part that ends where a basket begins.
+fn take_before(parts: &Parts, basket: usize) -> Option<Part> {
+    let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = parts.iter().position(|part| part.baskets.end == basket)?;
+    Some(parts.swap_remove(place))
 }
 
 /// Bytes of an entry of numbers.
