@@ -1,7 +1,7 @@
 //! What several targets share: the layout of a branch made from bytes, and the limits of a run.
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Framing, Header, Layout, Node, Number};
+use arrowroot_format::column::{Framing, Header, Layout, MapNode, Node, Number, Pointer};
 use arrowroot_format::streamer::{PackingRange, Primitive};
 
 /// Inputs and what they unpack to may be so large: what is found in a large file is found in a small one, and sooner.
@@ -60,7 +60,7 @@ fn dims(script: &mut Cursor<'_>) -> Vec<u32> {
 }
 
 fn node(script: &mut Cursor<'_>, depth: usize) -> Node {
-    let kind = choice(script) % if depth < 8 { 12 } else { 5 };
+    let kind = choice(script) % if depth < 8 { 14 } else { 5 };
     let mut item = || Box::new(node(script, depth + 1));
     match kind {
         0 => Node::Number(number(script)),
@@ -71,9 +71,16 @@ fn node(script: &mut Cursor<'_>, depth: usize) -> Node {
         5 => Node::List(item()),
         6 => Node::CountedBy { item: item(), member: 0, factor: 1 },
         7 => Node::Fixed(item(), script.u16().map_or(1, u32::from)),
-        8 => Node::Map(item(), item()),
+        8 => {
+            let (key, value) = (*item(), *item());
+            let column = |node: &Node| Node::Framed(Box::new(node.clone()));
+            let (key_column, value_column) = (column(&key), column(&value));
+            Node::Map(Box::new(MapNode { key, value, key_column, value_column }))
+        }
         9 => Node::ToEnd(item()),
         10 => Node::ToFit(item()),
+        11 => Node::Framed(item()),
+        12 => Node::Pointer(Box::new(Pointer { class: "A".to_owned(), node: *item() })),
         _ => Node::Struct(members(script, depth)),
     }
 }

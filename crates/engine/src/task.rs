@@ -1,8 +1,8 @@
 //! One basket: from its bytes to its places in the batch. Any thread may do it.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use arrowroot_format as format;
@@ -262,10 +262,8 @@ impl<'a> Basket<'a> {
                 }
             }
             (Target::Collected { part, parts }, layout) => {
-                let mut continued = take_before(&parts, part).unwrap_or_else(|| Part {
-                    baskets: part..part,
-                    values: Values::empty(&layout.data_type()),
-                });
+                let mut continued = take_before(&parts, part)
+                    .unwrap_or_else(|| Part { baskets: part..part, values: Values::empty(&layout.data_type()) });
                 self.collect(wanted, layout, &mut continued.values)?;
                 continued.baskets.end = part + 1;
                 parts.lock().unwrap_or_else(PoisonError::into_inner).push(continued);

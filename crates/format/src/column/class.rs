@@ -88,6 +88,12 @@ pub struct Base {
 }
 
 impl Class {
+    /// A class whose members are stored as its versions say.
+    pub fn new(name: &str, is_framed: bool, members: Vec<(String, DataType)>, variants: Vec<Variant>) -> Self {
+        let size = members.len();
+        Class { name: name.to_owned(), is_framed, members, variants, size }
+    }
+
     /// What comes out.
     pub fn data_type(&self) -> DataType {
         DataType::Struct(self.members.clone())
@@ -102,7 +108,18 @@ impl Class {
 
 impl Variant {
     pub(super) fn of(info: &StreamerInfo) -> Self {
-        Variant { version: info.version, checksum: info.checksum, steps: Vec::new(), absent: Vec::new(), min_bytes: 0 }
+        Variant::new(info.version, info.checksum, Vec::new(), Vec::new())
+    }
+
+    /// A version with these members.
+    pub fn new(version: u16, checksum: u32, steps: Vec<Step>, absent: Vec<usize>) -> Self {
+        let min_bytes = steps.iter().fold(0_usize, |sum, step| sum.saturating_add(step.min_bytes()));
+        Variant { version, checksum, steps, absent, min_bytes }
+    }
+
+    pub(super) fn push(&mut self, step: Step) {
+        self.min_bytes = self.min_bytes.saturating_add(step.min_bytes());
+        self.steps.push(step);
     }
 
     /// The fewest bytes of the members of an object.
@@ -118,6 +135,19 @@ impl Variant {
             Step::Base(base) => base.fault(),
             Step::Unreadable(why) => Some(why),
         })
+    }
+}
+
+impl Step {
+    /// The fewest bytes that it takes.
+    fn min_bytes(&self) -> usize {
+        match self {
+            Step::Member(_, node) => node.min_bytes(),
+            Step::Counted { head: CountedHead::Nothing, .. } | Step::Unreadable(_) => 0,
+            Step::Counted { .. } => 1,
+            Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
+            Step::TObject { .. } => 10,
+        }
     }
 }
 
@@ -143,6 +173,7 @@ impl Node {
             Node::Unreadable(why) => Some(why),
             Node::Framed(node) | Node::Fixed(node, 1..) => node.fault(),
             Node::Object(class) => all_faulty(&class.variants),
+            Node::Named(named) => named.node.fault(),
             Node::Struct(members) => members.iter().find_map(|(_, node)| node.fault()),
             _ => None,
         }
@@ -156,7 +187,7 @@ impl Node {
             }
             Node::CountedBy { item, .. } => item.size(),
             Node::Map(map) => map.key.size().saturating_add(map.value.size()),
-            Node::Pointer(pointer) => pointer.node.size(),
+            Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.size(),
             Node::Object(class) => class.size,
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
             _ => 0,

@@ -217,7 +217,7 @@ impl<'i> Compiler<'i> {
 
     fn pair(&mut self, name: &TypeName) -> Node {
         let mut members = Members::default();
-        let mut variant = Variant { version: 0, checksum: 0, steps: Vec::new(), absent: Vec::new(), min_bytes: 0 };
+        let mut variant = Variant::new(0, 0, Vec::new(), Vec::new());
         for (member, argument) in ["first", "second"].iter().zip(&name.arguments) {
             let node = self.member_of_type(argument);
             if members.size.saturating_add(node.size()) > MAX_SIZE {
@@ -225,8 +225,7 @@ impl<'i> Compiler<'i> {
             }
             members.size += node.size();
             if let Ok(place) = members.place("", member, node.data_type()) {
-                variant.min_bytes = variant.min_bytes.saturating_add(node.min_bytes());
-                variant.steps.push(Step::Member(place, node));
+                variant.push(Step::Member(place, node));
             }
         }
         let size = members.size;
@@ -307,15 +306,7 @@ impl<'i> Compiler<'i> {
             self.n_left = self.n_left.checked_sub(1).ok_or_else(|| format!("{} has too many members", info.name))?;
             let step = self.step(info, element, path, members, &variant)?;
             let Some(step) = step else { continue };
-            let min_bytes = match &step {
-                Step::Member(_, node) => node.min_bytes(),
-                Step::Counted { head, .. } => usize::from(*head != CountedHead::Nothing),
-                Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
-                Step::TObject { .. } => 10,
-                Step::Unreadable(_) => 0,
-            };
-            variant.min_bytes = variant.min_bytes.saturating_add(min_bytes);
-            variant.steps.push(step);
+            variant.push(step);
         }
         Ok(variant)
     }

@@ -79,6 +79,8 @@ pub enum Node {
     Object(Arc<Class>),
     /// Null, an object behind the name of its class, or a reference to one.
     Pointer(Box<Pointer>),
+    /// An object behind the name of its class (`TLeafObject`): a byte of length, the name and a zero.
+    Named(Box<Pointer>),
     /// A number that another version of the class holds as another type.
     Converted(Number, Primitive),
     /// What cannot be read, and why. Lists of them may be empty and pointers to them null.
@@ -236,6 +238,7 @@ impl Node {
             Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
             // Byte counts are missing in very old streams, and a frame may be shared with others.
             Node::Framed(node) => node.min_bytes().min(2),
+            Node::Named(_) => 2,
             Node::Unreadable(_) => 0,
             Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
@@ -262,6 +265,7 @@ impl Node {
             Node::Framed(node) => node.data_type(),
             Node::Object(class) => class.data_type(),
             Node::Pointer(pointer) => DataType::Optional(Box::new(pointer.node.data_type())),
+            Node::Named(named) => named.node.data_type(),
             Node::Converted(_, primitive) => DataType::Primitive(*primitive),
             Node::Unreadable(_) => DataType::Nothing,
             Node::Struct(members) => {

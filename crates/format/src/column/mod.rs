@@ -11,4 +11,4 @@ mod special;
 
 pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use layout::{DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
-pub use resolve::{Column, resolve};
+pub use resolve::{Column, column_of_type, resolve};

@@ -4,7 +4,7 @@
 
 use super::class::CountedHead;
 use super::compile::{Compiler, counted};
-use super::layout::{DataType, Framing, Header, Layout, Node, Number, node_with_dims};
+use super::layout::{DataType, Framing, Header, Layout, Node, Number, Pointer, node_with_dims};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
 use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafKind, TreeRecord};
@@ -58,8 +58,11 @@ pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&
     }
     let column = match &branch.element {
         Some(part) => of_element(tree, branch, part, infos),
-        None if branch.class == "TBranch" => of_leaves(tree, branch),
-        None => Err(unsupported(branch, &branch.class)),
+        None => match branch.leaves.as_slice() {
+            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => of_leaf_object(branch, tree.leaf(*leaf), infos),
+            _ if branch.class == "TBranch" => of_leaves(tree, branch),
+            _ => Err(unsupported(branch, &branch.class)),
+        },
     };
     match column {
         // Whatever it is, there is none of it.
@@ -72,7 +75,11 @@ pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&
 }
 
 fn unsupported(branch: &Branch, type_name: &str) -> Error {
-    Error::unsupported(0, format!("branch {:?} of type {type_name} is not readable yet", branch.name))
+    not_readable(&branch.name, type_name)
+}
+
+fn not_readable(branch: &str, type_name: &str) -> Error {
+    Error::unsupported(0, format!("branch {branch:?} of type {type_name} is not readable yet"))
 }
 
 /// The dimensions in a title such as `"a[n][3]"`, without those that are names.
@@ -89,6 +96,16 @@ fn of_leaves(tree: &TreeRecord, branch: &Branch) -> Result<Column> {
         [leaf] => of_single_leaf(tree, branch, leaf),
         _ => of_leaf_list(tree, branch, &leaves),
     }
+}
+
+/// A whole object in each entry of an old branch (`TBranchObject`): the title of its leaf is its class.
+fn of_leaf_object<'i>(branch: &Branch, leaf: &Leaf, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+    let class = leaf.title.trim();
+    let type_name = TypeName::parse(class).map_err(|_| unsupported(branch, class))?;
+    let node = Compiler::new(infos()?).value(&type_name, 0);
+    let node = readable(&branch.name, node)?;
+    let node = Node::Named(Box::new(Pointer { class: type_name.to_string(), node }));
+    Ok(Column::new(class, Layout::Streamed { framed: Framing::Bare, node }))
 }
 
 fn leaf_number(leaf: &Leaf, primitive: Primitive) -> Number {
@@ -114,7 +131,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
             let layout = Layout::Streamed { framed: Framing::Bare, node: Node::TextOrNothing };
             return Ok(Column::new("char*", layout));
         }
-        LeafKind::Object => return Err(unsupported(branch, leaf.title.trim())),
+        LeafKind::Object => return Err(unsupported(branch, "leaf list with objects")),
         LeafKind::Element { .. } => return Err(unsupported(branch, "TLeafElement without TBranchElement")),
         LeafKind::Other(class) => return Err(unsupported(branch, class)),
     };
@@ -200,9 +217,9 @@ fn of_element<'i>(
         }
     } else {
         match infos() {
-            Ok(infos) => of_object(branch, part, infos)?,
+            Ok(infos) => of_object(&branch.name, part, infos)?,
             // Types without classes need none.
-            Err(_) => of_object(branch, part, &StreamerInfos::default())?,
+            Err(_) => of_object(&branch.name, part, &StreamerInfos::default())?,
         }
     };
     if column.counter.is_none() {
@@ -232,7 +249,7 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &St
             return Err(unsupported(branch, &format!("{}[{}][]", element.type_name, element.count_name)));
         }
         let type_name = format!("{}[]", element.type_name.trim_end_matches('*'));
-        let item = readable(branch, compiler.counted_item(element))?;
+        let item = readable(&branch.name, compiler.counted_item(element))?;
         return Ok(match (head, item) {
             (CountedHead::Flag, Node::Number(number)) => {
                 Column::new(type_name, Layout::Jagged { header: Header::Flag, number, dims: Vec::new() })
@@ -243,7 +260,7 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &St
             }
         });
     }
-    let node = readable(branch, compiler.member(element))?;
+    let node = readable(&branch.name, compiler.member(element))?;
     let layout = match node_without_dims(&node, &dims) {
         Some(&Node::Number(number)) if in_collection => Layout::Jagged { header: Header::Nothing, number, dims },
         Some(&Node::Number(number)) => Layout::Fixed { number, dims },
@@ -267,15 +284,15 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
         // Its members are stored one by one, and nothing in the branch tells of how many objects.
         return Err(unsupported(branch, &format!("{}, a base in a collection that is not split", element.name)));
     }
-    let node = readable(branch, compiler.value(&type_name, 0))?;
+    let node = readable(&branch.name, compiler.value(&type_name, 0))?;
     let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
     Ok(Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node }))
 }
 
 /// A node, or why there is no value of it that can be read.
-fn readable(branch: &Branch, node: Node) -> Result<Node> {
+fn readable(branch: &str, node: Node) -> Result<Node> {
     match node.fault() {
-        Some(why) => Err(unsupported(branch, why)),
+        Some(why) => Err(not_readable(branch, why)),
         None => Ok(node),
     }
 }
@@ -329,10 +346,29 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
     Ok(Column::new(primitive.name(), layout))
 }
 
+/// Compiles the layout of a branch with an object of some type in each entry, as if it had not been split.
+///
+/// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it.
+///
+/// # Errors
+/// [`Error::Unsupported`], with the type in its text, for what is not read yet.
+pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos) -> Result<Column> {
+    let latest = infos.latest(type_name);
+    let part = ElementPart {
+        class_name: type_name.to_owned(),
+        checksum: latest.map_or(0, |info| info.checksum),
+        class_version: latest.map_or(0, |info| i32::from(info.version)),
+        id: -1,
+        node_type: if is_framed { CUSTOM_STREAMER } else { 0 },
+        ..ElementPart::default()
+    };
+    of_object("", &part, infos)
+}
+
 /// A whole object in each entry.
-fn of_object(branch: &Branch, part: &ElementPart, infos: &StreamerInfos) -> Result<Column> {
+fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos) -> Result<Column> {
     let class_name = &part.class_name;
-    let parsed = TypeName::parse(class_name).map_err(|_| unsupported(branch, class_name))?;
+    let parsed = TypeName::parse(class_name).map_err(|_| not_readable(branch, class_name))?;
     let mut compiler = Compiler::new(infos);
     let node = if part.node_type == CUSTOM_STREAMER {
         compiler.value(&parsed, 0)

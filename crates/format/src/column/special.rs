@@ -49,11 +49,9 @@ fn number(primitive: Primitive) -> Node {
     Node::Number(Number::plain(primitive))
 }
 
-fn class(name: &str, is_framed: bool, members: &[(&str, DataType)], steps: Vec<Step>, min_bytes: usize) -> Class {
-    let members: Vec<_> = members.iter().map(|(name, data_type)| ((*name).to_owned(), data_type.clone())).collect();
-    let size = members.len();
-    let variant = Variant { version: 1, checksum: 0, steps, absent: Vec::new(), min_bytes };
-    Class { name: name.to_owned(), is_framed, members, variants: vec![variant], size }
+fn class(name: &str, is_framed: bool, members: &[(&str, DataType)], steps: Vec<Step>) -> Class {
+    let members = members.iter().map(|(name, data_type)| ((*name).to_owned(), data_type.clone())).collect();
+    Class::new(name, is_framed, members, vec![Variant::new(1, 0, steps, Vec::new())])
 }
 
 const U32: DataType = DataType::Primitive(Primitive::UInt32);
@@ -62,17 +60,17 @@ const I32: DataType = DataType::Primitive(Primitive::Int32);
 
 fn t_object() -> Class {
     let steps = vec![Step::TObject { unique_id: 0, bits: 1 }];
-    class("TObject", false, &[("fUniqueID", U32), ("fBits", U32)], steps, 10)
+    class("TObject", false, &[("fUniqueID", U32), ("fBits", U32)], steps)
 }
 
 fn t_datime() -> Class {
-    class("TDatime", false, &[("fDatime", U32)], vec![Step::Member(0, number(Primitive::UInt32))], 4)
+    class("TDatime", false, &[("fDatime", U32)], vec![Step::Member(0, number(Primitive::UInt32))])
 }
 
 /// `ref` is the unique number of the object that it refers to, `@pidf` the place of its process in the file.
 fn t_ref() -> Class {
     let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Member(2, number(Primitive::UInt16))];
-    class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", U16)], steps, 12)
+    class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", U16)], steps)
 }
 
 fn t_ref_array() -> Class {
@@ -93,5 +91,5 @@ fn t_ref_array() -> Class {
         Step::Member(5, number(Primitive::UInt16)),
         Step::Counted { place: 6, item: number(Primitive::UInt32), counter: 3, factor: 1, head: CountedHead::Nothing },
     ];
-    class("TRefArray", true, &members, steps, 21)
+    class("TRefArray", true, &members, steps)
 }

@@ -4,6 +4,8 @@
 
 pub mod kernels;
 mod objects;
+#[cfg(test)]
+mod objects_tests;
 mod streamed;
 mod values;
 

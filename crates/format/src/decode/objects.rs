@@ -318,6 +318,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads an object behind the name of its class.
+    pub(super) fn named(&mut self, cursor: &mut Cursor<'a>, named: &Pointer, out: &mut Values) -> Result<()> {
+        let start = cursor.position();
+        let n_bytes = usize::from(cursor.u8()?);
+        let class = cursor.take(n_bytes)?;
+        cursor.skip(1)?; // the zero that ends the name
+        expect_class(named, class, start)?;
+        self.read(cursor, &named.node, out)
+    }
+
     fn pointed_to(
         &mut self,
         cursor: &mut Cursor<'a>,
@@ -327,18 +337,24 @@ impl<'a> Reader<'a> {
         end: Option<usize>,
         out: &mut Values,
     ) -> Result<()> {
-        if class != pointer.class.as_bytes() {
-            let class = String::from_utf8_lossy(class);
-            let is_same =
-                TypeName::parse(&class).is_ok_and(|class| class.with_usual_numbers().to_string() == pointer.class);
-            if !is_same {
-                let what = format!("a pointer to {} that leads to a {class}", pointer.class);
-                return Err(Error::unsupported(start, what));
-            }
-        }
+        expect_class(pointer, class, start)?;
         self.read(cursor, &pointer.node, out)?;
         leave(cursor, start, end)
     }
+}
+
+/// Checks that an object is of the class that was declared: no other is read in its place.
+fn expect_class(pointer: &Pointer, class: &[u8], start: usize) -> Result<()> {
+    if class != pointer.class.as_bytes() {
+        let class = String::from_utf8_lossy(class);
+        let is_same =
+            TypeName::parse(&class).is_ok_and(|class| class.with_usual_numbers().to_string() == pointer.class);
+        if !is_same {
+            let what = format!("a pointer to {} that leads to a {class}", pointer.class);
+            return Err(Error::unsupported(start, what));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that an object or collection has ended where its byte count says.

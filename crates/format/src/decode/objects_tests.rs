@@ -1,0 +1,176 @@
+//! Objects from bytes made by hand: what is right is read, what is made to harm is refused.
+
+use std::sync::Arc;
+
+use crate::column::{Base, Class, CountedHead, DataType, Framing, Node, Number, Pointer, Step, Variant};
+use crate::decode::{Values, decode_streamed};
+use crate::error::{Error, Result};
+use crate::streamer::Primitive;
+
+const U8: DataType = DataType::Primitive(Primitive::UInt8);
+
+fn byte() -> Node {
+    Node::Number(Number::plain(Primitive::UInt8))
+}
+
+fn variant(version: u16, checksum: u32, steps: Vec<Step>, absent: Vec<usize>) -> Variant {
+    Variant::new(version, checksum, steps, absent)
+}
+
+fn class(members: &[(&str, DataType)], variants: Vec<Variant>) -> Arc<Class> {
+    let members = members.iter().map(|(name, data_type)| ((*name).to_owned(), data_type.clone())).collect();
+    Arc::new(Class::new("A", true, members, variants))
+}
+
+/// A class with one member in version 1 and two in version 2.
+fn evolving() -> Arc<Class> {
+    let old = variant(1, 0x11, vec![Step::Member(0, byte())], vec![1]);
+    let new = variant(2, 0x22, vec![Step::Member(0, byte()), Step::Member(1, byte())], Vec::new());
+    class(&[("a", U8), ("b", DataType::Optional(Box::new(U8)))], vec![new, old])
+}
+
+fn decode(node: &Node, entries: &[&[u8]]) -> Result<Values> {
+    let mut values = Values::empty(&node.data_type());
+    for entry in entries {
+        decode_streamed(Framing::Bare, node, entry, 0, &mut values)?;
+    }
+    Ok(values)
+}
+
+/// A byte count and what it counts.
+fn counted(inside: &[u8]) -> Vec<u8> {
+    let n_bytes = 0x4000_0000 | u32::try_from(inside.len()).unwrap();
+    [&n_bytes.to_be_bytes(), inside].concat()
+}
+
+fn member(values: &Values, place: usize) -> &Values {
+    let Values::Struct(_, members) = values else { panic!("no struct") };
+    &members[place].1
+}
+
+#[test]
+fn versions_of_a_class_share_a_struct_and_leave_nulls() {
+    let node = Node::Object(evolving());
+    let by_version = [counted(&[0, 1, 7]), counted(&[0, 2, 8, 9])];
+    let by_checksum = counted(&[0, 0, 0, 0, 0, 0x22, 5, 6]);
+    let values = decode(&node, &[&by_version[0], &by_version[1], &by_checksum]).unwrap();
+    assert_eq!(member(&values, 0), &Values::Primitive(Primitive::UInt8, vec![7, 8, 5]));
+    let there = Values::Primitive(Primitive::UInt8, vec![9, 6]);
+    assert_eq!(member(&values, 1), &Values::Optional(vec![0, 1, 1], Box::new(there)));
+    assert!(matches!(decode(&node, &[&counted(&[0, 3, 1])]), Err(Error::Unsupported(_))));
+    assert!(matches!(decode(&node, &[&counted(&[0, 0, 0, 0, 0, 0x33, 5])]), Err(Error::Unsupported(_))));
+}
+
+#[test]
+fn a_byte_count_that_the_members_do_not_fill_is_corrupt() {
+    let node = Node::Object(evolving());
+    assert!(matches!(decode(&node, &[&counted(&[0, 1, 7, 7])]), Err(Error::Corrupt(_))));
+    assert!(decode(&node, &[&[counted(&[0, 2, 7]), vec![1]].concat()]).is_err());
+}
+
+#[test]
+fn members_are_read_one_by_one_where_the_version_says_so() {
+    let node = Node::Framed(Box::new(Node::List(Box::new(Node::Object(evolving())))));
+    let entry = counted(&[0x40, 9, 0, 2, 0, 0, 0, 3, 1, 2, 3, 11, 12, 13]);
+    let empty = counted(&[0x40, 9, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0]);
+    let values = decode(&node, &[&entry, &empty]).unwrap();
+    let Values::List(ends, items) = &values else { panic!("no list") };
+    assert_eq!(ends, &[3, 3]);
+    assert_eq!(member(items, 0), &Values::Primitive(Primitive::UInt8, vec![1, 2, 3]));
+    let too_many = counted(&[0x40, 9, 0, 2, 0x7f, 0xff, 0xff, 0xff, 1, 2]);
+    assert!(matches!(decode(&node, &[&too_many]), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn items_without_bytes_are_bounded() {
+    let nothing = class(&[], vec![variant(1, 0x11, Vec::new(), Vec::new())]);
+    let node = Node::Framed(Box::new(Node::List(Box::new(Node::Object(nothing)))));
+    let few = counted(&[0x40, 9, 0, 1, 0, 0, 0, 4]);
+    assert_eq!(decode(&node, &[&few]).unwrap().len(), 1);
+    let many = counted(&[0x40, 9, 0, 1, 0x7f, 0xff, 0xff, 0xff]);
+    assert!(matches!(decode(&node, &[&many]), Err(Error::Unsupported(_))));
+}
+
+#[test]
+fn a_base_has_a_version_of_its_own_but_not_member_by_member() {
+    let base = Base {
+        name: "B".to_owned(),
+        variants: vec![variant(4, 0x44, vec![Step::Member(0, byte())], Vec::new())],
+        by_member: Some(0),
+    };
+    let derived = variant(1, 0x11, vec![Step::Base(base), Step::Member(1, byte())], Vec::new());
+    let node = Node::Object(class(&[("b", U8), ("a", U8)], vec![derived]));
+    let entry = counted(&[&[0, 1], counted(&[0, 4, 7]).as_slice(), &[8]].concat());
+    let values = decode(&node, &[&entry]).unwrap();
+    assert_eq!(member(&values, 0), &Values::Primitive(Primitive::UInt8, vec![7]));
+    let list = Node::Framed(Box::new(Node::List(Box::new(node))));
+    let values = decode(&list, &[&counted(&[0x40, 9, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4])]).unwrap();
+    let Values::List(_, items) = &values else { panic!("no list") };
+    assert_eq!(member(items, 1), &Values::Primitive(Primitive::UInt8, vec![3, 4]));
+}
+
+#[test]
+fn counted_arrays_follow_the_counter_of_their_own_object() {
+    let counter = Step::Member(0, byte());
+    let array = Step::Counted { place: 1, item: byte(), counter: 0, factor: 1, head: CountedHead::Flag };
+    let members = [("n", U8), ("x", DataType::List(Box::new(U8)))];
+    let node = Node::Object(class(&members, vec![variant(1, 0x11, vec![counter, array], Vec::new())]));
+    let list = Node::Framed(Box::new(Node::List(Box::new(node))));
+    let values = decode(&list, &[&counted(&[0x40, 9, 0, 1, 0, 0, 0, 3, 2, 0, 1, 1, 8, 9, 0, 1, 7])]).unwrap();
+    let Values::List(_, items) = &values else { panic!("no list") };
+    let Values::List(ends, found) = member(items, 1) else { panic!("no list") };
+    assert_eq!((ends.as_slice(), found.len()), ([2, 2, 3].as_slice(), 3));
+    assert!(decode(&list, &[&counted(&[0x40, 9, 0, 1, 0, 0, 0, 1, 200, 1, 8])]).is_err());
+}
+
+fn pointer_to_a() -> Node {
+    Node::Pointer(Box::new(Pointer { class: "A".to_owned(), node: Node::Object(evolving()) }))
+}
+
+#[test]
+fn pointers_are_null_an_object_or_one_that_was_read_before() {
+    let node = Node::Fixed(Box::new(pointer_to_a()), 3);
+    let object = counted(&[&[0xff, 0xff, 0xff, 0xff, b'A', 0], counted(&[0, 1, 7]).as_slice()].concat());
+    // The object's slot is at the start of the entry: position 0, and 2 more.
+    let entry = [object.as_slice(), &[0, 0, 0, 0], &[0, 0, 0, 2]].concat();
+    let values = decode(&node, &[&entry]).unwrap();
+    let Values::FixedList(pointers, 3) = &values else { panic!("no array") };
+    let Values::Optional(is_there, objects) = &**pointers else { panic!("no pointers") };
+    assert_eq!(is_there, &[1, 0, 1]);
+    assert_eq!(member(objects, 0), &Values::Primitive(Primitive::UInt8, vec![7, 7]));
+}
+
+#[test]
+fn references_to_nowhere_or_to_themselves_are_corrupt() {
+    for reference in [2_u32, 3, 1, 6, 0x4000_0000, 77] {
+        let found = decode(&pointer_to_a(), &[&reference.to_be_bytes()]);
+        assert!(found.is_err(), "{reference}");
+    }
+    let other = counted(&[&[0xff, 0xff, 0xff, 0xff, b'B', 0], counted(&[0, 1, 7]).as_slice()].concat());
+    let Err(Error::Unsupported(fault)) = decode(&pointer_to_a(), &[&other]) else { panic!("not unsupported") };
+    assert!(fault.what.contains("pointer to A that leads to a B"), "{}", fault.what);
+}
+
+#[test]
+fn references_do_not_multiply_an_entry_without_end() {
+    let text = Node::Pointer(Box::new(Pointer { class: "A".to_owned(), node: Node::Text }));
+    let object = [vec![0xff, 0xff, 0xff, 0xff, b'A', 0, 250], vec![b'x'; 250]].concat();
+    let n_references = 400;
+    let entry = [counted(&object), [0, 0, 0, 2].repeat(n_references)].concat();
+    let node = Node::Fixed(Box::new(text.clone()), u32::try_from(n_references + 1).unwrap());
+    assert!(matches!(decode(&node, &[&entry]), Err(Error::Unsupported(_)) | Ok(_)));
+    let big = [
+        counted(&[vec![0xff; 4], vec![b'A', 0, 255, 0, 0, 0x10, 0], vec![b'x'; 4096]].concat()),
+        [0, 0, 0, 2].repeat(4096),
+    ];
+    let node = Node::Fixed(Box::new(text), 4097);
+    assert!(matches!(decode(&node, &[&big.concat()]), Err(Error::Unsupported(_))));
+}
+
+#[test]
+fn what_cannot_be_read_says_so_only_where_it_is() {
+    let node = Node::List(Box::new(Node::Unreadable(Arc::from("Z"))));
+    assert_eq!(decode(&node, &[&[0, 0, 0, 0]]).unwrap().len(), 1);
+    let Err(Error::Unsupported(fault)) = decode(&node, &[&[0, 0, 0, 1, 5]]) else { panic!("not unsupported") };
+    assert!(fault.what.contains("Z cannot be read"));
+}

@@ -1,0 +1,36 @@
+//! Objects of any class: streamer information, types compiled against it, and entries of these types.
+//!
+//! Input: two bytes for the size of the streamer information, that, a counted string with a type, a byte of choices, the
+//! entry. Several types are tried: those that the streamer information names, too.
+#![no_main]
+
+use arrowroot_format::Cursor;
+use arrowroot_format::column::column_of_type;
+use arrowroot_format::decode::Values;
+use arrowroot_format::streamer::StreamerInfos;
+use arrowroot_fuzz::MAX_BYTES;
+use libfuzzer_sys::fuzz_target;
+
+/// Classes tried in one run.
+const MAX_CLASSES: usize = 8;
+
+fuzz_target!(|data: &[u8]| {
+    if data.len() > MAX_BYTES {
+        return;
+    }
+    let mut input = Cursor::new(data);
+    let Ok(record) = input.u16().and_then(|n_bytes| input.take(usize::from(n_bytes))) else { return };
+    let Ok(infos) = StreamerInfos::parse(record, 64) else { return };
+    let Ok(type_name) = input.string() else { return };
+    let Ok(choices) = input.u8() else { return };
+    let entry = &data[input.position()..];
+    let described = infos.iter().take(MAX_CLASSES).map(|info| info.name.clone());
+    for name in std::iter::once(type_name).chain(described) {
+        let Ok(column) = column_of_type(&name, choices & 1 != 0, &infos) else { continue };
+        let Some(layout) = &column.layout else { continue };
+        let mut values = Values::empty(&layout.data_type());
+        let _ = layout.decode_entry(entry, usize::from(choices), &mut values);
+        // Empty lists and nulls are larger than their bytes, by no more than so much.
+        assert!(values.n_bytes() <= 4096 * (1 + data.len()) + (1 << 20));
+    }
+});
