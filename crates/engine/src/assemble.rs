@@ -159,8 +159,8 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
                 .map_err(|error| first_invalid(&ends, &bytes).unwrap_or(Fault::Arrow(error)))?
         }
         Values::List(ends, items) => {
-            let (field, items) =
-                child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))?;
+            let items = child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
+            let (field, items) = items?;
             lists_of(ends.len(), offsets(&ends), field, items)?
         }
         Values::FixedList(items, n_items) => {
@@ -171,10 +171,10 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
             ArrayData::builder(ArrowType::FixedSizeList(field, size)).len(n_lists).add_child_data(items).build()?
         }
         Values::Map(ends, keys, values) => {
-            let inner =
-                |name, values| child(name, values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
-            let (key_field, keys) = inner("key", *keys)?;
-            let (value_field, values) = inner("value", *values)?;
+            let inner = |name: &str, values| {
+                child(name, values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))
+            };
+            let ((key_field, keys), (value_field, values)) = (inner("key", *keys)?, inner("value", *values)?);
             let field = map_field(key_field, value_field);
             let pairs = ArrayData::builder(field.data_type().clone())
                 .len(keys.len())
@@ -213,15 +213,16 @@ fn child(name: &str, values: Values, text: TextForm) -> Result<(Arc<Field>, Arra
 fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData, Fault> {
     let null_bytes = null_bytes(&values);
     let n_present = values.len();
-    let nth_present = |item| is_there.iter().enumerate().filter(|(_, is_there)| **is_there != 0).nth(item);
-    let place_of = |item| nth_present(item).map_or(item, |(place, _)| place);
+    let place_of = |value: usize| {
+        let mut present = is_there.iter().enumerate().filter(|&(_, &is_there)| is_there != 0);
+        present.nth(value).map_or(is_there.len(), |(place, _)| place)
+    };
     let data = data_of(values, text).map_err(|fault| fault.in_list(place_of))?;
-    if n_present == is_there.len() || matches!(data.data_type(), ArrowType::Null) {
-        return Ok(if n_present == is_there.len() {
-            data
-        } else {
-            ArrayData::new_null(&ArrowType::Null, is_there.len())
-        });
+    if n_present == is_there.len() {
+        return Ok(data);
+    }
+    if matches!(data.data_type(), ArrowType::Null) {
+        return Ok(ArrayData::new_null(&ArrowType::Null, is_there.len()));
     }
     let n_nulls = is_there.len().saturating_sub(n_present);
     if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {

@@ -1,0 +1,143 @@
+"""Objects that ROOT writes, whole and split, object by object and member by member: arrowroot reads what ROOT says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .compare import values_of
+from .with_objects import N_ENTRIES, NO_COMPILER
+
+SCRIPT = Path(__file__).resolve().parent / "with_objects.py"
+BRANCHES = ["event.", "deep", "tags", "numbers", "columns", "lorentz", "tracks"]
+BOOKKEEPING = ("fUniqueID", "fBits", "_typename")
+#: What arrowroot does not read: an array that another branch counts, for each object of a collection.
+UNREADABLE = "tracks/tracks.hits"
+#: ROOT takes long to compile a dictionary of so many classes.
+TIMEOUT_S = 900
+
+
+@pytest.fixture(scope="module")
+def object_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    python = root_peer.python_with_root()
+    if python is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    directory = tmp_path_factory.mktemp("objects")
+    done = subprocess.run(
+        [python, "-B", "-W", "ignore", str(SCRIPT), str(directory)],
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    if done.returncode == NO_COMPILER:
+        pytest.skip("NO C++ COMPILER: ROOT makes no dictionaries")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory
+
+
+def expected(directory: Path, name: str, branch: str) -> list[Any]:
+    lines = json.loads((directory / f"{name}.json").read_text())
+    return [json.loads(line) for line in lines[BRANCHES.index(branch) :: len(BRANCHES)]]
+
+
+def as_arrow(value: Any, kind: pa.DataType, root: Any) -> Any:
+    """ROOT's JSON in the shape of an Arrow type."""
+    if isinstance(value, dict) and "$ref" in value:
+        value = root["maybe"]  # the only object that several pointers share
+    if pa.types.is_map(kind):
+        if value and not isinstance(value[0], dict):  # a map in a map is written flat
+            value = [{"first": k, "second": v} for k, v in zip(value[::2], value[1::2], strict=True)]
+        return [
+            [as_arrow(p["first"], kind.key_type, root), as_arrow(p["second"], kind.item_type, root)]
+            for p in value
+        ]
+    if pa.types.is_struct(kind):
+        if value is None:
+            return None
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        return {
+            f.name: as_arrow(value.get(f.name), f.type, root) for f in fields if f.name not in BOOKKEEPING
+        }
+    if hasattr(kind, "value_type"):
+        return [as_arrow(item, kind.value_type, root) for item in value or []]
+    return value
+
+
+def without_bookkeeping(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: without_bookkeeping(v) for k, v in value.items() if k not in BOOKKEEPING}
+    return [without_bookkeeping(v) for v in value] if isinstance(value, list) else value
+
+
+def date(entry: int) -> dict[str, int]:
+    """1995-01-01 and some days, 12:45, as TDatime packs it; ROOT's JSON has it as text."""
+    return {"fDatime": 1 << 22 | (1 + entry % 20) << 17 | 12 << 12 | 45 << 6}
+
+
+@pytest.mark.parametrize("mode", ["members", "objects"])
+@pytest.mark.parametrize("branch", ["event.", "deep", "tags", "numbers", "columns", "lorentz"])
+def test_whole_objects_are_as_root_wrote_them(object_files, mode, branch):
+    with ar.open(str(object_files / f"0_{mode}.root")) as file:
+        table = pa.table(file["T"].to_arrow([branch]))
+    kind = table.schema.field(branch).type
+    found = without_bookkeeping(values_of(table, branch))
+    wanted = [as_arrow(value, kind, value) for value in expected(object_files, f"0_{mode}", branch)]
+    assert len(found) == len(wanted) == N_ENTRIES
+    for entry, (a, b) in enumerate(zip(found, wanted, strict=True)):
+        if branch == "event.":
+            b["when"] = date(entry)
+        assert a == b, f"entry {entry}"
+
+
+@pytest.mark.parametrize("mode", ["members", "objects"])
+@pytest.mark.parametrize("split", [1, 99])
+def test_columns_of_split_objects_are_their_members(object_files, split, mode):
+    name = f"{split}_{mode}"
+    wrong, n_compared = [], 0
+    with ar.open(str(object_files / f"{name}.root")) as file:
+        tree = file["T"]
+        for column in tree.columns:
+            branch, _, member = column.name.partition("/")
+            member = member.rpartition("/")[2].removeprefix(branch).removeprefix(".").partition("[")[0]
+            wanted = expected(object_files, name, branch)
+            try:
+                wanted = [member_of(value, member.split(".")) if member else value for value in wanted]
+            except KeyError:
+                continue  # a member that ROOT's JSON does not have: status bits, counters of items
+            if column.name == UNREADABLE:
+                with pytest.raises(ar.UnsupportedError, match=r"tracks\.hits"):
+                    tree.to_arrow([column.name])
+                continue
+            table = pa.table(tree.to_arrow([column.name]))
+            kind = table.schema.field(0).type
+            found = without_bookkeeping(values_of(table, column.name))
+            roots = expected(object_files, name, branch)
+            wanted = [as_arrow(value, kind, root) for value, root in zip(wanted, roots, strict=True)]
+            if member == "when":
+                wanted = [date(entry) for entry in range(N_ENTRIES)]
+            n_compared += 1
+            bad = [(e, a, b) for e, (a, b) in enumerate(zip(found, wanted, strict=True)) if a != b]
+            if bad:
+                wrong.append(f"{column.name}: entry {bad[0][0]}: {bad[0][1]!r:.120}, not {bad[0][2]!r:.120}")
+    assert not wrong, "\n".join(wrong)
+    assert n_compared > 60
+
+
+def member_of(value: Any, path: list[str]) -> Any:
+    """A member of an object, or of each object of a collection."""
+    for name in path:
+        if isinstance(value, dict) and value.get("_typename") == "TClonesArray":
+            value = value["arr"]
+        if isinstance(value, list):
+            value = [item[name] for item in value]
+        elif isinstance(value, dict):
+            value = value[name]
+        else:
+            raise KeyError(name)
+    return value

@@ -1,0 +1,38 @@
+"""Writes objects of many classes with ROOT, and what ROOT's JSON says of them. Started by test_objects.py.
+
+``with_objects.py DIRECTORY`` compiles ``write_objects.C`` there and writes ``SPLIT_MODE.root`` and ``.json``: for each
+entry and branch, in turn, one text of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+MACRO = Path(__file__).resolve().parent / "write_objects.C"
+N_ENTRIES = 40
+NO_COMPILER = 77
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    os.chdir(directory)
+    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gROOT.SetBatch(True)
+    if not ROOT.gSystem.CompileMacro(str(MACRO), "kO", "", str(directory)):
+        raise SystemExit(NO_COMPILER)
+    for split in (0, 1, 99):
+        for mode, member_wise in (("members", True), ("objects", False)):
+            lines = ROOT.std.vector("std::string")()
+            path = directory / f"{split}_{mode}"
+            ROOT.ar.write(f"{path}.root", N_ENTRIES, split, member_wise, lines)
+            path.with_suffix(".json").write_text(json.dumps([str(line) for line in lines]))
+
+
+if __name__ == "__main__":
+    main()
