@@ -13,6 +13,7 @@ use url::Url;
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::credentials::Credentials;
+use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::transport::{Tls, take_connecting};
 use crate::error::{Error, Result};
@@ -86,7 +87,10 @@ impl Client {
     fn new(key: Key) -> Client {
         let tls = Arc::new(OnceLock::new());
         let connector =
-            ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Tls(Arc::clone(&tls)));
+            ().chain(ConnectProxyConnector::default())
+                .chain(TcpConnector::default())
+                .chain(Tls(Arc::clone(&tls)))
+                .chain(NamesAsWritten);
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)

@@ -50,6 +50,7 @@ mod answer;
 mod client;
 pub(crate) mod credentials;
 mod multipart;
+mod names;
 mod open;
 mod origin;
 mod plan;
