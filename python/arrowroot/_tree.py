@@ -156,7 +156,9 @@ class Tree:
         if not self._friends:
             return pa.schema(self._native)
         schemas = [pa.schema(part._native) for _, part in self._parts]  # noqa: SLF001 - other trees
-        chosen = [b for b in self._candidates(None) if not b.is_group and not b.is_part and b.unsupported is None]
+        chosen = [
+            b for b in self._candidates(None) if not b.is_group and not b.is_part and b.unsupported is None
+        ]
         return pa.schema([schemas[b.part].field(b.inner).with_name(b.path) for b in chosen])
 
     def __len__(self) -> int:
@@ -367,13 +369,12 @@ class Tree:
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
         """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""
-        from arrowroot import _native  # noqa: PLC0415
-
-        ntuple = self._native
-        if columns is None or not isinstance(ntuple, _native.Ntuple):
+        canonical = getattr(self._native, "canonical", None)
+        if columns is None or canonical is None:
             return columns
-        names = [columns] if isinstance(columns, str) else columns
-        return [(ntuple.canonical(name) if isinstance(name, str) else None) or name for name in names]
+        from arrowroot import _select  # noqa: PLC0415
+
+        return [canonical(name) or name for name in _select.texts_of(columns, "columns")]
 
     def _without_short(self, paths: list[str]) -> list[str]:
         """Leave out, with a warning, the branches that do not have all entries of the tree."""
