@@ -81,15 +81,13 @@ def test_ten_thousand_branches(root_files):
     assert table["x5000"].to_pylist() == [5000.0, 6000.0]
 
 
-def test_objects_are_named_as_unsupported_and_hinder_no_neighbour(root_files):
+def test_objects_are_read_beside_their_neighbours(root_files):
     with ar.open(root_files.path("beside_objects.root")) as file:
         tree = file["T"]
         assert values_of(tree.to_arrow(["i"]), "i") == list(range(30))
-        with pytest.raises(ar.UnsupportedError, match=r"h.*TH1F|TH1F.*h"):
-            tree.to_arrow(["h"])
-        with pytest.warns(ar.UnsupportedColumnWarning, match="h"):
-            everything = pa.table(tree.to_arrow())
+        everything = pa.table(tree.to_arrow())
         assert {"i", "values"} <= set(everything.column_names)
+        assert everything.num_rows == 30
 
 
 def test_recovered_files_say_so(root_files):
