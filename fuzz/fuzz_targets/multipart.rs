@@ -37,7 +37,8 @@ fuzz_target!(|data: &[u8]| {
 fn take(body: &[u8], chunk_bytes: usize, ranges: &[(u64, u64)]) -> Result<Vec<Vec<u8>>, Wrong> {
     let mut buffers: Vec<_> = ranges.iter().map(|(start, end)| vec![0; (end - start) as usize]).collect();
     let parts = ranges.iter().zip(&mut buffers);
-    let mut slots = Slots::new(parts.map(|((offset, _), buffer)| Part { offset: *offset, buffer }).collect(), FILE_BYTES);
+    let mut slots =
+        Slots::new(parts.map(|((offset, _), buffer)| Part { offset: *offset, buffer }).collect(), FILE_BYTES);
     let mut parser = Multipart::new("multipart/byteranges; boundary=b").unwrap();
     for chunk in body.chunks(chunk_bytes) {
         let straight = parser.body().filter(|(_, n_left)| *n_left >= chunk.len() as u64);
