@@ -27,18 +27,23 @@ def python_with_root() -> str | None:
     return None
 
 
-def write_files(directory: Path) -> dict[str, Any]:
-    """Let ROOT write all files. Returns what it reads in them: see with_root.py.
+def run(script: str, directory: Path) -> None:
+    """Let a script of this folder write files with ROOT.
 
     Raises: RuntimeError with what ROOT said, if it fails.
     """
     python = python_with_root()
     assert python is not None, "ask python_with_root first"
     done = subprocess.run(
-        [python, "-B", "-W", "ignore", str(HERE / "with_root.py"), str(directory)],
+        [python, "-B", "-W", "ignore", str(HERE / script), str(directory)],
         capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     if done.returncode != 0:
         raise RuntimeError(f"ROOT failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def write_files(directory: Path) -> dict[str, Any]:
+    """Let ROOT write all files. Returns what it reads in them: see with_root.py."""
+    run("with_root.py", directory)
     expected: dict[str, Any] = json.loads((directory / "expected.json").read_text())
     return expected

@@ -43,7 +43,7 @@ inline void put(std::ostream &out, double value)
    else if (std::isinf(value))
       out << (value > 0 ? "Infinity" : "-Infinity");
    else
-      out << std::showpoint << std::setprecision(17) << value;
+      out << std::scientific << std::setprecision(16) << value;
 }
 inline void put(std::ostream &out, float value) { put(out, double(value)); }
 inline void put(std::ostream &out, char value) { out << int(value); }
@@ -347,6 +347,11 @@ inline void addKinds(Table &table, ROOT::RNTupleModel &model)
    table.add<std::optional<std::pair<std::int32_t, double>>>(model, "opt_pair");
    table.add<std::unique_ptr<std::string>>(model, "ptr");
    table.add<std::atomic<std::int32_t>>(model, "atomic");
+}
+
+/// Kinds that need compiled dictionaries.
+inline void addCompiled(Table &table, ROOT::RNTupleModel &model)
+{
    table.add<std::set<std::int32_t>>(model, "set");
    table.add<std::multiset<std::uint8_t>>(model, "multiset");
    table.add<std::unordered_set<std::int64_t>>(model, "uset");
@@ -356,14 +361,80 @@ inline void addKinds(Table &table, ROOT::RNTupleModel &model)
    table.add<std::vector<std::map<std::int32_t, std::string>>>(model, "v_map");
 }
 
+struct Base {
+   std::int32_t id = 0;
+   std::vector<float> weights;
+};
+enum class Color : std::uint8_t { kRed = 1, kGreen = 2, kBlue = 200 };
+struct Hit : Base {
+   double x = 0;
+   std::string label;
+   std::array<std::int16_t, 2> cells{};
+   Color color = Color::kRed;
+   void print(std::ostream &out) const
+   {
+      out << "{\"id\":" << id << ",\"weights\":";
+      put(out, weights);
+      out << ",\"x\":";
+      put(out, x);
+      out << ",\"label\":";
+      put(out, label);
+      out << ",\"cells\":";
+      put(out, cells);
+      out << ",\"color\":";
+      put(out, color);
+      out << '}';
+   }
+};
+inline void put(std::ostream &out, const Hit &hit) { hit.print(out); }
+inline void make(Hit &hit)
+{
+   static const Color colors[] = {Color::kRed, Color::kGreen, Color::kBlue};
+   make(hit.id);
+   make(hit.weights);
+   make(hit.x);
+   make(hit.label);
+   make(hit.cells);
+   hit.color = colors[few(3)];
+}
+
+/// Writes classes, lists of them, and fields projected from these.
+inline void classes(const std::string &path, int compression)
+{
+   generator.seed(5);
+   Table table;
+   auto model = ROOT::RNTupleModel::Create();
+   table.add<Hit>(*model, "hit");
+   table.add<std::vector<Hit>>(*model, "hits");
+   table.add<std::optional<Hit>>(*model, "opt_hit");
+   table.add<std::vector<std::vector<Hit>>>(*model, "vv_hit");
+   model->AddProjectedField(std::make_unique<ROOT::RField<ROOT::RNTupleCardinality<std::uint32_t>>>("n_hits"),
+                            [](const std::string &) { return "hits"; });
+   model->AddProjectedField(std::make_unique<ROOT::RField<std::vector<double>>>("hits_x"),
+                            [](const std::string &name) { return name == "hits_x" ? "hits" : "hits._0.x"; });
+   ROOT::RNTupleWriteOptions options;
+   options.SetCompression(compression);
+   auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "Events", path, options);
+   for (int i = 0; i < 200; ++i) {
+      table.fill();
+      writer->Fill();
+      if (i % 64 == 30)
+         writer->CommitCluster();
+   }
+   writer.reset();
+   table.save(path + ".json");
+}
+
 /// Writes all kinds of fields in clusters of different sizes.
-inline void kinds(const std::string &path, int compression, std::size_t pageBytes, int nEntries)
+inline void kinds(const std::string &path, int compression, std::size_t pageBytes, int nEntries, bool hasCompiler)
 {
    generator.seed(std::hash<std::string>{}(path.substr(path.rfind('/') + 1)));
    Table table;
    auto model = ROOT::RNTupleModel::Create();
    addNumbers(table, *model);
    addKinds(table, *model);
+   if (hasCompiler)
+      addCompiled(table, *model);
    ROOT::RNTupleWriteOptions options;
    options.SetCompression(compression);
    options.SetMaxUnzippedPageSize(pageBytes);
@@ -386,31 +457,33 @@ inline void encodings(const std::string &path, int compression)
    Table table;
    auto model = ROOT::RNTupleModel::Create();
    using ROOT::ENTupleColumnType;
-   auto add = [&](auto example, const std::string &name, ENTupleColumnType type) {
+   auto add = [&](auto example, const std::string &name, std::vector<ENTupleColumnType> types) {
       using T = decltype(example);
       auto field = std::make_unique<ROOT::RField<T>>(name);
-      field->SetColumnRepresentatives({{type}});
+      field->SetColumnRepresentatives({types});
       model->AddField(std::move(field));
       table.watch(name, model->GetDefaultEntry().GetPtr<T>(name));
    };
    using C = ENTupleColumnType;
-   add(std::int16_t{}, "i16_plain", C::kInt16);
-   add(std::int16_t{}, "i16_split", C::kSplitInt16);
-   add(std::uint16_t{}, "u16_plain", C::kUInt16);
-   add(std::uint16_t{}, "u16_split", C::kSplitUInt16);
-   add(std::int32_t{}, "i32_plain", C::kInt32);
-   add(std::int32_t{}, "i32_split", C::kSplitInt32);
-   add(std::uint32_t{}, "u32_plain", C::kUInt32);
-   add(std::uint32_t{}, "u32_split", C::kSplitUInt32);
-   add(std::int64_t{}, "i64_plain", C::kInt64);
-   add(std::int64_t{}, "i64_split", C::kSplitInt64);
-   add(std::uint64_t{}, "u64_plain", C::kUInt64);
-   add(std::uint64_t{}, "u64_split", C::kSplitUInt64);
-   add(float{}, "f_plain", C::kReal32);
-   add(float{}, "f_split", C::kSplitReal32);
-   add(double{}, "d_plain", C::kReal64);
-   add(double{}, "d_split", C::kSplitReal64);
-   add(std::string{}, "text_32", C::kIndex32);
+   add(std::int16_t{}, "i16_plain", {C::kInt16});
+   add(std::int16_t{}, "i16_split", {C::kSplitInt16});
+   add(std::uint16_t{}, "u16_plain", {C::kUInt16});
+   add(std::uint16_t{}, "u16_split", {C::kSplitUInt16});
+   add(std::int32_t{}, "i32_plain", {C::kInt32});
+   add(std::int32_t{}, "i32_split", {C::kSplitInt32});
+   add(std::uint32_t{}, "u32_plain", {C::kUInt32});
+   add(std::uint32_t{}, "u32_split", {C::kSplitUInt32});
+   add(std::int64_t{}, "i64_plain", {C::kInt64});
+   add(std::int64_t{}, "i64_split", {C::kSplitInt64});
+   add(std::uint64_t{}, "u64_plain", {C::kUInt64});
+   add(std::uint64_t{}, "u64_split", {C::kSplitUInt64});
+   add(float{}, "f_plain", {C::kReal32});
+   add(float{}, "f_split", {C::kSplitReal32});
+   add(double{}, "d_plain", {C::kReal64});
+   add(double{}, "d_split", {C::kSplitReal64});
+   add(std::string{}, "text_32", {C::kIndex32, C::kChar});
+   add(std::string{}, "text_split32", {C::kSplitIndex32, C::kChar});
+   add(std::string{}, "text_64", {C::kIndex64, C::kChar});
    ROOT::RNTupleWriteOptions options;
    options.SetCompression(compression);
    auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "Events", path, options);

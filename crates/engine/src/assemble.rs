@@ -16,7 +16,7 @@ use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 /// Name of the items of lists, as in the Arrow specification.
 const ITEM: &str = "item";
 /// Nulls may take so much memory: where they are objects of fixed arrays, few bytes in the file stand for many.
-const MAX_NULL_BYTES: usize = 1 << 30;
+pub(crate) const MAX_NULL_BYTES: usize = 1 << 30;
 
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {

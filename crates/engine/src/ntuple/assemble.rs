@@ -13,7 +13,7 @@ use arrowroot_format::streamer::Primitive;
 use super::builder::Filled;
 use super::plan::{PagePlan, SlotKind};
 use super::runs::BatchRuns;
-use crate::assemble::{lists_of, numbers, primitive_type};
+use crate::assemble::{MAX_NULL_BYTES, lists_of, numbers, primitive_type};
 use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 
 const ITEM: &str = "item";
@@ -141,6 +141,11 @@ impl Assembly<'_> {
             }
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
+                let (n_nulls, null_bytes) = (n.saturating_sub(n_items), null_bytes(item));
+                if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
+                    let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
+                    return Err(ArrowError::InvalidArgumentError(what).into());
+                }
                 let items = make_array(self.items(item, n_items, &ends)?);
                 let places = optional_places(ends.typed_data::<i32>(), n)?;
                 take(&items, &places, None)?.to_data()
@@ -183,8 +188,14 @@ impl Assembly<'_> {
         };
         // All that hold nothing point to the one null.
         let mut children = vec![ArrayData::new_null(&ArrowType::Null, 1)];
-        for (alternative, &domain) in alternatives.iter().zip(domains) {
-            children.push(self.array(alternative, self.n_items(domain)?)?);
+        for ((tag, alternative), &domain) in (1_u8..).zip(alternatives).zip(domains) {
+            let holder = |item: usize| {
+                let pointers = types.iter().zip(offsets.typed_data::<i32>());
+                let mut holds = pointers.map(|(&of, &offset)| of == tag && usize::try_from(offset) == Ok(item));
+                holds.position(|it_does| it_does).unwrap_or(0)
+            };
+            let child = self.array(alternative, self.n_items(domain)?);
+            children.push(child.map_err(|fault| fault.in_list(holder))?);
         }
         let fields = union_fields(alternatives, self.text);
         Ok(ArrayData::builder(ArrowType::Union(fields, UnionMode::Dense))
@@ -192,7 +203,20 @@ impl Assembly<'_> {
             .add_buffer(types.clone())
             .add_buffer(offsets.clone())
             .child_data(children)
+            .align_buffers(true) // an empty buffer may lie anywhere
             .build()?)
+    }
+}
+
+/// Bytes that a null takes in the place of a value.
+fn null_bytes(shape: &Shape) -> usize {
+    match shape {
+        Shape::Number { primitive, .. } | Shape::Cardinality { primitive, .. } => primitive.stored_bytes(),
+        Shape::Text { .. } | Shape::List { .. } | Shape::Map { .. } => 4,
+        Shape::Optional { item, .. } => null_bytes(item),
+        Shape::FixedList { item, n_items } => null_bytes(item).saturating_mul(*n_items as usize),
+        Shape::Struct { members } => members.iter().fold(0, |sum, (_, member)| null_bytes(member).saturating_add(sum)),
+        Shape::Variant { .. } => 5,
     }
 }
 

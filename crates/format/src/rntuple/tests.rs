@@ -1,1 +1,290 @@
+//! Metadata that are right, that come from a later version, and that are hostile.
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::Error;
+use crate::streamer::Primitive;
+
+/// Frames and envelopes, as a writer makes them.
+#[derive(Default, Clone)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn u16(mut self, value: u16) -> Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    fn u32(mut self, value: u32) -> Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    fn i32(self, value: i32) -> Self {
+        self.u32(value.cast_unsigned())
+    }
+
+    fn u64(mut self, value: u64) -> Self {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    fn string(self, text: &str) -> Self {
+        self.u32(u32::try_from(text.len()).unwrap()).bytes(text.as_bytes())
+    }
+
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    fn record(self, payload: &Bytes) -> Self {
+        self.u64(payload.0.len() as u64 + 8).bytes(&payload.0)
+    }
+
+    fn list(self, items: &[Bytes], tail: &Bytes) -> Self {
+        let n_bytes = items.iter().map(|item| item.0.len()).sum::<usize>() + tail.0.len() + 12;
+        let head = self.u64((n_bytes as u64).wrapping_neg()).u32(u32::try_from(items.len()).unwrap());
+        items.iter().fold(head, |all, item| all.bytes(&item.0)).bytes(&tail.0)
+    }
+
+    fn records(self, items: &[Bytes]) -> Self {
+        let framed: Vec<Bytes> = items.iter().map(|item| Bytes::default().record(item)).collect();
+        self.list(&framed, &Bytes::default())
+    }
+
+    fn envelope(&self, kind: u64) -> Vec<u8> {
+        let mut bytes = (kind | (self.0.len() as u64 + 16) << 16).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&self.0);
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        bytes
+    }
+}
+
+fn field(parent: u32, role: u16, name: &str, type_name: &str) -> Bytes {
+    let head = Bytes::default().u32(0).u32(0).u32(parent).u16(role).u16(0);
+    head.string(name).string(type_name).string("").string("")
+}
+
+fn column(code: u16, bits: u16, field: u32) -> Bytes {
+    Bytes::default().u16(code).u16(bits).u32(field).u16(0).u16(0)
+}
+
+/// A number, a list of texts, and a field of a column type from the future.
+fn header() -> Bytes {
+    let fields = [
+        field(0, 0, "x", "float").bytes(b"from a later version"),
+        field(1, 1, "list", "std::vector<std::string>"),
+        field(1, 0, "_0", "std::string"),
+        field(3, 0, "new", "future"),
+    ];
+    let columns =
+        [column(0x18, 32, 0), column(0x1B, 64, 1), column(0x0E, 32, 2), column(0x02, 8, 2), column(0x55, 7, 3)];
+    let head = Bytes::default().u64(0).string("Events").string("").string("test");
+    head.records(&fields).records(&columns).records(&[]).records(&[]).bytes(b"more from a later version")
+}
+
+fn schema() -> Schema {
+    Schema::parse(&header().envelope(1)).unwrap()
+}
+
+fn footer(schema: &Schema) -> Bytes {
+    let group = Bytes::default().u64(0).u64(4).u32(1).u64(1000).i32(500).u64(7000);
+    Bytes::default().u64(0).u64(schema.header_checksum).record(&Bytes::default()).records(&[group])
+}
+
+fn page_list(schema: &Schema) -> Bytes {
+    let summary = Bytes::default().u64(0).u64(4);
+    let page = Bytes::default().i32(-4).i32(16).u64(4000);
+    // Locator of type 1: its own size, type and sign, then a size and an offset of 64 bits.
+    let large = Bytes::default().i32(3).i32(-(20 | 1 << 24)).u64(1 << 33).u64(1 << 40);
+    let end = Bytes::default().u64(0).u32(505);
+    let suppressed = Bytes::default().u64(1 << 63);
+    let none = Bytes::default().list(&[], &suppressed);
+    let columns =
+        [Bytes::default().list(&[page], &end), Bytes::default().list(&[large], &end), none.clone(), none.clone(), none];
+    let cluster = Bytes::default().list(&columns, &Bytes::default());
+    Bytes::default().u64(schema.header_checksum).records(&[summary]).list(&[cluster], &Bytes::default())
+}
+
+fn anchor() -> Vec<u8> {
+    let mut members = Vec::new();
+    for part in [1_u16, 0, 2, 0] {
+        members.extend_from_slice(&part.to_be_bytes());
+    }
+    for word in [100_u64, 20, 30, 400, 50, 60, 1 << 30] {
+        members.extend_from_slice(&word.to_be_bytes());
+    }
+    let mut object = (0x4000_0000_u32 | 66).to_be_bytes().to_vec();
+    object.extend_from_slice(&2_u16.to_be_bytes());
+    object.extend_from_slice(&members);
+    object.extend_from_slice(&checksum(&members).to_be_bytes());
+    object
+}
+
+#[test]
+fn an_anchor_tells_where_header_and_footer_are() {
+    let found = Anchor::parse(&anchor(), ANCHOR_CLASS).unwrap();
+    assert_eq!(found.version, [1, 0, 2, 0]);
+    assert_eq!((found.header.offset, found.header.stored_bytes, found.header.uncompressed_bytes), (100, 20, 30));
+    assert_eq!((found.footer.offset, found.footer.stored_bytes, found.footer.uncompressed_bytes), (400, 50, 60));
+}
+
+#[test]
+fn a_changed_anchor_is_corrupt_and_an_old_one_unsupported() {
+    let mut changed = anchor();
+    changed[20] ^= 1;
+    assert!(matches!(Anchor::parse(&changed, ANCHOR_CLASS), Err(Error::Corrupt(_))));
+    let old = Anchor::parse(&[], OLD_ANCHOR_CLASS).unwrap_err();
+    assert!(matches!(&old, Error::Unsupported(_)) && old.to_string().contains("before the format was released"));
+}
+
+#[test]
+fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
+    let schema = schema();
+    let names: Vec<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["x", "list", "_0", "new"]);
+    assert_eq!(schema.top_fields, [FieldId(0), FieldId(1), FieldId(3)]);
+    let slots = Slots::new(&schema).unwrap();
+    let x = slots.shape(&schema, &[FieldId(0)]).unwrap();
+    assert_eq!(x, Shape::Number { slot: SlotId(0), primitive: Primitive::Float32 });
+    let text = Box::new(Shape::Text { ends: SlotId(2), bytes: SlotId(3) });
+    let list = slots.shape(&schema, &[FieldId(1)]).unwrap();
+    assert_eq!(list, Shape::List { ends: SlotId(1), item: text });
+    assert_eq!(slots.slot(SlotId(3)).domain, 2);
+}
+
+#[test]
+fn a_column_type_of_a_later_version_spoils_its_field_alone() {
+    let schema = schema();
+    let slots = Slots::new(&schema).unwrap();
+    let error = slots.shape(&schema, &[FieldId(3)]).unwrap_err();
+    assert!(matches!(&error, Error::Unsupported(_)) && error.to_string().contains("0x55"), "{error}");
+}
+
+#[test]
+fn unknown_features_are_refused() {
+    for flags in [1_u64, 1 << 62, 1 << 63 | 2] {
+        let mut bytes = header();
+        bytes.0[..8].copy_from_slice(&flags.to_le_bytes());
+        assert!(matches!(Schema::parse(&bytes.envelope(1)), Err(Error::Unsupported(_))), "{flags:#x}");
+    }
+}
+
+#[test]
+fn envelopes_of_another_kind_length_or_checksum_are_corrupt() {
+    let whole = header().envelope(1);
+    let mut changed = whole.clone();
+    changed[30] ^= 4;
+    for wrong in [header().envelope(2), whole[..whole.len() - 1].to_vec(), changed] {
+        assert!(matches!(Schema::parse(&wrong), Err(Error::Corrupt(_))));
+    }
+}
+
+#[test]
+fn a_footer_belongs_to_its_header() {
+    let mut schema = schema();
+    let right = footer(&schema);
+    let found = Footer::parse(&right.envelope(2), &mut schema).unwrap();
+    assert_eq!(found.n_entries(), 4);
+    assert_eq!(found.groups[0].page_list.locator, Locator { offset: 7000, n_bytes: 500 });
+    schema.header_checksum ^= 1;
+    assert!(matches!(Footer::parse(&right.envelope(2), &mut schema), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn pages_are_read_with_large_locators_and_suppressed_columns() {
+    let schema = schema();
+    let list = PageList::parse(&page_list(&schema).envelope(3), &schema).unwrap();
+    assert_eq!(list.clusters, [ClusterSummary { first_entry: 0, n_entries: 4 }]);
+    let columns = &list.columns[0];
+    let page = Page { offset: 4000, stored_bytes: 16, n_elements: 4, has_checksum: true };
+    assert_eq!((columns[0].pages.as_slice(), columns[0].compression), (&[page][..], 505));
+    assert_eq!((columns[1].pages[0].offset, columns[1].pages[0].stored_bytes), (1 << 40, 1 << 33));
+    assert!(columns[2].is_suppressed && !columns[0].is_suppressed);
+}
+
+#[test]
+fn a_payload_longer_than_a_key_is_in_several() {
+    let blob = Blob { offset: 1000, stored_bytes: 250, uncompressed_bytes: 250, max_key_bytes: 100 };
+    let (first, offsets) = blob.first_part().unwrap();
+    assert_eq!((first, offsets), (1000..1084, 1084..1100));
+    let parts = blob.further_parts(&[5000_u64.to_le_bytes(), 9000_u64.to_le_bytes()].concat());
+    assert_eq!(parts, [5000..5100, 9000..9066]);
+    let short = Blob { max_key_bytes: 0, ..blob };
+    assert_eq!(short.first_part().unwrap(), (1000..1250, 1250..1250));
+    assert!(Blob { max_key_bytes: 1, ..blob }.first_part().is_err());
+}
+
+#[test]
+fn a_page_is_compared_with_its_checksum() {
+    let mut stored = b"some page".to_vec();
+    stored.extend_from_slice(&checksum(b"some page").to_le_bytes());
+    assert!(check_page(&stored).is_ok());
+    stored[3] ^= 1;
+    assert!(matches!(check_page(&stored), Err(Error::Corrupt(_))));
+    assert!(matches!(check_page(b"short"), Err(Error::Truncated(_))));
+}
+
+#[test]
+fn numbers_are_converted_or_refused() {
+    let mut out = [0; 2];
+    convert_numbers(&300_i32.to_ne_bytes(), Primitive::Int32, Primitive::UInt16, &mut out).unwrap();
+    assert_eq!(u16::from_ne_bytes(out), 300);
+    let minus_one = (-1_i32).to_ne_bytes();
+    assert!(matches!(
+        convert_numbers(&minus_one, Primitive::Int32, Primitive::UInt16, &mut out),
+        Err(Error::Corrupt(_))
+    ));
+    let mut out = [0; 8];
+    convert_numbers(&1.5_f32.to_ne_bytes(), Primitive::Float32, Primitive::Float64, &mut out).unwrap();
+    assert_eq!(f64::from_ne_bytes(out).to_bits(), 1.5_f64.to_bits());
+    assert!(matches!(
+        convert_numbers(&minus_one, Primitive::Int32, Primitive::Float64, &mut out),
+        Err(Error::Unsupported(_))
+    ));
+}
+
+/// Reads metadata in which some bytes are wrong, and whose checksums are right all the same.
+fn read_changed(mut header: Bytes, changes: &[(prop::sample::Index, u8)], which: u8) {
+    let change = |bytes: &mut Bytes| {
+        for (place, value) in changes {
+            let place = place.index(bytes.0.len());
+            bytes.0[place] = *value;
+        }
+    };
+    if which == 0 {
+        change(&mut header);
+    }
+    let Ok(mut schema) = Schema::parse(&header.envelope(1)) else { return };
+    let (mut footer, mut pages) = (footer(&schema), page_list(&schema));
+    match which {
+        1 => change(&mut footer),
+        2 => change(&mut pages),
+        _ => {}
+    }
+    let _ = Footer::parse(&footer.envelope(2), &mut schema);
+    let _ = PageList::parse(&pages.envelope(3), &schema);
+    if let Ok(slots) = Slots::new(&schema) {
+        for member in schema.members() {
+            let _ = slots.shape(&schema, &member.chain);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn changed_metadata_do_no_harm(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), which in 0_u8..3) {
+        read_changed(header(), &changes, which);
+    }
+
+    #[test]
+    fn changed_anchors_do_no_harm(place in any::<prop::sample::Index>(), value in any::<u8>(), end in 0_usize..80) {
+        let mut object = anchor();
+        let place = place.index(object.len());
+        object[place] = value;
+        object.truncate(end);
+        let _ = Anchor::parse(&object, ANCHOR_CLASS);
+    }
+}

@@ -1,0 +1,109 @@
+"""RNTuples that ROOT writes: arrowroot reads what was filled in, whole and in parts, whatever the number of threads."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from tests.conformance.reader import plain_values
+
+from . import root_peer
+from .compare import as_bytes, assert_same_values, values_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = ["none", "zlib", "lzma", "lz4", "zstd", "small_pages", "empty"]
+FILES = [*(f"kinds_{name}" for name in KINDS), "encodings", "encodings_none", "classes", "extension"]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    path = tmp_path_factory.mktemp("ntuples")
+    root_peer.run("with_root_ntuples.py", path)
+    return path
+
+
+def opened(directory: Path, name: str) -> tuple[Any, dict[str, list[Any]]]:
+    expected = json.loads((directory / f"{name}.root.json").read_text())
+    tree = ar.open(directory / f"{name}.root")["Events"]
+    assert tree.num_entries == expected["n_entries"]
+    return tree, expected["columns"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_all_fields_hold_what_was_filled(directory, name):
+    tree, columns = opened(directory, name)
+    table = pa.table(tree.to_arrow(list(columns)))
+    table.validate(full=True)
+    for column, wanted in columns.items():
+        assert_same_values(values_of(table, column), wanted, f"{name}: {column}")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "kinds_empty"])
+def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
+    tree, columns = opened(directory, name)
+    n = tree.num_entries
+    generator = random.Random(name)
+    ranges = [sorted((generator.randrange(n + 1), generator.randrange(n + 1))) for _ in range(5)]
+    picked = [generator.randrange(n) for _ in range(40)]
+    for start, stop in [*ranges, (0, n)]:
+        got = tree.scan(list(columns), entries=slice(start, stop), batch_size=5000)
+        tables = [pa.table(batch) for batch in got]
+        for column, wanted in columns.items():
+            found = [value for table in tables for value in plain_values(table.column(column))]
+            assert_same_values(found, wanted[start:stop], f"{name}: {column}, entries {start} to {stop}")
+    table = tree.to_arrow(list(columns), entries=picked)
+    for column, wanted in columns.items():
+        assert_same_values(
+            values_of(table, column), [wanted[entry] for entry in picked], f"{name}: {column}, list"
+        )
+
+
+@pytest.mark.parametrize("name", ["kinds_small_pages", "classes", "extension"])
+def test_the_number_of_threads_changes_no_byte(directory, name):
+    tree, columns = opened(directory, name)
+    one, two = (as_bytes(tree.to_arrow(list(columns), n_threads=n)) for n in (1, 2))
+    assert one == two
+
+
+def test_members_and_projected_fields_are_columns(directory):
+    tree, columns = opened(directory, "classes")
+    hits = columns["hits"]
+    table = tree.to_arrow(
+        ["hits.x", "hits.weights", "hit.label", "n_hits", "hits_x", "vv_hit.color", "opt_hit.id"]
+    )
+    wanted = {
+        "hits.x": [[hit["x"] for hit in entry] for entry in hits],
+        "hits.weights": [[hit["weights"] for hit in entry] for entry in hits],
+        "hit.label": [hit["label"] for hit in columns["hit"]],
+        "n_hits": [len(entry) for entry in hits],
+        "hits_x": [[hit["x"] for hit in entry] for entry in hits],
+        "vv_hit.color": [[[hit["color"] for hit in inner] for inner in entry] for entry in columns["vv_hit"]],
+        "opt_hit.id": [None if hit is None else hit["id"] for hit in columns["opt_hit"]],
+    }
+    for column, values in wanted.items():
+        assert_same_values(values_of(table, column), values, column)
+    # As ROOT spells it.
+    assert_same_values(values_of(tree.to_arrow(["hits._0.x"]), "hits.x"), wanted["hits.x"], "hits._0.x")
+    assert set(columns) | {"n_hits", "hits_x"} == set(tree.column_names)
+    assert {"hit", "hits"} <= set(pa.table(tree.to_arrow()).column_names)
+
+
+def test_a_changed_page_is_found_by_its_checksum(directory, tmp_path):
+    data = bytearray((directory / "kinds_none.root").read_bytes())
+    tree, _ = opened(directory, "kinds_none")
+    scan = tree.scan(["i64"], trace=True)
+    offset, n_bytes = scan.plan.windows[0].ranges[0]
+    data[offset + n_bytes // 2] ^= 1
+    changed = tmp_path / "changed.root"
+    changed.write_bytes(data)
+    with pytest.raises(ar.CorruptFileError, match="checksum of the page"):
+        ar.open(changed)["Events"].to_arrow(["i64"])
