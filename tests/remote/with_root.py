@@ -11,7 +11,7 @@ tree = ROOT.TTree("Events", "")
 numbers = [array("f", [0]) for _ in range(n_branches)]
 for k, number in enumerate(numbers):
     tree.Branch(f"x{k:04}", number, f"x{k:04}/F", 4000)
-for entry in range(2000):
+for entry in range(200):
     for k, number in enumerate(numbers):
         number[0] = (entry * k) % 97
     tree.Fill()
