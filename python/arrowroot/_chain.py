@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot import _accounts, _entries
+from arrowroot._ahead import in_order
 from arrowroot._config import resolve
 from arrowroot._errors import (
     SchemaMismatchError,
@@ -12,7 +14,7 @@ from arrowroot._errors import (
 )
 from arrowroot._file import File
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._readers import open_native
+from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
 from arrowroot._select import texts_of
 from arrowroot._sizes import counted
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._accounts import Account
-    from arrowroot._config import Setting, StorageOptions
+    from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._options import Strings
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
 #: files.
 _N_KEPT_OPEN = 128
+#: So many far-away files are opened at a time.
+_N_OPENED_AHEAD = 16
+#: Of so many files the next ones' data are asked for while the last data of one are on their way.
+_N_FETCHED_AHEAD = 8
 
 
 def scan(
@@ -121,23 +127,26 @@ class _Opened(NamedTuple):
 
 
 def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[_Opened]:
-    """Open the trees, one after the other."""
-    only: str | None = None
-    for location, name in files:
-        urls, settings = resolve([location], storage)
+    """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together."""
+    first = _open_member(*files[0], storage)
+    yield first
+    others = [partial(_open_member, location, name or first.path, storage) for location, name in files[1:]]
+    is_near = all(scheme_of(location) == "file" for location, _ in files)
+    yield from in_order(others, 1 if is_near else _N_OPENED_AHEAD)
 
-        def reopen(urls: list[str] = urls, settings: list[Setting] = settings) -> File:
-            return File(open_native(urls, settings), urls, settings)
 
-        file = reopen()
-        url = file.url
-        if name is None and only is None:
-            only = file.only_tree().path
-        path = name or only or ""
-        found = file[path]
-        if not isinstance(found, Tree):
-            raise UnsupportedError(f"{url}: {path!r} is a directory, not a tree")
-        yield _Opened(url, path, found, reopen)
+def _open_member(location: str, name: str | None, storage: StorageOptions) -> _Opened:
+    urls, settings = resolve([location], storage)
+
+    def reopen() -> File:
+        return File(open_native(urls, settings), urls, settings)
+
+    file = reopen()
+    path = name or file.only_tree().path
+    found = file[path]
+    if not isinstance(found, Tree):
+        raise UnsupportedError(f"{file.url}: {path!r} is a directory, not a tree")
+    return _Opened(file.url, path, found, reopen)
 
 
 class _Chain:
@@ -229,7 +238,11 @@ class _Finished(NamedTuple):
 
 
 class InARow:
-    """Passes over trees, one after the other; each begins when the one before has ended."""
+    """Passes over trees, one after the other.
+
+    Each decodes when the one before has ended, but far-away data of the next ones are asked for while the last batch of
+    one is read, as much as the memory budget holds.
+    """
 
     def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
         self._parts = parts
@@ -238,6 +251,8 @@ class InARow:
         self._started: dict[int, TreeSource] = {}
         self._finished: dict[int, _Finished] = {}
         self._current = 0
+        #: Batches of the current part.
+        self._n_delivered = 0
         self._schema: pa.Schema | None = None
         self._is_cancelled = False
 
@@ -263,14 +278,29 @@ class InARow:
     def next_batch(self) -> _native.Batch | None:
         while self._current < len(self._parts) and not self._is_cancelled:
             source = self._source(self._current)
+            if self._n_delivered + 1 >= source.native.n_batches:
+                self._begin_next(source)
             batch = source.next_batch()
             if batch is not None:
+                self._n_delivered += 1
                 return batch
             # The pass gives back its buffers and, unless the tree was kept, its file.
             self._finished[self._current] = self._so_far(self._current, source)
             self._started.pop(self._current)
             self._current += 1
+            self._n_delivered = 0
         return None
+
+    def _begin_next(self, source: TreeSource) -> None:
+        if not source.native.is_remote:
+            return
+        n_bytes = 0
+        for i in range(self._current + 1, min(self._current + 1 + _N_FETCHED_AHEAD, len(self._parts))):
+            following = self._source(i)
+            n_bytes += following.native.read_bytes
+            if n_bytes > self._options.memory_budget_bytes and i > self._current + 1:
+                return
+            following.native.begin_fetching()
 
     def _so_far(self, i: int, source: TreeSource) -> _Finished:
         """Return what a pass cost, with the numbers that entries have in the chain."""

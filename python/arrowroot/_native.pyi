@@ -162,6 +162,10 @@ class Scan:
 
     num_entries: int
     column_names: list[str]
+    n_batches: int
+    read_bytes: int
+    """Bytes that the plan reads."""
+    is_remote: bool
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def next_batch(self) -> Batch | None: ...

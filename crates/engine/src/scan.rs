@@ -249,6 +249,11 @@ impl ScanHandle {
         &self.shared.context.plan
     }
 
+    /// Whether its reads may wait for a network.
+    pub fn is_remote(&self) -> bool {
+        self.shared.reading.source.nature().is_remote()
+    }
+
     /// Stops the scan: no batch follows. Does nothing after the end.
     pub fn cancel(&self) {
         self.shared.stop();

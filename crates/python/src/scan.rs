@@ -60,6 +60,21 @@ impl PyScan {
         self.handle.plan().schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    #[getter]
+    fn n_batches(&self) -> usize {
+        self.handle.plan().batches.len()
+    }
+
+    #[getter]
+    fn read_bytes(&self) -> u64 {
+        self.handle.plan().read_bytes()
+    }
+
+    #[getter]
+    fn is_remote(&self) -> bool {
+        self.handle.is_remote()
+    }
+
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, self.handle.plan().schema())
     }
