@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: How a file is reached. The suffix says what is special about the server.
 KINDS = ("http", "http-1-range", "http-0-ranges", "xrootd-http", "s3", "root")
-#: Round trips before the first request for the file itself: XRootD's login.
-LOGIN_ROUND_TRIPS = {"root": 2}
+#: Round trips before the first request for the file itself: XRootD's connection. The opening goes out with the login.
+LOGIN_ROUND_TRIPS = {"root": 1}
 #: Credentials of the S3 server, for who reads in this process.
 S3_ENVIRONMENT = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
@@ -19,6 +19,9 @@ use crate::tree::Tree;
 const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
+
+/// Bounds of the window in which a far-away file's records are walked.
+const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
 
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
@@ -195,11 +198,25 @@ impl File {
         Ok(self.inner.keys.get_or_init(|| keys))
     }
 
+    /// Where the walk reads: far away a window at a time, of what comes in about a round trip. A read for each record would
+    /// cost a round trip for each.
+    fn walked_source(&self) -> Arc<dyn Source> {
+        let source = Arc::clone(self.source());
+        let nature = source.nature();
+        if !nature.is_remote() {
+            return source;
+        }
+        let in_a_round_trip = (nature.latency.as_secs_f64() * nature.bytes_per_second) as u64;
+        let window_bytes = in_a_round_trip.clamp(*WALKED_AHEAD_BYTES.start(), *WALKED_AHEAD_BYTES.end());
+        Arc::new(ReadAhead::new(source, window_bytes, Arc::new(Ledger::new("readahead", false))))
+    }
+
     fn recover(&self) -> Result<Vec<Entry>> {
         let mut walk = RecordWalk::new(&self.inner.header, self.size_bytes());
         let mut found = Vec::new();
+        let source = self.walked_source();
         while let Some(range) = walk.request() {
-            let bytes = read_range(self.source().as_ref(), range.start, range.end - range.start)?;
+            let bytes = read_range(source.as_ref(), range.start, range.end - range.start)?;
             walk.feed(&bytes, |record| found.push(record));
         }
         if found.is_empty() {

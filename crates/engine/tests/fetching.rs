@@ -25,8 +25,12 @@ struct FarAway {
 
 impl FarAway {
     fn new(delay: Duration) -> Arc<Self> {
+        Self::of(EVENTS, delay)
+    }
+
+    fn of(content: &'static [u8], delay: Duration) -> Arc<Self> {
         Arc::new(FarAway {
-            inner: MemorySource::new("far://events.root", EVENTS),
+            inner: MemorySource::new("far://events.root", content),
             delay,
             asked: Mutex::default(),
             n_inside: AtomicUsize::new(0),
@@ -175,4 +179,17 @@ fn who_is_interrupted_does_not_wait_for_a_read_that_stalls() {
     drop(scan);
     let is_stalled = source.stalls.swap(false, Ordering::SeqCst);
     assert!(is_stalled, "the scan came back while its reads were under way");
+}
+
+#[test]
+fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
+    let far = FarAway::of(&EVENTS[..EVENTS.len() - 1000], Duration::ZERO);
+    let source: Arc<dyn Source> = far.clone();
+    let file =
+        File::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &Options::default()).unwrap();
+    assert!(file.was_recovered());
+    assert!(!file.keys().unwrap().is_empty());
+    let n_windows = EVENTS.len().div_ceil(64 << 10);
+    let n_reads = far.asked.lock().unwrap().len();
+    assert!(n_reads <= n_windows + 3, "{n_reads} reads for {n_windows} windows");
 }

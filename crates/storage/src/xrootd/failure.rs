@@ -27,6 +27,7 @@ pub(crate) mod code {
     pub(crate) const FILE_LOCKED: u32 = 3003;
     pub(crate) const FILE_NOT_OPEN: u32 = 3004;
     pub(crate) const FS_ERROR: u32 = 3005;
+    pub(crate) const INVALID_REQUEST: u32 = 3006;
     pub(crate) const IO_ERROR: u32 = 3007;
     pub(crate) const NO_MEMORY: u32 = 3008;
     pub(crate) const NOT_AUTHORIZED: u32 = 3010;

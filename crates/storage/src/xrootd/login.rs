@@ -1,9 +1,10 @@
 //! From a server's address to a session: connection, handshake, encryption, login, authentication.
 
 use std::collections::HashSet;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::connection::FIRST_STREAM;
 use super::credentials::{account, proof};
 use super::failure::{Failure, code};
 use super::frame::Incoming;
@@ -22,30 +23,65 @@ const MAX_ANSWER_BYTES: usize = 64 << 10;
 const MAX_WAITS: usize = 5;
 
 /// Servers that want encryption though their URL does not say so: found out at the first login.
-static ENCRYPTING: LazyLock<Mutex<HashSet<(String, u16)>>> = LazyLock::new(Mutex::default);
+static ENCRYPTING: LazyLock<Mutex<HashSet<Server>>> = LazyLock::new(Mutex::default);
+/// Servers that take nothing but authentication after the login, or did not take well to what was sent early.
+static CEREMONIOUS: LazyLock<Mutex<HashSet<Server>>> = LazyLock::new(Mutex::default);
+
+/// Host and port.
+type Server = (String, u16);
 
 /// A session that has begun.
 pub(crate) struct Session {
     pub(crate) line: Line,
     pub(crate) is_encrypted: bool,
-    /// From sending the first words to having their answers.
+    /// Sizes of the requests that went out with the login, in the streams from [`FIRST_STREAM`] on.
+    pub(crate) early_bytes: Vec<usize>,
+    /// When the first words were sent.
+    pub(crate) started: Instant,
+    /// From then to having their answers.
     pub(crate) round_trip: Duration,
+}
+
+/// What was learnt of a server at the first login.
+fn learnt(servers: &'static LazyLock<Mutex<HashSet<Server>>>) -> MutexGuard<'static, HashSet<Server>> {
+    servers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn server_of(target: &Target) -> Server {
+    (target.host.clone(), target.port)
+}
+
+/// From now on nothing but the login is sent to the server before it has answered that.
+pub(crate) fn send_nothing_early(target: &Target) {
+    learnt(&CEREMONIOUS).insert(server_of(target));
 }
 
 /// Begins a session.
 ///
-/// Without encryption, handshake and login go out together: one round trip, and one more if the server wants to know
-/// who is asking. With encryption, the server has to agree first: two more round trips.
-pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<Session, Failure>> {
-    let server = (target.host.clone(), target.port);
-    let encrypting = || ENCRYPTING.lock().unwrap_or_else(PoisonError::into_inner);
+/// Without encryption, handshake, login and the `early` requests go out together: one round trip for all. If the server
+/// wants to know who is asking, it refuses what came early: the connection is made again without. With encryption, the
+/// server has to agree first: two more round trips.
+pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> StorageResult<Result<Session, Failure>> {
     // A token that was given is for this server: it is worth the round trips to be able to show it.
-    let want_tls = target.is_secure || network.token.is_some() || encrypting().contains(&server);
     let credentials = Credentials::find(network);
-    if !want_tls {
-        match begin_plain(target, network, &credentials) {
-            Ok(Some(session)) => return Ok(Ok(session)),
-            Ok(None) => drop(encrypting().insert(server)),
+    loop {
+        let server = server_of(target);
+        if target.is_secure || network.token.is_some() || learnt(&ENCRYPTING).contains(&server) {
+            break;
+        }
+        // Who can prove who they are will probably have to.
+        let may_be_early = credentials.token(true).is_none() && !learnt(&CEREMONIOUS).contains(&server);
+        let early = if may_be_early { early } else { &[] };
+        let line = match connect(target, network.timeout).and_then(|stream| Line::new(stream, network.timeout)) {
+            Ok(line) => line,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        match begin_plain(line, target, network, &credentials, early) {
+            Ok(Plain::Begun(session)) => return Ok(Ok(*session)),
+            Ok(Plain::Encrypts) => drop(learnt(&ENCRYPTING).insert(server)),
+            Ok(Plain::IsCeremonious) => send_nothing_early(target),
+            // It may have hung up on what came early.
+            Err(Failure::Broken(_)) if !early.is_empty() => send_nothing_early(target),
             Err(failure) => return Ok(Err(failure)),
         }
     }
@@ -53,13 +89,31 @@ pub(crate) fn begin(target: &Target, network: &Network) -> StorageResult<Result<
     Ok(begin_encrypted(target, network, &credentials, &configuration))
 }
 
-/// `None`: the server wants encryption.
-fn begin_plain(target: &Target, network: &Network, credentials: &Credentials) -> Result<Option<Session>, Failure> {
-    let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
+/// What comes of a login without encryption.
+enum Plain {
+    Begun(Box<Session>),
+    /// The server wants encryption.
+    Encrypts,
+    /// The server wants to know who is asking before it is asked for anything, and it was.
+    IsCeremonious,
+}
+
+fn begin_plain(
+    mut line: Line,
+    target: &Target,
+    network: &Network,
+    credentials: &Credentials,
+    early: &[Vec<u8>],
+) -> Result<Plain, Failure> {
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
     words.extend(message::protocol(false));
     words.extend(login_request(target));
+    for (stream, request) in (FIRST_STREAM..).zip(early) {
+        let start = words.len();
+        words.extend(request);
+        message::set_stream(&mut words[start..], stream);
+    }
     line.outbound.send(&words)?;
     read_handshake(&mut line, network)?;
     let flags = message::parse_protocol(&expect_ok(&mut line, network)?)?;
@@ -67,22 +121,26 @@ fn begin_plain(target: &Target, network: &Network, credentials: &Credentials) ->
     let round_trip = started.elapsed();
     let can_tls = flags & message::HAVE_TLS != 0;
     if can_tls && flags & message::WANTS_TLS != 0 {
-        return Ok(None);
+        return Ok(Plain::Encrypts);
     }
     let offered = match login {
         (message::OK, body) => message::parse_login(&body)?,
         (message::ERROR, body) if message::parse_error(&body).0 == code::TLS_REQUIRED && can_tls => {
-            return Ok(None);
+            return Ok(Plain::Encrypts);
         }
         other => return Err(unexpected(other)),
     };
     // Servers that encrypt may be shown a token.
     let token = credentials.token(true);
     if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
-        return Ok(None);
+        return Ok(Plain::Encrypts);
+    }
+    if !offered.is_empty() && !early.is_empty() {
+        return Ok(Plain::IsCeremonious);
     }
     authenticate(&mut line, &offered, token.as_ref(), false, network)?;
-    Ok(Some(Session { line, is_encrypted: false, round_trip }))
+    let early_bytes = early.iter().map(Vec::len).collect();
+    Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
 
 fn begin_encrypted(
@@ -109,7 +167,7 @@ fn begin_encrypted(
     line.outbound.send(&login_request(target))?;
     let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
     authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network)?;
-    Ok(Session { line, is_encrypted, round_trip })
+    Ok(Session { line, is_encrypted, early_bytes: Vec::new(), started, round_trip })
 }
 
 fn login_request(target: &Target) -> Vec<u8> {

@@ -1,11 +1,12 @@
 //! Files on XRootD servers: `root://` and `roots://`, without the official client.
 //!
 //! From the bottom up: `message` and `frame` know the protocol and do no I/O; `wire` moves bytes; `login` begins a session;
-//! `connection` shares it among threads; `pool` keeps sessions; `plan` cuts ranges into requests; `store` is the source.
+//! `connection` shares it among threads, each with requests in `flight`; `pool` keeps sessions; `plan` cuts ranges into requests; `store` is the source.
 
 mod connection;
 mod credentials;
 mod failure;
+mod flight;
 mod frame;
 #[cfg(fuzzing)]
 pub mod fuzz;

@@ -1,6 +1,6 @@
 //! From ranges to requests within the limits of a server.
 
-use super::connection::Request;
+use super::flight::Request;
 use super::frame::{Answer, Piece, VectorAnswer};
 use super::message::{self, Handle, VectorLimits};
 use crate::source::Part;

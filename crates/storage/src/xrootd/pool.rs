@@ -63,12 +63,24 @@ struct Pool {
 
 static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
 
-/// A connection to the server of a target, and whether it was there already.
+/// How a connection was come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It was there.
+    Reused,
+    /// It was made, and nothing was asked of it.
+    New,
+    /// It was made, and the early requests are on their way.
+    Asked,
+}
+
+/// A connection to the server of a target. If it has to be made, the `early` requests may go out with the login.
 pub(crate) fn acquire(
     target: &Target,
     network: &Network,
     lane: usize,
-) -> Result<Result<(Arc<Connection>, bool), Failure>> {
+    early: &[Vec<u8>],
+) -> Result<Result<(Arc<Connection>, Arrival), Failure>> {
     let slot = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         sweep_from_now_on(&mut pool);
@@ -76,14 +88,15 @@ pub(crate) fn acquire(
     };
     let mut connection = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(connection) = connection.as_ref().filter(|connection| connection.is_alive()) {
-        return Ok(Ok((Arc::clone(connection), true)));
+        return Ok(Ok((Arc::clone(connection), Arrival::Reused)));
     }
     *connection = None;
-    Ok(match login::begin(target, network)? {
+    Ok(match login::begin(target, network, early)? {
         Ok(session) => {
+            let arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
             let new = Arc::new(Connection::new(session, network));
             *connection = Some(Arc::clone(&new));
-            Ok((new, false))
+            Ok((new, arrival))
         }
         Err(failure) => Err(failure),
     })

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, Request};
+use super::connection::Connection;
 use super::credentials::percent_encoded;
 use super::failure::{Failure, code};
+use super::flight::Request;
 use super::message::{self, Handle, Stat, VectorLimits};
+use super::pool::Arrival;
 use super::url::Target;
-use super::{plan, pool};
+use super::{login, plan, pool};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::{Attempt, open_attempts};
@@ -28,9 +30,10 @@ const MAX_READ_HOPS: usize = 4;
 
 /// Opens a file of a `root://` or `roots://` URL, and tries again what may succeed later ([`crate::Retry`]).
 ///
-/// After the connection this takes two round trips: opening, which brings size and time of the last change (and the
-/// server's limits), and one vector read of what the speculation names. Each redirection adds the connection to another
-/// server and its opening.
+/// After the connection this takes two round trips: login and opening, which brings size and time of the last change (and
+/// the server's limits), and one vector read of what the speculation names. Where the server wants to know who is asking,
+/// or encrypts, the opening is a round trip after the login. Each redirection adds the connection to another server and its
+/// opening.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Denied`] and [`Error::Server`] as the server answers; [`Error::Connection`] if it cannot
@@ -109,10 +112,11 @@ fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result
     let mut tried: Vec<String> = Vec::new();
     let mut is_second_try = false;
     for _ in 0..MAX_HOPS {
-        let mut is_reused = false;
-        let result = pool::acquire(&target, network, lane)?.and_then(|(connection, was_there)| {
-            is_reused = was_there;
-            open_on(connection, &target, network)
+        let mut arrived = Arrival::New;
+        let early = [message::open(&target.path_and_opaque()), message::query_limits()];
+        let result = pool::acquire(&target, network, lane, &early)?.and_then(|(connection, arrival)| {
+            arrived = arrival;
+            open_on(connection, arrival, &target, network)
         });
         let failure = match result {
             Ok(opened) => return Ok(opened),
@@ -125,7 +129,13 @@ fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result
                 manager = Some(std::mem::replace(&mut target, next));
             }
             // The server may have ended the session long ago.
-            Failure::Broken(_) if is_reused && !is_second_try => is_second_try = true,
+            Failure::Broken(_) if arrived == Arrival::Reused && !is_second_try => is_second_try = true,
+            // Or it was asked too early.
+            Failure::Broken(_) | Failure::Refused(code::INVALID_REQUEST | code::NOT_AUTHORIZED, _)
+                if arrived == Arrival::Asked =>
+            {
+                login::send_nothing_early(&target);
+            }
             failure if failure.is_of_server() && manager.as_ref().is_some_and(|_| !tried.contains(&target.host)) => {
                 tried.push(target.host.clone());
                 let Some(from) = manager.take() else { return Err(failure.into_error(url, &target, "opening")) };
@@ -138,7 +148,12 @@ fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result
 }
 
 /// Opens the file on a server, and asks for its limits in the same flight.
-fn open_on(connection: Arc<Connection>, target: &Target, network: &Network) -> Result<(OpenFile, Stat), Failure> {
+fn open_on(
+    connection: Arc<Connection>,
+    arrival: Arrival,
+    target: &Target,
+    network: &Network,
+) -> Result<(OpenFile, Stat), Failure> {
     let shown = match &network.token {
         Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
             target.with_opaque(&format!("authz={}", percent_encoded(&format!("Bearer {}", token.expose()))))
@@ -150,7 +165,11 @@ fn open_on(connection: Arc<Connection>, target: &Target, network: &Network) -> R
         requests.push(Request::control(message::query_limits()).optional());
     }
     let deadline = Instant::now() + network.deadline;
-    connection.run(&mut requests, deadline).map_err(|failure| failure.without_secrets(&shown))?;
+    let done = match arrival {
+        Arrival::Asked => connection.run_early(&mut requests, deadline),
+        Arrival::Reused | Arrival::New => connection.run(&mut requests, deadline),
+    };
+    done.map_err(|failure| failure.without_secrets(&shown))?;
     if let Some(limits) = requests.get(1) {
         // A server that does not answer the question has the usual ones.
         let said = if limits.outcome.is_ok() { VectorLimits::parse(limits.words()) } else { VectorLimits::DEFAULT };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use arrowroot_storage::{Error, Network, Opened, Result, Source, Speculation, open_xrootd, open_xrootd_once};
 
 use crate::fake::{
-    ATTENTION, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
+    ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
     WAIT_RESPONSE, framed, right_body, start,
 };
 use crate::server::content;
@@ -473,4 +473,52 @@ fn the_end_of_a_session_between_two_files_goes_unnoticed() {
     let source = open_xrootd_once(&url(port), &network(), NONE).unwrap().source;
     check_ranges(&*source, &RANGES, &file);
     assert_eq!(n_connections.load(SeqCst), 2);
+}
+
+#[test]
+fn a_server_that_hangs_up_on_what_comes_with_the_login_is_asked_after_it() {
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, n_connections) = start(move |mut client, number| {
+        client.greet("&P=unix")?;
+        if number == 0 {
+            // As XRootD does: a refusal, and the end of the connection.
+            let early = client.request()?;
+            assert_eq!(early.code, OPEN);
+            client.answer(&early, ERROR, b"\0\0\x0b\xbenot authenticated\0");
+            return client.into_tcp()?.shutdown(std::net::Shutdown::Both).ok();
+        }
+        let first = client.request()?;
+        assert_eq!(first.code, AUTH);
+        client.answer(&first, OK, b"");
+        client.serve(&for_server, &[]).map(drop)
+    });
+    let source = open_hastily(port).unwrap().source;
+    check_ranges(&*source, &RANGES, &file);
+    assert_eq!(n_connections.load(SeqCst), 2);
+}
+
+#[test]
+fn an_opening_that_comes_too_early_is_asked_for_again() {
+    const NOT_AUTHORIZED: &[u8] = b"\0\0\x0b\xc2not yet\0";
+    let file = content(FILE_BYTES, 1);
+    let for_server = file.clone();
+    let (port, n_connections) = start(move |mut client, _| {
+        client.greet("")?;
+        let early = client.request()?;
+        client.answer(&early, ERROR, NOT_AUTHORIZED);
+        client.serve(&for_server, &[]).map(drop)
+    });
+    let source = open_hastily(port).unwrap().source;
+    check_ranges(&*source, &RANGES, &file);
+    assert_eq!(n_connections.load(SeqCst), 1);
+    // What is refused also then stays refused.
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.request()?;
+            client.answer(&request, ERROR, NOT_AUTHORIZED);
+        }
+    });
+    assert!(matches!(refusal(open_hastily(port)), Error::Denied { .. }));
 }

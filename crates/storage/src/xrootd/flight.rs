@@ -1,0 +1,345 @@
+//! The requests of one caller on their way: sent, answered in any order, put off or abandoned.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::connection::{Caller, Connection, Early, MAX_OUTSTANDING_BYTES, Outstanding, State};
+use super::failure::Failure;
+use super::frame::{Answer, Incoming};
+use super::message::{self, ATTENTION_BYTES, Header};
+use super::wire::{Inbound, check_silence};
+
+/// Times that a server may ask to make a request again later, and the least time between.
+const MAX_WAITS: u32 = 1000;
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+/// Who waits for others to get their answers looks so often whether they are still there.
+const ROOM_TICK: Duration = Duration::from_millis(100);
+
+/// A request and what is to become of its answer.
+pub(crate) struct Request<'b> {
+    bytes: Vec<u8>,
+    pub(crate) answer: Answer<'b>,
+    /// A failure is noted, and does not end the other requests.
+    is_optional: bool,
+    pub(crate) outcome: Result<(), Failure>,
+    /// All of its answer is where it belongs.
+    pub(crate) is_done: bool,
+    n_waits: u32,
+}
+
+impl<'b> Request<'b> {
+    /// One that has to succeed.
+    pub(crate) fn new(bytes: Vec<u8>, answer: Answer<'b>) -> Request<'b> {
+        Request { bytes, answer, is_optional: false, outcome: Ok(()), is_done: false, n_waits: 0 }
+    }
+
+    /// One whose answer is words.
+    pub(crate) fn control(bytes: Vec<u8>) -> Request<'b> {
+        Request::new(bytes, Answer::Control(Vec::new()))
+    }
+
+    /// One that may fail.
+    pub(crate) fn optional(self) -> Request<'b> {
+        Request { is_optional: true, ..self }
+    }
+
+    /// The words of its answer.
+    pub(crate) fn words(&self) -> &[u8] {
+        match &self.answer {
+            Answer::Control(words) => words,
+            _ => &[],
+        }
+    }
+}
+
+/// What a part of an answer means for its request.
+enum Progress {
+    /// More is to come.
+    More,
+    /// The server is silent for so long, then answers.
+    Quiet(Duration),
+    /// Ask again after so long.
+    Later(Duration),
+    /// That was all.
+    Done(Result<(), Failure>),
+}
+
+/// The requests of one caller.
+pub(super) struct Flight<'c> {
+    connection: &'c Connection,
+    caller: Arc<Caller>,
+    deadline: Instant,
+    /// Places of requests that are still to be sent.
+    unsent: VecDeque<usize>,
+    /// Places of requests to be made again, and when.
+    delayed: Vec<(Instant, usize)>,
+    /// Streams that are outstanding, and the places of their requests.
+    streams: HashMap<u16, usize>,
+}
+
+impl<'c> Flight<'c> {
+    /// So many requests that are still to be sent.
+    pub(super) fn new(connection: &'c Connection, n_requests: usize, deadline: Instant) -> Self {
+        Flight {
+            connection,
+            caller: Arc::default(),
+            deadline,
+            unsent: (0..n_requests).collect(),
+            delayed: Vec::new(),
+            streams: HashMap::new(),
+        }
+    }
+
+    /// Requests that are on their way in these streams, in their order.
+    pub(super) fn sent(connection: &'c Connection, early: Early, deadline: Instant) -> Self {
+        Flight {
+            connection,
+            caller: early.caller,
+            deadline,
+            unsent: VecDeque::new(),
+            delayed: Vec::new(),
+            streams: early.streams.into_iter().zip(0..).collect(),
+        }
+    }
+
+    pub(super) fn run(&mut self, requests: &mut [Request<'_>]) -> Result<(), Failure> {
+        loop {
+            let now = Instant::now();
+            if now >= self.deadline {
+                return Err(Failure::Late);
+            }
+            let due = self.delayed.extract_if(.., |(when, _)| *when <= now).map(|(_, place)| place);
+            self.unsent.extend(due);
+            self.send(requests)?;
+            if !self.streams.is_empty() {
+                self.receive(requests)?;
+            } else if !self.unsent.is_empty() {
+                self.wait_for_room()?;
+            } else if let Some(&(when, _)) = self.delayed.iter().min() {
+                std::thread::sleep(when.min(self.deadline).saturating_duration_since(Instant::now()));
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what may be sent now; all of it at once, so that it travels together.
+    fn send(&mut self, requests: &mut [Request<'_>]) -> Result<(), Failure> {
+        if self.unsent.is_empty() {
+            return Ok(());
+        }
+        let mut outbound = self.connection.outbound.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = Vec::new();
+        {
+            let mut state = self.connection.locked();
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            while let Some(&place) = self.unsent.front() {
+                let request = &mut requests[place];
+                if !state.has_room(request.bytes.len()) {
+                    break;
+                }
+                self.unsent.pop_front();
+                let stream = state.enlist(Some(Arc::clone(&self.caller)), request.bytes.len());
+                self.streams.insert(stream, place);
+                message::set_stream(&mut request.bytes, stream);
+                request.answer.reset();
+                bytes.extend_from_slice(&request.bytes);
+            }
+        }
+        if bytes.is_empty() { Ok(()) } else { outbound.send(&bytes) }
+    }
+
+    /// Waits until others have got answers. Nothing of this caller is outstanding.
+    fn wait_for_room(&self) -> Result<(), Failure> {
+        let mut state = self.connection.locked();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        if state.is_forsaken() && state.inbound.is_some() {
+            // Answers that nobody wants: somebody has to take them.
+            return self.read_next(state).map(drop);
+        }
+        if state.has_room(MAX_OUTSTANDING_BYTES / 2) {
+            return Ok(());
+        }
+        state.blocked.push_back(Arc::clone(&self.caller));
+        let mut state = self.caller.turn.wait_timeout(state, ROOM_TICK).unwrap_or_else(PoisonError::into_inner).0;
+        state.blocked.retain(|caller| !Arc::ptr_eq(caller, &self.caller));
+        Ok(())
+    }
+
+    /// Waits for one answer, or part of one, to any of this caller's requests.
+    fn receive(&mut self, requests: &mut [Request<'_>]) -> Result<(), Failure> {
+        let mut state = self.connection.locked();
+        loop {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            let rest = self.deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Err(Failure::Late);
+            }
+            let own = state.header.and_then(|header| Some((header, *self.streams.get(&header.stream)?)));
+            if let Some((header, place)) = own
+                && let Some(inbound) = state.inbound.take()
+            {
+                state.header = None;
+                drop(state);
+                return self.take(header, place, &mut requests[place], inbound);
+            }
+            state = if state.inbound.is_some() && !state.is_somebody_due() {
+                self.read_next(state)?
+            } else {
+                self.caller.turn.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0
+            };
+        }
+    }
+
+    /// Takes a part of the answer to an own request.
+    fn take(
+        &mut self,
+        header: Header,
+        place: usize,
+        request: &mut Request<'_>,
+        mut inbound: Box<Inbound>,
+    ) -> Result<(), Failure> {
+        inbound.set_deadline(self.deadline);
+        let progress = progress(header, request, &mut inbound)?;
+        let mut state = self.connection.locked();
+        match &progress {
+            Progress::More => {}
+            Progress::Quiet(time) => {
+                if let Some(outstanding) = state.outstanding.get_mut(&header.stream) {
+                    outstanding.quiet_until = Some(Instant::now() + *time);
+                }
+            }
+            Progress::Later(_) | Progress::Done(_) => {
+                state.delist(header.stream, inbound.n_received(), inbound.last_byte());
+                self.streams.remove(&header.stream);
+            }
+        }
+        state.put_back(inbound);
+        drop(state);
+        match progress {
+            Progress::Later(time) => self.delayed.push((Instant::now() + time, place)),
+            Progress::Done(Err(failure)) if request.is_optional => request.outcome = Err(failure),
+            Progress::Done(outcome) => {
+                request.is_done = outcome.is_ok();
+                return outcome;
+            }
+            Progress::More | Progress::Quiet(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the head of the next answer and wakes whose it is; passes over what nobody wants. Returns after a tick in
+    /// any case.
+    fn read_next<'s>(&'s self, mut state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>, Failure> {
+        let Some(mut inbound) = state.inbound.take() else { return Ok(state) };
+        let (waiting, busy_since) = (state.header.take(), state.busy_since);
+        let is_quiet = state
+            .outstanding
+            .values()
+            .any(|outstanding| outstanding.quiet_until.is_some_and(|until| until > Instant::now()));
+        drop(state);
+        inbound.set_deadline(self.deadline);
+        let header = match waiting {
+            Some(header) => Some(header),
+            None => inbound.header()?,
+        };
+        let header = match header {
+            Some(header) if header.status == message::ATTENTION => attention(header, &mut inbound)?,
+            Some(header) => Some(header),
+            None if is_quiet => None,
+            None => {
+                check_silence(inbound.last_byte().max(busy_since), self.connection.timeout)?;
+                None
+            }
+        };
+        let mut state = self.connection.locked();
+        if let Some(header) = header {
+            match state.outstanding.get(&header.stream) {
+                None => {
+                    return Err(Failure::Wrong(format!(
+                        "an answer to a request that was not made ({})",
+                        header.stream
+                    )));
+                }
+                Some(Outstanding { caller: Some(_), .. }) => state.header = Some(header),
+                Some(Outstanding { caller: None, .. }) => {
+                    drop(state);
+                    inbound.skip(header.n_bytes)?;
+                    state = self.connection.locked();
+                    if !matches!(header.status, message::OK_SO_FAR | message::WAIT_RESPONSE) {
+                        state.delist(header.stream, inbound.n_received(), inbound.last_byte());
+                    }
+                }
+            }
+        }
+        state.put_back(inbound);
+        Ok(state)
+    }
+
+    /// Nobody wants the answers any more.
+    pub(super) fn abandon(&self) {
+        let mut state = self.connection.locked();
+        for stream in self.streams.keys() {
+            if let Some(outstanding) = state.outstanding.get_mut(stream) {
+                outstanding.caller = None;
+                state.n_wanted -= 1;
+            }
+        }
+        state.blocked.retain(|caller| !Arc::ptr_eq(caller, &self.caller));
+        state.wake_next();
+    }
+}
+
+/// The head of the answer that an asynchronous message carries; a message that carries none is passed over.
+fn attention(header: Header, inbound: &mut Inbound) -> Result<Option<Header>, Failure> {
+    if header.n_bytes < ATTENTION_BYTES {
+        inbound.skip(header.n_bytes)?;
+        return Ok(None);
+    }
+    let mut head = [0; ATTENTION_BYTES];
+    inbound.fill(&mut head)?;
+    let inner = message::parse_attention(head, header.n_bytes)?;
+    if inner.is_none() {
+        inbound.skip(header.n_bytes - ATTENTION_BYTES)?;
+    }
+    Ok(inner)
+}
+
+/// Takes what follows the head of an answer.
+fn progress(header: Header, request: &mut Request<'_>, inbound: &mut Inbound) -> Result<Progress, Failure> {
+    if matches!(header.status, message::OK | message::OK_SO_FAR) {
+        request.answer.take(header.n_bytes, inbound)?;
+        return Ok(match header.status {
+            message::OK => Progress::Done(request.answer.check_complete()),
+            _ => Progress::More,
+        });
+    }
+    let mut words = Answer::Control(Vec::new());
+    words.take(header.n_bytes, inbound)?;
+    let Answer::Control(words) = words else { return Ok(Progress::More) };
+    let seconds = |words: &[u8]| message::parse_seconds(words).map(|seconds| Duration::from_secs(seconds.into()));
+    Ok(match header.status {
+        message::ERROR => {
+            let (number, text) = message::parse_error(&words);
+            Progress::Done(Err(Failure::Refused(number, text)))
+        }
+        message::REDIRECT => {
+            let (port, place) = message::parse_redirect(&words)?;
+            Progress::Done(Err(Failure::Redirected(port, place)))
+        }
+        message::WAIT if request.n_waits < MAX_WAITS => {
+            request.n_waits += 1;
+            Progress::Later(seconds(&words)?.max(SHORTEST_WAIT))
+        }
+        message::WAIT => return Err(Failure::Wrong(format!("asked to wait {MAX_WAITS} times"))),
+        message::WAIT_RESPONSE => Progress::Quiet(seconds(&words)?),
+        status => return Err(Failure::Wrong(format!("an answer of status {status}"))),
+    })
+}
