@@ -49,43 +49,48 @@ def read_column(file: str, tree_path: str, branch_name: str) -> Iterator[Any]:
     Returns: one value per entry in the suite's canonical form.
     Raises: arrowroot.ArrowrootError, before the first value, when the column cannot be read.
     """
-    table = pa.table(_open_files.tree(str(file), tree_path).to_arrow([branch_name], n_threads=1))
+    tree = _open_files.tree(str(file), tree_path)
+    table = pa.table(tree.to_arrow([branch_name], n_threads=1))
     if table.num_columns != 1:
         raise ValueError(f"{table.num_columns} columns came for one name")
-    return plain_values(table.column(0))
+    return plain_values(table.column(0), is_ntuple=tree.class_name == "ROOT::RNTuple")
 
 
-def plain_values(column: pa.ChunkedArray) -> Iterator[Any]:
+def plain_values(column: pa.ChunkedArray, *, is_ntuple: bool = False) -> Iterator[Any]:
     """The values of an Arrow column, entry by entry, as canonical Python objects."""
-    convert = _converter(column.type)
+    convert = _converter(column.type, is_ntuple)
     for chunk in column.chunks:
         for first in range(0, len(chunk), ENTRIES_PER_SLICE):
             values = chunk.slice(first, ENTRIES_PER_SLICE).to_pylist()
             yield from values if convert is None else map(convert, values)
 
 
-def _converter(kind: pa.DataType) -> Any:
+def _converter(kind: pa.DataType, is_ntuple: bool) -> Any:
     """What still has to be done to a value after ``to_pylist``; None where nothing has."""
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         return _text
     if pa.types.is_map(kind):
-        return _nullable(_pairs(_converter(kind.key_type), _converter(kind.item_type)))
+        return _nullable(_pairs(_converter(kind.key_type, is_ntuple), _converter(kind.item_type, is_ntuple)))
     if pa.types.is_struct(kind):
-        members = {kind.field(i).name: _converter(kind.field(i).type) for i in range(kind.num_fields)}
-        if list(members) == [str(i) for i in range(kind.num_fields)]:
-            # A pair or tuple of an RNTuple, whose members are called by their numbers; or a class without members.
+        members = {
+            kind.field(i).name: _converter(kind.field(i).type, is_ntuple) for i in range(kind.num_fields)
+        }
+        if (members or is_ntuple) and list(members) == [str(i) for i in range(kind.num_fields)]:
+            # A pair or tuple of an RNTuple, whose members are called by their numbers; or its class without members.
             return _nullable(_values(list(members.items())))
         if not any(members.values()):
             return None
         return _nullable(lambda value: {k: c(value[k]) if c else value[k] for k, c in members.items()})
     if pa.types.is_union(kind):
         # to_pylist gives the value that is held; a Python value tells its alternative only by its type.
-        members = {kind.field(i).name: _converter(kind.field(i).type) for i in range(kind.num_fields)}
+        members = {
+            kind.field(i).name: _converter(kind.field(i).type, is_ntuple) for i in range(kind.num_fields)
+        }
         if any(members.values()):
             return _held
         return None
     if hasattr(kind, "value_type") and not pa.types.is_dictionary(kind):
-        item = _converter(kind.value_type)
+        item = _converter(kind.value_type, is_ntuple)
         return None if item is None else _nullable(lambda value: [item(x) for x in value])
     return None
 
