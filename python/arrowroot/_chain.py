@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from arrowroot._accounts import Account
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
+    from arrowroot._filter import FilterLike
+    from arrowroot._filtered import Filtered
     from arrowroot._options import Strings
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._source import Source
     from arrowroot._url import Location
 
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
@@ -54,6 +57,7 @@ def scan(
     *,
     filter_name: str | Iterable[str] | None = None,
     entries: Entries = None,
+    filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
     batch_size: int | str = BATCH_SIZE,
     memory_budget: int | str = MEMORY_BUDGET,
     n_threads: int = 0,
@@ -89,12 +93,12 @@ def scan(
     chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
     chosen_entries = _entries.normalise(entries, chain.num_entries)
 
-    def start() -> InARow | Reordered:
-        parts, order = chain.parts(chosen_entries)
-        row = InARow(parts, chosen, options)
-        return row if order is None else Reordered(row, order, options.batch_bytes or 1)
+    if filter is None:
+        return Scan(lambda: chain.source(chosen, chosen_entries, options), chain.where)
+    from arrowroot._filtered import FilteredSource  # noqa: PLC0415
 
-    return Scan(start, chain.where)
+    filtered = chain.filtered(filter, chosen, chosen_entries, options)
+    return Scan(lambda: FilteredSource(chain.source, filtered, options), chain.where)
 
 
 class Member(NamedTuple):
@@ -191,6 +195,21 @@ class _Chain:
                     " that all files have"
                 )
         return chosen
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns, by their paths, and entries, by their numbers in the chain."""
+        parts, order = self.parts(entries)
+        row = InARow(parts, names, options)
+        return row if order is None else Reordered(row, order, options.batch_bytes or 1)
+
+    def filtered(
+        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
+    ) -> Filtered:
+        """Bind a filter to the columns of the first file, once all files are known to have the same."""
+        first = self.members[0].tree()
+        bound = first.filtered(condition, names, entries, options)
+        self.choose(bound.condition.columns, None, all_columns=False)
+        return bound._replace(num_entries=self.num_entries)
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""

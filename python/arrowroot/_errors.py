@@ -25,8 +25,11 @@ __all__ = [
     "AccessDeniedError",
     "ArrowrootError",
     "CorruptFileError",
+    "FilterError",
     "InvalidRequestError",
     "InvalidTextError",
+    "MissingEventsError",
+    "MissingEventsWarning",
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
@@ -55,6 +58,65 @@ class SchemaMismatchError(InvalidRequestError):
     """Files of one scan disagree on a column; the message names the file and the column."""
 
     __module__ = "arrowroot"
+
+
+class FilterError(InvalidRequestError):
+    """A filter that cannot be understood or computed; the message shows where in it."""
+
+    __module__ = "arrowroot"
+
+    def __init__(self, message: str, expression: str, start: int, end: int) -> None:
+        """``start``, ``end``: the place in ``expression``, half-open, in characters."""
+        self.reason = message
+        self.expression = expression
+        self.start = start
+        self.end = end
+        super().__init__(f"filter: {message}{pointed_at(expression, start, end)}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, int, int]]:
+        """A Dask worker sends it as any other."""
+        return type(self), (self.reason, self.expression, self.start, self.end)
+
+
+class MissingEventsWarning(UserWarning):
+    """Some of the events of a list are in none of the trees."""
+
+    __module__ = "arrowroot"
+
+
+class MissingEventsError(NotFoundError):
+    """Some of the events of a list are in none of the trees; ``missing`` has their numbers."""
+
+    __module__ = "arrowroot"
+
+    def __init__(self, message: str, missing: Sequence[tuple[int, ...]]) -> None:
+        super().__init__(message, missing)
+        self.missing = list(missing)
+
+    def __str__(self) -> str:
+        # KeyError would show the message in quotes.
+        return str(self.args[0])
+
+
+#: Of a long filter so much is shown before and after the place that is meant.
+_N_AROUND = 60
+
+
+def pointed_at(text: str, start: int, end: int) -> str:
+    """Return two lines to end a message with: the line of the text that has the place, and ^~~ below it."""
+    if not text:
+        return ""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    first = max(line_start, start - _N_AROUND)
+    last = min(line_end, min(end, start + _N_AROUND) + _N_AROUND)
+    n_marked = max(1, min(end, last) - start)
+    before = "…" if first > line_start else ""
+    # One column for each character, whatever it does to a terminal.
+    shown = "".join(c if c.isprintable() else " " for c in text[first:last])
+    marks = " " * (len(before) + start - first) + "^" + "~" * (n_marked - 1)
+    return f"\n    {before}{shown}{'…' if last < line_end else ''}\n    {marks}"
 
 
 class _NearMissError(NotFoundError):

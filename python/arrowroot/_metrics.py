@@ -328,6 +328,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("n_entries", "", "Entries delivered", None, _MORE, lambda m: m.stats.n_entries, label="Entries"),
     Metric(
+        "n_looked_at",
+        "",
+        "Entries that the filter looked at; undefined without a filter",
+        None,
+        _MORE,
+        lambda m: m.stats.n_looked_at or None,
+        label="Looked at",
+    ),
+    Metric(
         "entries_per_s",
         "entries/s",
         "Entries over Real Time",

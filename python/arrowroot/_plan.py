@@ -83,6 +83,11 @@ class Plan:
     windows: list[Window]
     #: Largest gap between two ranges that are still read as one.
     max_gap_bytes: int
+    #: What selects the entries, None: all. What is read besides its columns follows from their values: until they
+    #: are known, ``n_entries`` is the number of entries that are looked at.
+    filter: str | None = None
+    #: What the other columns would take if all entries were selected; None: there are none, or they are planned.
+    at_most: Plan | None = None
 
     @classmethod
     def of_native(cls, plan: Mapping[str, Any], file: str) -> Plan:
@@ -121,7 +126,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as dicts, lists, text and integers."""
         document = {field.name: getattr(self, field.name) for field in fields(self)}
-        return document | {"windows": [window._asdict() for window in self.windows]}
+        at_most = self.at_most.to_dict() if self.at_most else None
+        return document | {"windows": [window._asdict() for window in self.windows], "at_most": at_most}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the plan as JSON."""
@@ -132,8 +138,9 @@ class Plan:
     def __repr__(self) -> str:
         names = ", ".join(self.columns[:_N_SHOWN]) + (", ..." if len(self.columns) > _N_SHOWN else "")
         extra = 100 * (_ratio(self.overhead_bytes, self.payload_bytes) or 0)
+        of_filter = f", filter {self.filter}" if self.filter is not None else ""
         lines = [
-            f"Plan: {counted(len(self.columns), 'column')} ({names})",
+            f"Plan: {counted(len(self.columns), 'column')} ({names}){of_filter}",
             f"  {counted(self.n_entries, 'entry', 'entries')}, {counted(self.n_baskets, 'basket')}",
             f"  {counted(self.n_reads, 'read')} of {format_bytes(self.read_bytes)}, Readextra {extra:.2f} %",
             f"  largest read {format_bytes(self.largest_read_bytes)}",
@@ -142,6 +149,11 @@ class Plan:
         lines += [f"    {_described(window)}" for window in self.windows[:_N_SHOWN]]
         if len(self.windows) > _N_SHOWN:
             lines.append(f"    ... {counted(len(self.windows) - _N_SHOWN, 'more window')}")
+        if self.at_most:
+            lines.append(
+                f"  then, of {counted(len(self.at_most.columns), 'other column')}, what has selected entries: at most "
+                f"{counted(self.at_most.n_baskets, 'basket')}, {format_bytes(self.at_most.payload_bytes)}"
+            )
         return "\n".join(lines)
 
 
@@ -182,11 +194,13 @@ class ScanStats:
     wall_ns: int = 0
     cpu_ns: int = 0
     peak_buffer_bytes: int = 0
+    #: That a filter looked at to select the delivered ones; 0 without a filter.
+    n_looked_at: int = 0
 
     @classmethod
     def of_native(cls, stats: Mapping[str, int]) -> ScanStats:
         """Return the engine's counters."""
-        return cls(**{field.name: stats[field.name] for field in fields(cls)})
+        return cls(**{field.name: stats[field.name] for field in fields(cls) if field.name != "n_looked_at"})
 
     @classmethod
     def joined(cls, parts: Iterable[ScanStats], *, side_by_side: bool = False) -> ScanStats:

@@ -37,7 +37,7 @@ class Scan(Conversions):
 
     @property
     def num_entries(self) -> int:
-        """Entries that a pass delivers."""
+        """Entries that a pass delivers; with a filter, those that it looks at, until the pass is over."""
         return self._source.num_entries
 
     @property

@@ -27,7 +27,7 @@ class Source(Protocol):
 
     @property
     def num_entries(self) -> int:
-        """Entries that the pass delivers."""
+        """Entries that the pass delivers, or of which it will select."""
 
     @property
     def column_names(self) -> list[str]:

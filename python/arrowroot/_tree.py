@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import awkward as ak
+    import numpy as np
     import numpy.typing as npt
     import pandas as pd
     import polars as pl
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._file import File
+    from arrowroot._filter import FilterLike
+    from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._scan import Scan
     from arrowroot._source import Source, TreeSource
@@ -234,6 +237,7 @@ class Tree:
         *,
         filter_name: str | Iterable[str] | None = None,
         entries: Entries = None,
+        filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
         batch_size: int | str = BATCH_SIZE,
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
@@ -246,6 +250,9 @@ class Tree:
             can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
         entries: a slice, a range, entry numbers in any order and with repeats, or a boolean mask.
+        filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
+            the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
+            selected something.
         batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
         memory_budget: bound on the memory for fetched baskets and batches not yet delivered.
         n_threads: 0 for as many as there are cores.
@@ -253,7 +260,7 @@ class Tree:
             same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
         trace: record every physical read, for :meth:`Scan.trace`.
 
-        Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError.
+        Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
         """
         options = Options.checked(
             batch_size=batch_size,
@@ -262,7 +269,7 @@ class Tree:
             strings=strings,
             trace=trace,
         )
-        return self._scan(columns, filter_name, entries, options)
+        return self._scan(columns, filter_name, entries, filter, options)
 
     def to_arrow(
         self,
@@ -270,6 +277,7 @@ class Tree:
         *,
         filter_name: str | Iterable[str] | None = None,
         entries: Entries = None,
+        filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
         strings: Strings = "utf8",
@@ -278,7 +286,7 @@ class Tree:
         options = Options.checked(
             batch_size=None, memory_budget=memory_budget, n_threads=n_threads, strings=strings
         )
-        return self._scan(columns, filter_name, entries, options).read_all()
+        return self._scan(columns, filter_name, entries, filter, options).read_all()
 
     def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
@@ -314,43 +322,130 @@ class Tree:
         columns: str | Iterable[str] | None,
         filter_name: str | Iterable[str] | None,
         entries: Entries,
+        condition: FilterLike,
         options: Options,
     ) -> Scan:
         from arrowroot import _entries, _select  # noqa: PLC0415
         from arrowroot._scan import Scan  # noqa: PLC0415
-        from arrowroot._source import SideBySide  # noqa: PLC0415
 
         chosen_entries = _entries.normalise(entries, self.num_entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
+        names, make = self._chosen(columns, filter_name)
+        if condition is None:
+            return Scan(lambda: make(names, chosen_entries, options), self.where)
+        from arrowroot._filtered import FilteredSource  # noqa: PLC0415
+
+        filtered = self.filtered(condition, names, chosen_entries, options)
+        make = self._maker()
+        return Scan(lambda: FilteredSource(make, filtered, options), self.where)
+
+    def _chosen(
+        self, columns: list[str] | None, filter_name: str | Iterable[str] | None
+    ) -> tuple[list[str], Maker]:
+        """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
         if not self._friends:
-            paths = self.choose(columns, filter_name)
-            return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
+            return self.choose(columns, filter_name), self.source
+        from arrowroot import _select  # noqa: PLC0415
+
         candidates = self._candidates(columns)
         selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
-        by_path = {branch.path: branch for branch in candidates}
-        chosen = [by_path[path] for path in selection.paths]
-        used = sorted({branch.part for branch in chosen}) or [0]
-        order = [(branch.path, used.index(branch.part), branch.inner) for branch in chosen]
-        trees = self._parts
-        if chosen_entries is None:
-            chosen_entries = (0, self.num_entries)  # friends may have more
+        return selection.paths, self._maker(candidates)
 
-        def start() -> Source:
+    def _maker(self, candidates: list[_friends.FriendBranch] | None = None) -> Maker:
+        """Return what makes passes over columns of this tree and its friends, by the names of ``candidates``.
+
+        None: all names that there are, with and without aliases.
+        """
+        if not self._friends:
+            return self.source
+        if candidates is None:
+            candidates = self._candidates([f"{alias}." for alias, _ in self._friends])
+        from arrowroot._source import SideBySide  # noqa: PLC0415
+
+        by_path = {branch.path: branch for branch in candidates}
+        trees = self._parts
+
+        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
+            chosen = [by_path[name] for name in names]
+            used = sorted({branch.part for branch in chosen}) or [0]
+            if entries is None:
+                entries = (0, self.num_entries)  # friends may have more
             return SideBySide(
                 [
                     trees[part][1].source(
                         list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
-                        chosen_entries,
+                        entries,
                         options.shared_by(len(used)),
                     )
                     for part in used
                 ],
-                order,
+                [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
             )
 
-        return Scan(start, self.where)
+        return make
+
+    def filtered(
+        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
+    ) -> Filtered:
+        """Bind a filter to this tree's columns and its friends'."""
+        from arrowroot import _filter  # noqa: PLC0415
+        from arrowroot._filtered import Filtered  # noqa: PLC0415
+
+        make = self._maker()
+        bound = _filter.bind(
+            condition,
+            self.branches
+            if not self._friends
+            else self._candidates([f"{alias}." for alias, _ in self._friends]),
+            lambda paths: make(paths, (0, 0), options).schema(),
+            self.where,
+            getattr(self._native, "canonical", None),
+        )
+        sizes: dict[str, float] = {}
+        for alias, tree in self._parts:
+            per_entry = {b.path: b.memory_bytes / max(1, b.n_entries) for b in tree.branches}
+            # A friend's go by two names; one that is not here counts as one byte.
+            sizes |= {f"{alias}.{path}": n_bytes for path, n_bytes in per_entry.items()} if alias else {}
+            sizes = per_entry | sizes
+        return Filtered(bound, names, entries, self.num_entries, sizes)
+
+    def entries_where(
+        self,
+        filter: FilterLike,  # noqa: A002 - the word that everybody uses
+        *,
+        entries: Entries = None,
+        limit: int | None = None,
+        memory_budget: int | str = MEMORY_BUDGET,
+        n_threads: int = 0,
+        strings: Strings = "utf8",
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of the entries that a filter selects, reading its columns alone.
+
+        limit: stop at so many. The other arguments are those of :meth:`scan`.
+        """
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        from arrowroot import _entries  # noqa: PLC0415
+        from arrowroot._filtered import first_pass, look  # noqa: PLC0415
+
+        options = Options.checked(
+            batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
+        )
+        filtered = self.filtered(filter, [], _entries.normalise(entries, self.num_entries), options)
+        source = first_pass(self._maker(), filtered, options)
+        found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        n_found = 0
+        try:
+            for looked in look(source, filtered):
+                found.append(looked.entries)
+                n_found += len(looked.entries)
+                if limit is not None and n_found >= limit:
+                    break
+        finally:
+            source.cancel()
+        return np.concatenate(found)[:limit]
 
     def choose(
         self,

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from arrowroot import (
     ArrowrootError,
+    FilterError,
     InvalidRequestError,
+    NoSuchColumnError,
     NotFoundError,
     UnsupportedError,
 )
@@ -51,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         message, code = _judge(error)
-        print(f"arrowroot: {printable(message)}", file=sys.stderr)
+        print("arrowroot: " + "\n".join(map(printable, message.split("\n"))), file=sys.stderr)
     return code
 
 
@@ -62,9 +64,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _judge(error: Exception) -> tuple[str, int]:
-    """Return one line that says what is wrong, and the exit code that says whose fault it is."""
+    """Return what is wrong, in one line but for a place shown, and the exit code that says whose fault it is."""
     # str() of a KeyError would put its text in quotes.
-    text = " ".join(str(error.args[0] if len(error.args) == 1 else error).split())
+    whole = str(error.args[0] if len(error.args) == 1 else error)
+    first, newline, pointed = whole.partition("\n    ")
+    # What is wrong in a filter is shown below the message, in place.
+    is_pointed = bool(newline) and isinstance(error, FilterError | NoSuchColumnError)
+    text = " ".join(first.split()) + f"\n    {pointed}" if is_pointed else " ".join(whole.split())
     if isinstance(error, UnsupportedError):
         return text, EXIT_UNSUPPORTED
     if isinstance(error, NotFoundError | InvalidRequestError):

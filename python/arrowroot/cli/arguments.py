@@ -33,6 +33,11 @@ def add_columns(command: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_filter(command: argparse.ArgumentParser, what: str) -> None:
+    """Add --filter, the condition on the entries of a command."""
+    command.add_argument("--filter", metavar="TEXT", help=f"{what}, as 'nMuon >= 2 && Muon_pt[0] > 20'")
+
+
 def _number(kind: Callable[[str], N], text: str) -> N:
     try:
         return kind(text)

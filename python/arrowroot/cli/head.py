@@ -13,6 +13,7 @@ from arrowroot.cli.target import column_texts, open_tree, storage_options
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 _MIN_WIDTH = 3
 _MAX_CELL = 48
@@ -27,8 +28,11 @@ def run(options: argparse.Namespace) -> None:
     width = terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)
     # What can never fit need not be read: a wide tree has more columns than a terminal.
     shown = paths if options.json else paths[: max(1, width // _MIN_WIDTH)]
-    entries = slice(0, options.n_entries)
-    table = tree.to_arrow(shown, entries=entries, strings="replace")
+    numbers: Sequence[int] = range(min(options.n_entries, tree.num_entries))
+    if options.filter is not None:
+        found = tree.entries_where(options.filter, limit=options.n_entries, strings="replace")
+        numbers = found.tolist()
+    table = tree.to_arrow(shown, entries=numbers, strings="replace")
     if options.json:
         import json  # noqa: PLC0415 - text does not need it
 
@@ -37,8 +41,9 @@ def run(options: argparse.Namespace) -> None:
         return
     style = terminal.Style(sys.stdout)
     print(
-        f"{style.strong(printable(tree.where))}  the first {format_count(table.num_rows)} of "
+        f"{style.strong(printable(tree.where))}  the first {format_count(len(numbers))} of "
         f"{format_count(tree.num_entries)} entries"
+        + (f" for which {printable(options.filter)}" if options.filter is not None else "")
     )
     if not paths:
         print("(no readable columns)")
@@ -46,8 +51,8 @@ def run(options: argparse.Namespace) -> None:
     types = [type_text(kind) for kind in table.schema.types]
     rows = [["entry", *(printable(name) for name in table.column_names)], ["", *types]]
     rows += [
-        [str(i), *(cell_text(value, _MAX_CELL) for value in entry.values())]
-        for i, entry in enumerate(table.to_pylist())
+        [str(number), *(cell_text(value, _MAX_CELL) for value in entry.values())]
+        for number, entry in zip(numbers, table.to_pylist(), strict=True)
     ]
     widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
     n_fitting = max(2, columns_that_fit(widths, width))

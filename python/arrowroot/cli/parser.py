@@ -10,6 +10,7 @@ from arrowroot.cli import parser_study
 from arrowroot.cli.arguments import (
     URL_HELP,
     add_columns,
+    add_filter,
     add_storage,
     count,
     duration,
@@ -51,6 +52,7 @@ examples:
   arrowroot head run7.root
   arrowroot head run7.root:Events -n 20 -c 'Muon_*,nMuon'
   arrowroot head run7.root:Events -n 3 --json
+  arrowroot head run7.root:Events --filter 'nMuon >= 2 && Muon_pt[0] > 20'
 """
 
 _PERF = """\
@@ -62,6 +64,7 @@ examples:
   arrowroot perf run7.root:Events
   arrowroot perf run7.root:Events -c 'Muon_*,Jet_pt' --entries 0:100000 --threads 1 --repeat 5
   arrowroot perf run7.root:Events --fraction 0.01 --seed 7
+  arrowroot perf run7.root:Events --filter 'any(Muon_pt > 50)'
   arrowroot perf run7.root:Events --plot reads.png --monitor
   arrowroot perf run7.root:Events --strategy treecache --cache-size 30MB --fjr report.xml
   arrowroot perf run7.root:Events --trace reads.parquet
@@ -128,6 +131,7 @@ def _head(head: argparse.ArgumentParser) -> None:
         "-n", type=count, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
     )
     add_columns(head, "show only these columns")
+    add_filter(head, "show the first entries for which this holds")
     head.add_argument(
         "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
     )
@@ -137,6 +141,9 @@ def _head(head: argparse.ArgumentParser) -> None:
 def _perf(perf: argparse.ArgumentParser) -> None:
     perf.add_argument("url", metavar="URL[:TREE]", nargs="?", help=URL_HELP)
     add_columns(perf, "read only these columns")
+    add_filter(
+        perf, "read only the entries for which this holds: its columns first, then what has selected entries"
+    )
     perf.add_argument(
         "--entries",
         metavar="A:B",

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         perf_report.print_text(report, options)
     if options.fjr:
-        _write_fjr(options.fjr, report, scan)
+        _write_fjr(options.fjr, report)
     if options.trace:
         _write_trace(options.trace, report, scan)
     if options.plot:
@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> None:
         delivered = [
             (first_entry + n if isinstance(entries, slice) else int(entries[n - 1]) + 1, ns)
             for n, ns in report.passes[0].deliveries
-            if n
+            # Which entry was the n-th that a filter selected is not kept.
+            if n and options.filter is None
         ]
         _plot.draw(
             options.plot,
@@ -93,6 +94,7 @@ def _measured(
             return tree.scan(
                 paths,
                 entries=entries,
+                filter=options.filter,
                 batch_size=options.batch_size,
                 memory_budget=options.memory_budget,
                 n_threads=options.threads,
@@ -152,11 +154,11 @@ def _explain() -> None:
         print(textwrap.fill(metric.description, width, initial_indent="    ", subsequent_indent="    "))
 
 
-def _write_fjr(path: str, report: Report, scan: Scan) -> None:
+def _write_fjr(path: str, report: Report) -> None:
     from arrowroot._report import fjr  # noqa: PLC0415 - seldom asked for
 
     counters = fjr.counters_of(report.of_file, report.of_scan, report.tree.url)
-    text = fjr.document(counters, url=report.tree.url, n_entries=scan.num_entries)
+    text = fjr.document(counters, url=report.tree.url, n_entries=report.passes[0].stats.n_entries)
     Path(path).write_text(text, encoding="utf-8")
 
 
@@ -176,6 +178,7 @@ def _write_trace(path: str, report: Report, scan: Scan) -> None:
         "root_version": report.file.root_version,
         "columns": report.paths,
         "n_entries": report.passes[0].stats.n_entries,
+        "filter": scan.plan.filter,
         "n_threads": report.passes[0].stats.n_threads,
         "wall_ns": report.passes[0].real_ns,
         "options": {option.name: option.value for option in report.file.options},

@@ -73,6 +73,8 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
     what += f"{format_count(tree.num_entries)} entries"
     if options.fraction is not None:
         what += f" (a fraction of {options.fraction:g} with seed {options.seed})"
+    if options.filter is not None:
+        what += f", for which {printable(options.filter)}"
     print(
         f"{style.strong(printable(tree.where))}\n{what}, "
         f"batches of {format_bytes(parse_size(options.batch_size))}"
@@ -162,6 +164,7 @@ def print_json(report: Report, options: argparse.Namespace) -> None:
         "options": {
             "entries": [options.entries.start, options.entries.stop] if options.entries else None,
             "fraction": options.fraction,
+            "filter": options.filter,
             "seed": options.seed if options.fraction is not None else None,
             "threads": options.threads,
             "repeat": options.repeat,

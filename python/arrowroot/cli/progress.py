@@ -67,10 +67,14 @@ class Progress:
 
     def _show(self, scan: Scan) -> None:
         start = time.perf_counter_ns()
-        n_baskets = scan.plan.n_baskets
+        plan = scan.plan
         while not self._is_over.wait(_INTERVAL_S):
             stats = scan.stats
-            share = min(1.0, stats.n_baskets / n_baskets) if n_baskets else 1.0
+            # What a filter selects is not known before: how far it has looked is.
+            done, whole = (
+                (stats.n_looked_at, plan.n_entries) if plan.filter else (stats.n_baskets, plan.n_baskets)
+            )
+            share = min(1.0, done / whole) if whole else 1.0
             elapsed_ns = time.perf_counter_ns() - start
             width = terminal.width(self._stream) - 1
             text = line(self._label, share, stats.unzip_bytes, elapsed_ns, width)

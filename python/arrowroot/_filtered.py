@@ -1,0 +1,305 @@
+"""Two passes as one: the columns of a filter, and the others only where it has selected entries."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from arrowroot import _accounts
+from arrowroot._sizes import parse_size
+from arrowroot._source import import_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._accounts import Account
+    from arrowroot._entries import EntrySet
+    from arrowroot._filter import Filter
+    from arrowroot._options import Options
+    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._source import Source
+
+    #: Makes a pass over columns, by the names that it delivers, and entries.
+    Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
+
+#: So many entries are looked at before the next ones are, at most: their numbers take 8 bytes each.
+_MAX_LOOKED_AT = 4_000_000
+_BATCH_BYTES = parse_size("64 MB")
+#: Above this share of entries selected, all of a range are decoded and the others dropped, if that takes no more
+#: baskets: decoding entries one by one costs more then (docs/decisions/2026-11-22-filters.md).
+_DENSE = 0.05
+
+
+class Filtered(NamedTuple):
+    """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
+
+    entry_bytes: of each column in memory, on average, by its name; an estimate.
+    """
+
+    condition: Filter
+    columns: list[str]
+    entries: EntrySet
+    num_entries: int
+    entry_bytes: Mapping[str, float]
+
+
+class _Looked(NamedTuple):
+    """A batch of the filter's columns: the selected entries, in order, and their rows of it."""
+
+    n_rows: int
+    entries: npt.NDArray[np.int64]
+    rows: pa.RecordBatch
+
+
+def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
+    """Return the pass over the columns of the filter, in batches of limited length."""
+    columns = filtered.condition.columns
+    a_row = max(1.0, sum(filtered.entry_bytes.get(name, 1.0) for name in columns))
+    batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
+    of_pass = options._replace(batch_bytes=max(1, min(batch_bytes, int(a_row * _MAX_LOOKED_AT))))
+    return make(columns, filtered.entries, of_pass)
+
+
+def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
+    """Draw the first pass, batch by batch. Raises: FilterError for values that cannot be computed with."""
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    entries = filtered.entries
+    first = entries[0] if isinstance(entries, tuple) else 0
+    done = 0
+    while (batch := source.next_batch()) is not None:
+        rows = import_batch(batch)
+
+        def entry_of(row: int, done: int = done) -> int:
+            return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
+
+        mask = filtered.condition.mask(rows, entry_of)
+        selected = np.flatnonzero(mask).astype(np.int64, copy=False)
+        numbers = entries[done + selected] if isinstance(entries, np.ndarray) else selected + (first + done)
+        kept = [name for name in filtered.columns if name in filtered.condition.columns]
+        chosen = rows.select(kept)
+        if len(selected) < rows.num_rows and kept:
+            chosen = chosen.take(pa.array(selected))
+        yield _Looked(rows.num_rows, numbers, chosen)
+        done += rows.num_rows
+
+
+class _Cost(NamedTuple):
+    """What a pass over selected entries was planned to read, and what it did; times since the first pass began.
+
+    Kept of a pass that has ended: the pass itself holds the places of all baskets of its columns.
+    """
+
+    plan: Plan
+    stats: ScanStats
+    accounts: list[Account]
+    reads: list[Read]
+    logical: list[LogicalRead]
+    physical: list[PhysicalRead]
+
+
+def _cost(source: Source, later_ns: int) -> _Cost:
+    return _Cost(
+        source.plan(),
+        source.stats(),
+        source.accounts(),
+        [r._replace(start_ns=r.start_ns + later_ns, end_ns=r.end_ns + later_ns) for r in source.trace()],
+        [r._replace(asked_ns=r.asked_ns + later_ns) for r in source.logical_reads()],
+        [
+            r._replace(start_ns=r.start_ns + later_ns, end_ns=r.end_ns + later_ns)
+            for r in source.physical_reads()
+        ],
+    )
+
+
+class FilteredSource:
+    """Delivers the entries that a filter selects, in the order of the entries it looks at.
+
+    Looks at batches of the filter's columns until enough is selected for a batch, then reads the other columns of
+    these entries alone. Columns of the filter that are asked for are kept from the first pass.
+    """
+
+    def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
+        self._make = make
+        self._filtered = filtered
+        # What is fetched for both passes and not delivered yet shares the budget.
+        self._options = options._replace(memory_budget_bytes=max(1, options.memory_budget_bytes // 2))
+        self._began_ns = time.perf_counter_ns()
+        self._first = first_pass(make, filtered, self._options)
+        self._looks = look(self._first, filtered)
+        self._rest = [name for name in filtered.columns if name not in filtered.condition.columns]
+        a_row = sum(filtered.entry_bytes.get(name, 1.0) for name in filtered.columns)
+        self._n_wanted = (
+            None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
+        )
+        self._ended: list[_Cost] = []
+        self._second: tuple[Source, int] | None = None
+        self._running: Iterator[pa.RecordBatch] | None = None
+        self._n_delivered = 0
+        self._n_batches = 0
+        self._n_looked_at = 0
+        self._is_over = False
+        self._is_cancelled = False
+        self._schema: pa.Schema | None = None
+
+    @property
+    def num_entries(self) -> int:
+        return self._n_delivered if self._is_over else self._first.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._filtered.columns)
+
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+            schemas = [self._first.schema()]
+            if self._rest:
+                schemas.append(self._make(self._rest, (0, 0), self._options).schema())
+            fields = {field.name: field for schema in schemas for field in schema}
+            self._schema = pa.schema([fields[name] for name in self._filtered.columns])
+        return self._schema
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        while not self._is_cancelled:
+            batch = next(self._running, None) if self._running else None
+            if batch is not None:
+                self._n_delivered += batch.num_rows
+                self._n_batches += 1
+                return batch
+            if self._is_over:
+                return None
+            self._running = self._next_step()
+        return None
+
+    def _next_step(self) -> Iterator[pa.RecordBatch] | None:
+        """Look at entries until so many are selected as make a batch; return what reads these."""
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        looked: list[_Looked] = []
+        n_selected = 0
+        while self._n_wanted is None or n_selected < self._n_wanted:
+            one = next(self._looks, None)
+            if one is None:
+                self._is_over = True
+                break
+            self._n_looked_at += one.n_rows
+            if len(one.entries):
+                looked.append(one)
+                n_selected += len(one.entries)
+        if not looked:
+            return None
+        rows = pa.Table.from_batches([one.rows for one in looked])
+        if not self._rest:
+            batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
+            return iter(batches)
+        return self._read(np.concatenate([one.entries for one in looked]), rows)
+
+    def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Read the other columns of selected entries and put both together."""
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        first, end = int(entries[0]), int(entries[-1]) + 1
+        source = self._make(self._rest, entries, self._options)
+        is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
+        if is_dense:
+            # The others must not become one batch before they are dropped.
+            options = self._options._replace(batch_bytes=self._options.batch_bytes or _BATCH_BYTES)
+            whole = self._make(self._rest, (first, end), options)
+            is_dense = whole.plan().n_baskets == source.plan().n_baskets
+            source = whole if is_dense else source
+        later_ns = time.perf_counter_ns() - self._began_ns
+        self._second = (source, later_ns)
+        schema = self.schema()
+        n_done = 0
+        while (raw := source.next_batch()) is not None:
+            batch = import_batch(raw)
+            if is_dense:
+                low, high = np.searchsorted(entries, [first, first + batch.num_rows])
+                here = entries[low:high] - first
+                first += batch.num_rows
+                if len(here) < batch.num_rows:
+                    batch = batch.take(pa.array(here))
+            if batch.num_rows == 0:
+                continue
+            kept = rows.slice(n_done, batch.num_rows).combine_chunks()
+            n_done += batch.num_rows
+            columns = [
+                _whole(kept.column(name)) if name in kept.column_names else batch.column(name)
+                for name in schema.names
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        self._ended.append(_cost(source, later_ns))
+        self._second = None
+
+    def plan(self) -> Plan:
+        from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
+
+        from arrowroot._plan import Plan  # noqa: PLC0415 - not needed to import arrowroot
+
+        plans = [self._first.plan(), *(cost.plan for cost in self._ended)]
+        if second := self._second:
+            plans.append(second[0].plan())
+        joined = Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+        left = None
+        if not self._is_over and self._rest:
+            left = self._make(self._rest, self._filtered.entries, self._options).plan()
+        return replace(joined, filter=self._filtered.condition.text, at_most=left)
+
+    def stats(self) -> ScanStats:
+        from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
+
+        from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
+
+        first = self._first.stats()
+        others = [cost.stats for cost in self._ended]
+        if running := self._second:
+            others.append(running[0].stats())
+        second = ScanStats.joined(others)
+        return replace(
+            ScanStats.joined([first, second]),
+            n_entries=self._n_delivered,
+            n_batches=self._n_batches,
+            n_looked_at=self._n_looked_at,
+            # The first pass goes on reading while the other one does.
+            peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
+        )
+
+    def _costs(self) -> list[_Cost]:
+        second = self._second
+        return [_cost(self._first, 0), *self._ended, *([_cost(*second)] if second else [])]
+
+    def trace(self) -> list[Read]:
+        return [read for cost in self._costs() for read in cost.reads]
+
+    def accounts(self) -> list[Account]:
+        return _accounts.joined(cost.accounts for cost in self._costs())
+
+    def logical_reads(self) -> list[LogicalRead]:
+        return [read for cost in self._costs() for read in cost.logical]
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        return [read for cost in self._costs() for read in cost.physical]
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self._first.cancel()
+        if second := self._second:
+            second[0].cancel()
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=column.type)

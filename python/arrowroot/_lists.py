@@ -1,0 +1,382 @@
+"""Values of entries, or lists of them, and what filters compute of them: NumPy over the buffers of Arrow."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_INT64 = np.iinfo(np.int64)
+
+
+class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filter
+    """What cannot be computed. ``row``: where it was seen, if it depends on the values."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.row = row
+
+
+class Items(NamedTuple):
+    """One value for each entry, or nested lists of values.
+
+    data: all items, flat: a NumPy array of truth values or numbers, an Arrow array of text or records; for a
+        constant, an array without dimensions, or the text.
+    valid: which items are not null; None: all.
+    levels: for lists, where each begins in what is inside it, and one end more; the outermost first, from 0.
+    """
+
+    data: Any
+    valid: Array | None = None
+    levels: tuple[Array, ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same for all entries."""
+        return isinstance(self.data, str) or (isinstance(self.data, np.ndarray) and self.data.ndim == 0)
+
+    @property
+    def kind(self) -> str:
+        """What the items are: "truth", "integer", "number", "text" or "record"."""
+        if isinstance(self.data, str):
+            return "text"
+        if isinstance(self.data, pa.Array):
+            return "record" if pa.types.is_struct(self.data.type) else "text"
+        return {"b": "truth", "i": "integer", "u": "integer"}.get(self.data.dtype.kind, "number")
+
+
+def of_arrow(array: pa.Array) -> Items:
+    """Return the values of an Arrow array, without a copy where that can be.
+
+    Raises: Problem for types that have no numbers, text or records in them, and for lists that are null.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return of_arrow(array.dictionary_decode())
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        if array.null_count:
+            raise Problem("has lists that are null", int(np.flatnonzero(array.is_null().to_numpy(False))[0]))
+        if pa.types.is_fixed_size_list(kind):
+            offsets = np.arange(len(array) + 1, dtype=np.int64) * kind.list_size
+        else:
+            offsets = array.offsets.to_numpy()
+            offsets = offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64)
+        inner = of_arrow(array.flatten())
+        return Items(inner.data, inner.valid, (offsets, *inner.levels))
+    valid = None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_struct(kind) or _is_text(kind):
+        return Items(array if valid is None or pa.types.is_struct(kind) else array.fill_null(""), valid)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        if valid is not None:
+            array = array.fill_null(pa.scalar(0).cast(kind))
+        return Items(array.to_numpy(zero_copy_only=False), valid)
+    raise Problem(f"has the type {kind}, which filters in text cannot use")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(
+        test(kind)
+        for test in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+        )
+    )
+
+
+def member(of: Items, name: str) -> Items:
+    """Return a member of records."""
+    names = [field.name for field in of.data.type]
+    if name not in names:
+        raise Problem(f"the record has no member {name!r}, only {', '.join(names)}")
+    inner = of_arrow(pc.struct_field(of.data, [names.index(name)]))
+    if of.valid is None:
+        return inner._replace(levels=(*of.levels, *inner.levels))
+    if not inner.levels:
+        return Items(inner.data, of.valid if inner.valid is None else of.valid & inner.valid, of.levels)
+    # The list of a record that is not there is an empty one: the one behind all others.
+    level = np.append(inner.levels[0], inner.levels[0][-1])
+    at = np.where(of.valid, np.arange(len(of.valid)), len(of.valid))
+    levels, (data, valid) = take((level, *inner.levels[1:]), [inner.data, inner.valid], at)
+    return Items(data, valid, (*of.levels, *levels))
+
+
+def take(levels: tuple[Array, ...], arrays: list[Any], chosen: Array) -> tuple[tuple[Array, ...], list[Any]]:
+    """Return some of several flat or nested values, by their places; ``arrays`` share the lists."""
+    if not levels:
+        return (), [array if array is None else _picked(array, chosen) for array in arrays]
+    starts = levels[0][:-1][chosen].astype(np.int64)
+    n_items = levels[0][1:][chosen] - starts
+    ends = np.concatenate(([0], np.cumsum(n_items)))
+    inside = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], n_items)
+    inner, taken = take(levels[1:], arrays, inside)
+    return (ends, *inner), taken
+
+
+def _picked(array: Any, chosen: Array) -> Any:
+    return array.take(pa.array(chosen)) if isinstance(array, pa.Array) else array[chosen]
+
+
+def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Array, ...]]:
+    """Return the data of several values item by item, which of the items are valid in all, and their lists.
+
+    A value of an entry meets every item of its list. Raises: Problem if lists differ in length.
+    """
+    deepest = max(values, key=lambda value: len(value.levels))
+    data = []
+    valid: Array | None = None
+    for value in values:
+        one, its_valid = value.data, value.valid
+        if not value.is_constant:
+            for mine, other in zip(value.levels, deepest.levels, strict=False):
+                _check_same(mine, other)
+            for level in deepest.levels[len(value.levels) :]:
+                repeats = np.diff(level)
+                if isinstance(one, pa.Array):
+                    one = one.take(pa.array(np.repeat(np.arange(len(one)), repeats)))
+                else:
+                    one = np.repeat(one, repeats)
+                its_valid = None if its_valid is None else np.repeat(its_valid, repeats)
+        data.append(one)
+        if its_valid is not None:
+            valid = its_valid if valid is None else valid & its_valid
+    return data, valid, deepest.levels
+
+
+def _check_same(one: Array, other: Array) -> None:
+    if one is other or np.array_equal(one, other):
+        return
+    row = int(np.flatnonzero(np.diff(one) != np.diff(other))[0])
+    lengths = f"{one[row + 1] - one[row]} and {other[row + 1] - other[row]} items"
+    raise Problem(f"the lists on both sides have {lengths}", row)
+
+
+def truth(of: Items) -> Items:
+    """Return whether the items are true: numbers are if they are not 0."""
+    if of.kind == "truth":
+        return of
+    if of.kind in ("text", "record"):
+        raise Problem(f"a {of.kind} is no condition")
+    return Items(np.asarray(of.data != 0), of.valid, of.levels)
+
+
+def logic(operator: str, values: list[Items]) -> Items:
+    """Return && or || of conditions; null is "not known": null && false is false, null || true is true."""
+    result = truth(values[0])
+    for value in values[1:]:
+        right = truth(value)
+        (one, other), valid, levels = aligned([result, right])
+        if valid is None:
+            result = Items(np.asarray(one | other if operator == "||" else one & other), None, levels)
+            continue
+        masks = [Items(_valid(side), None, side.levels) for side in (result, right)]
+        # The side with the longer lists is there for the other one to be brought to.
+        (knows, knows_other, *_), _, _ = aligned([*masks, result, right])
+        is_true = (one & knows) | (other & knows_other)
+        is_false = (~one & knows) | (~other & knows_other)
+        decided = is_true if operator == "||" else is_false
+        value_of = is_true if operator == "||" else knows & knows_other & one & other
+        result = Items(np.asarray(value_of), np.asarray((knows & knows_other) | decided), levels)
+    return result
+
+
+def _valid(of: Items) -> Array:
+    return of.valid if of.valid is not None else np.ones(np.shape(of.data), dtype=np.bool_)
+
+
+def compare(operator: str, left: Items, right: Items) -> Items:
+    """Return a comparison. Integers compare exactly, numbers of different kinds as doubles, text by its bytes."""
+    kinds = {left.kind, right.kind}
+    if "record" in kinds:
+        raise Problem("a record cannot be compared; choose a member of it")
+    if "text" in kinds and kinds != {"text"}:
+        raise Problem("text cannot be compared with a number")
+    data, valid, levels = aligned([left, right])
+    if kinds == {"text"}:
+        return Items(_compare_text(operator, data[0], data[1]), valid, levels)
+    if "number" in kinds:
+        data = [one.astype(np.float64, copy=False) for one in data]
+    elif {one.dtype.kind for one in data} == {"i", "u"}:
+        return Items(_compare_signs(operator, data[0], data[1]), valid, levels)
+    return Items(np.asarray(_UFUNCS[operator](*data)), valid, levels)
+
+
+_UFUNCS: dict[str, Any] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _compare_signs(operator: str, left: Array, right: Array) -> Array:
+    """Compare integers with and without a sign, exactly."""
+    if left.dtype.kind == "u":
+        return _compare_signs(_TURNED[operator], right, left)
+    below = left < 0
+    result = _UFUNCS[operator](left.astype(np.uint64), right.astype(np.uint64))
+    return np.where(below, operator in ("<", "<=", "!="), result)
+
+
+_TEXT_FUNCTIONS = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+
+
+def _compare_text(operator: str, left: Any, right: Any) -> Array:
+    if isinstance(left, str) and isinstance(right, str):
+        return np.asarray(_UFUNCS[operator](left, right), dtype=np.bool_)
+    if isinstance(left, str):
+        left = _constant(left, right)
+    elif isinstance(right, str):
+        right = _constant(right, left)
+    elif left.type != right.type:
+        left, right = (side.cast(pa.large_binary()) for side in (left, right))
+    result = pc.call_function(_TEXT_FUNCTIONS[operator], [left, right])
+    return cast("Array", result.to_numpy(zero_copy_only=False))
+
+
+def _constant(text: str, like: pa.Array) -> pa.Scalar[Any]:
+    is_bytes = pa.types.is_binary(like.type) or pa.types.is_large_binary(like.type)
+    return pa.scalar(text.encode() if is_bytes else text, type=like.type)
+
+
+def match_text(function: str, text: Items, pattern: Items) -> Items:
+    """Return whether text starts with, ends with or contains a constant one."""
+    if text.kind != "text" or not isinstance(pattern.data, str):
+        raise Problem("takes a column of text, and a text in quotes")
+    if isinstance(text.data, str):
+        method = {"startswith": str.startswith, "endswith": str.endswith, "contains": str.__contains__}[
+            function
+        ]
+        return Items(np.asarray(method(text.data, pattern.data)))
+    names = {"startswith": pc.starts_with, "endswith": pc.ends_with, "contains": pc.match_substring}
+    found = names[function](text.data, pattern=pattern.data)
+    return Items(found.to_numpy(zero_copy_only=False), text.valid, text.levels)
+
+
+def item(of: Items, index: Items) -> Items:
+    """Return the item of each list at an index: null where there is none; or those for which a condition holds."""
+    if not of.levels:
+        raise Problem("is no list: each entry has one value" if of.kind != "text" else "is text, not a list")
+    if index.kind == "truth" and index.levels:
+        return _where(of, index)
+    if index.kind != "integer" or index.levels:
+        raise Problem("an index is one integer for each entry, or a condition for each item")
+    starts, counts = of.levels[0][:-1], np.diff(of.levels[0])
+    places = np.broadcast_to(_clipped(index.data), counts.shape)
+    is_there = (places >= 0) & (places < counts)
+    if index.valid is not None:
+        is_there &= index.valid
+    at = np.where(is_there, starts + places, 0)
+    if len(of.levels) > 1:
+        # A list that is not there is an empty one: the item behind all others.
+        level = np.append(of.levels[1], of.levels[1][-1])
+        at = np.where(is_there, at, len(level) - 2)
+        levels, (data, valid) = take((level, *of.levels[2:]), [of.data, of.valid], at)
+        return Items(data, valid, levels)
+    if len(of.data) == 0:
+        return Items(_picked(_one_like(of.data), np.zeros(len(counts), dtype=np.int64)), is_there)
+    data = _picked(of.data, at)
+    return Items(data, is_there if of.valid is None else is_there & of.valid[at])
+
+
+def _clipped(index: Array) -> Array:
+    """Return an index with a sign; those that no list can have stay beyond all."""
+    return (
+        np.minimum(index, _INT64.max).astype(np.int64) if index.dtype == np.uint64 else index.astype(np.int64)
+    )
+
+
+def _one_like(data: Any) -> Any:
+    if isinstance(data, pa.Array):
+        return pa.nulls(1, data.type) if pa.types.is_struct(data.type) else pa.array([""]).cast(data.type)
+    return np.zeros(1, dtype=data.dtype)
+
+
+def _where(of: Items, condition: Items) -> Items:
+    if len(of.levels) != len(condition.levels):
+        raise Problem("the condition must have one value for each item of the list")
+    for mine, other in zip(of.levels, condition.levels, strict=True):
+        _check_same(mine, other)
+    keeps = condition.data if condition.valid is None else condition.data & condition.valid
+    return Items(*_kept(of, keeps))
+
+
+def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Array, ...]]:
+    n_before = np.concatenate(([0], np.cumsum(keeps)))
+    data = of.data.filter(pa.array(keeps)) if isinstance(of.data, pa.Array) else of.data[keeps]
+    valid = None if of.valid is None else of.valid[keeps]
+    return data, valid, (*of.levels[:-1], n_before[of.levels[-1]])
+
+
+def reduce(function: str, of: Items) -> Items:
+    """Return one value for each of the innermost lists. Nulls are passed over, but by any() and all()."""
+    if not of.levels:
+        raise Problem(f"{function}() is of a list, and this has one value for each entry")
+    if function == "len":
+        return Items(np.diff(of.levels[-1]).astype(np.int64), None, of.levels[:-1])
+    if function in ("any", "all", "count"):
+        return _counted(function, of)
+    if of.kind in ("text", "record"):
+        raise Problem(f"{function}() is of numbers, not of {of.kind}")
+    if of.valid is not None:
+        of = Items(*_kept(of, of.valid))._replace(valid=None)
+    ends = of.levels[-1]
+    is_filled = ends[1:] > ends[:-1]
+    starts = ends[:-1][is_filled]
+    if function == "sum":
+        data = _summable(of.data, int(np.diff(ends).max(initial=0)))
+        sums = np.zeros(len(ends) - 1, dtype=data.dtype)
+        if len(starts):
+            sums[is_filled] = np.add.reduceat(data, starts)
+        return Items(sums, None, of.levels[:-1])
+    extremes = np.zeros(len(ends) - 1, dtype=of.data.dtype)
+    if len(starts):
+        extremes[is_filled] = (np.minimum if function == "min" else np.maximum).reduceat(of.data, starts)
+    return Items(extremes, None if is_filled.all() else is_filled, of.levels[:-1])
+
+
+def _summable(data: Array, longest: int) -> Array:
+    if data.dtype.kind == "f":
+        return data.astype(np.float64, copy=False)
+    if len(data) and max(abs(int(data.min())), abs(int(data.max()))) * longest > _INT64.max:
+        raise Problem("a sum that may not fit into 64 bits; make it a number with a point: sum(1.0 * ...)")
+    return data.astype(np.int64, copy=False)
+
+
+def _counted(function: str, of: Items) -> Items:
+    if function == "count":
+        if of.kind != "truth":
+            raise Problem("count() is of conditions; len() is the number of items")
+        is_true = of.data
+    else:
+        is_true = truth(of).data
+    ends = of.levels[-1]
+
+    def number(of_items: Array) -> Array:
+        return np.diff(np.concatenate(([0], np.cumsum(of_items)))[ends])
+
+    known = _valid(of)
+    n_true = number(is_true & known)
+    if function == "count":
+        return Items(n_true, None, of.levels[:-1])
+    n_false = number(~is_true & known)
+    has_unknown = None if of.valid is None else number(~known) > 0
+    result, decided = (n_true > 0, n_true > 0) if function == "any" else (n_false == 0, n_false > 0)
+    return Items(result, None if has_unknown is None else decided | ~has_unknown, of.levels[:-1])

@@ -1,0 +1,150 @@
+"""Arithmetic and functions of numbers in filters: doubles as C has them, integers of 64 bits that never wrap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arrowroot._lists import Array, Items, Problem, aligned
+
+_INT64 = np.iinfo(np.int64)
+_FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("sqrt", "exp", "log", "log10", "floor", "ceil")},
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot")},
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "isnan": np.isnan,
+    "isfinite": np.isfinite,
+}
+
+
+def _numeric(values: list[Items], what: str) -> None:
+    wrong = next((value.kind for value in values if value.kind in ("text", "record")), None)
+    if wrong:
+        raise Problem(f"{what} is of numbers, not of {wrong}")
+
+
+def arithmetic(operator: str, left: Items, right: Items) -> Items:
+    """Return + - * / % & | of two values; "/" is always of doubles, "%" has the sign of its left side."""
+    _numeric([left, right], f'"{operator}"')
+    data, valid, levels = aligned([left, right])
+    is_real = "number" in (left.kind, right.kind)
+    if operator in ("&", "|"):
+        if is_real:
+            raise Problem(f'"{operator}" is of integers; conditions are put together by "{operator * 2}"')
+        return Items(_bits(operator, data, (left.kind, right.kind)), valid, levels)
+    if operator == "/" or is_real:
+        one, other = (side.astype(np.float64, copy=False) for side in data)
+        result = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}[operator](
+            one, other
+        )
+        return Items(np.asarray(result), valid, levels)
+    one, other = (_signed(side, levels) for side in data)
+    if operator == "%":
+        has_rest = np.asarray(other != 0)
+        result = np.fmod(one, np.where(has_rest, other, 1))
+        if not has_rest.all():
+            shape = np.shape(result)
+            valid = np.broadcast_to(has_rest if valid is None else valid & has_rest, shape)
+        return Items(np.asarray(result), valid, levels)
+    return Items(_exact(operator, one, other, levels), valid, levels)
+
+
+def _bits(operator: str, data: list[Array], kinds: tuple[str, str]) -> Array:
+    if kinds[0] != kinds[1]:
+        raise Problem(
+            f'"{operator}" of a condition and a number: it binds less than a comparison, as in C; '
+            f'write "(a {operator} b) == c"'
+        )
+    if {one.dtype.kind for one in data} == {"i", "u"}:
+        data = [one.astype(np.uint64) for one in data]  # the same bits
+    return np.asarray(np.bitwise_and(*data) if operator == "&" else np.bitwise_or(*data))
+
+
+def _row(places: Array, levels: tuple[Array, ...]) -> int | None:
+    """Return the entry of the first item that is marked, None for a constant."""
+    if places.ndim == 0:
+        return None
+    place = int(np.flatnonzero(places)[0])
+    for level in reversed(levels):
+        place = int(np.searchsorted(level, place, side="right")) - 1
+    return place
+
+
+def _signed(data: Array, levels: tuple[Array, ...]) -> Array:
+    if data.dtype == np.uint64:
+        too_large = data > np.uint64(_INT64.max)
+        if np.any(too_large):
+            raise Problem(
+                "an integer above 2^63 - 1 cannot be computed with; write 1.0 * x for doubles",
+                _row(np.asarray(too_large), levels),
+            )
+    return data.astype(np.int64, copy=False)
+
+
+def _exact(operator: str, one: Array, other: Array, levels: tuple[Array, ...]) -> Array:
+    """Return + - * of integers. Raises: Problem if a result does not fit into 64 bits."""
+    with np.errstate(over="ignore"):
+        result = np.asarray({"+": np.add, "-": np.subtract, "*": np.multiply}[operator](one, other))
+    if result.size == 0:
+        return result
+    largest = [max(abs(int(side.min())), abs(int(side.max()))) for side in (one, other) if side.size]
+    bound = largest[0] * largest[-1] if operator == "*" else sum(largest)
+    if bound <= _INT64.max:
+        return result
+    # Seldom: some are so large that each must be looked at, as Python's integers, which do not wrap.
+    wide = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator](
+        one.astype(object), other.astype(object)
+    )
+    wrong = np.asarray(np.not_equal(wide, result.astype(object)), dtype=np.bool_)
+    if wrong.any():
+        raise Problem(
+            f'the result of "{operator}" does not fit into 64 bits; write 1.0 * x for doubles',
+            _row(wrong, levels),
+        )
+    return result
+
+
+def negative(of: Items) -> Items:
+    """Return the value with the other sign."""
+    return arithmetic("-", Items(np.asarray(0)), of)
+
+
+def absolute(of: Items) -> Items:
+    """Return the value without its sign."""
+    _numeric([of], "abs()")
+    if of.kind == "number":
+        return of._replace(data=np.abs(of.data))
+    data = _signed(of.data, of.levels)
+    if data.size and data.min() == _INT64.min:
+        raise Problem(
+            "abs() of the lowest integer does not fit into 64 bits", _row(data == _INT64.min, of.levels)
+        )
+    return of._replace(data=np.abs(data))
+
+
+def function(name: str, values: list[Items]) -> Items:
+    """Return a mathematical function of doubles; outside of its domain it is NaN, as in C."""
+    _numeric(values, f"{name}()")
+    data, valid, levels = aligned(values)
+    result = _FUNCTIONS[name](*(one.astype(np.float64, copy=False) for one in data))
+    return Items(np.asarray(result), valid, levels)
+
+
+def extreme(name: str, values: list[Items]) -> Items:
+    """Return the smallest or largest of several values; NaN if one of them is NaN."""
+    _numeric(values, f"{name}()")
+    choose = np.minimum if name == "min" else np.maximum
+    result = values[0]
+    for value in values[1:]:
+        data, valid, levels = aligned([result, value])
+        if "number" in (result.kind, value.kind):
+            data = [one.astype(np.float64, copy=False) for one in data]
+        else:
+            data = [_signed(one, levels) for one in data]
+        result = Items(np.asarray(choose(*data)), valid, levels)
+    return result
