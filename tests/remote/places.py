@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: How a file is reached. The suffix says what is special about the server.
 KINDS = ("http", "http-1-range", "http-0-ranges", "xrootd-http", "s3", "root")
-#: Round trips before the first request for the file itself: XRootD's connection. The opening goes out with the login.
-LOGIN_ROUND_TRIPS = {"root": 1}
 #: Credentials of the S3 server, for who reads in this process.
 S3_ENVIRONMENT = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
@@ -57,11 +55,6 @@ class Place:
     def requests(self) -> list[Request]:
         """What the server's log has of requests for files."""
         return list(self.server.requests())
-
-    @property
-    def login_round_trips(self) -> int:
-        """Those that belong to the connection."""
-        return LOGIN_ROUND_TRIPS.get(self.kind, 0)
 
 
 def make_server(kind: str, directory: Path) -> Any:

@@ -62,7 +62,7 @@ def test_opening_takes_two_round_trips_by_the_clock(place, name):
         start = time.perf_counter()
         assert branches(place, name) == BRANCHES[name]
         seconds.append(time.perf_counter() - start)
-    assert min(seconds) / ROUND_TRIP_S < place.login_round_trips + 2 + 0.7
+    assert min(seconds) / ROUND_TRIP_S < 2.7
 
 
 @pytest.mark.usefixtures("of_root")
