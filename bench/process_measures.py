@@ -1,7 +1,8 @@
-"""Measures of whole processes: import, ``arrowroot ls``, and the memory of a streamed scan."""
+"""Measures of whole processes: import, ``arrowroot ls``, the memory of a streamed scan, and the share of accounting."""
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,18 @@ print(status("VmHWM") - before, values_bytes)
 """
 
 
+#: Prints, of a second scan, the operations at all layer boundaries, the baskets and the CPU time in ns.
+WARM_SCAN = """
+import sys, arrowroot
+for _ in range(2):
+    with arrowroot.open(sys.argv[1]) as file:
+        scan = file[sys.argv[2]].scan(n_threads=1)
+        stats = scan.drain()
+        n_operations = sum(account.n_attempted for account in scan.accounts)
+print(n_operations, stats.n_baskets, stats.cpu_ns)
+"""
+
+
 @dataclass(frozen=True)
 class ProcessMeasures:
     """Medians in ms, and MB (10^6)."""
@@ -43,6 +56,8 @@ class ProcessMeasures:
     scan_memory_mb: float
     scan_values_mb: float
     budget_mb: float
+    #: Of accounting in the CPU time of a warm local scan of all columns, in percent.
+    accounting_percent: float
 
 
 def _output(*command: str) -> str:
@@ -55,6 +70,14 @@ def _process_ms(*command: str) -> float:
     return (time.perf_counter_ns() - start) / 1e6
 
 
+def accounting_percent(path: Path, tree: str) -> float:
+    """What the operations of a warm scan cost to account for, as a share of its CPU time; each basket counted as a range."""
+    cargo = ["cargo", "run", "--release", "--quiet", "--package", "arrowroot-storage", "--example", "account_cost"]
+    cost = json.loads(_output(*cargo))
+    n_operations, n_ranges, cpu_ns = map(int, _output(sys.executable, "-c", WARM_SCAN, str(path), tree).split())
+    return 100 * (n_operations * cost["operation_ns"] + n_ranges * max(0.0, cost["range_ns"])) / cpu_ns
+
+
 def measure(path: Path, tree: str) -> ProcessMeasures:
     """Measure with this interpreter's arrowroot, on a file in the page cache."""
     command = Path(sys.executable).with_name("arrowroot")
@@ -63,5 +86,10 @@ def measure(path: Path, tree: str) -> ProcessMeasures:
     listings = [_process_ms(*ls, "ls", str(path)) for _ in range(N_RUNS)]
     grown, values = map(int, _output(sys.executable, "-c", SCAN, str(path), tree, f"{BUDGET_MB} MB").split())
     return ProcessMeasures(
-        statistics.median(imports), statistics.median(listings), grown / 1e6, values / 1e6, BUDGET_MB
+        statistics.median(imports),
+        statistics.median(listings),
+        grown / 1e6,
+        values / 1e6,
+        BUDGET_MB,
+        accounting_percent(path, tree),
     )

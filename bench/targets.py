@@ -12,6 +12,7 @@ TWO_THREADS_TARGET = 1.8
 IMPORT_MS_TARGET = 60
 LS_MS_TARGET = 150
 SCAN_MEMORY_ALLOWANCE_MB = 100
+ACCOUNTING_PERCENT_TARGET = 1.0
 #: Time to open a file and list its branches, in a warm process: up to so many branches, so many ms.
 OPEN_MS_TARGETS = ((947, 3.0), (1802, 6.0))
 
