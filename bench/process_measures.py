@@ -71,10 +71,21 @@ def _process_ms(*command: str) -> float:
 
 
 def accounting_percent(path: Path, tree: str) -> float:
-    """What the operations of a warm scan cost to account for, as a share of its CPU time; each basket counted as a range."""
-    cargo = ["cargo", "run", "--release", "--quiet", "--package", "arrowroot-storage", "--example", "account_cost"]
+    """What a warm scan costs to account for, as a share of its CPU time; each basket counts as a range."""
+    cargo = [
+        "cargo",
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "arrowroot-storage",
+        "--example",
+        "account_cost",
+    ]
     cost = json.loads(_output(*cargo))
-    n_operations, n_ranges, cpu_ns = map(int, _output(sys.executable, "-c", WARM_SCAN, str(path), tree).split())
+    n_operations, n_ranges, cpu_ns = map(
+        int, _output(sys.executable, "-c", WARM_SCAN, str(path), tree).split()
+    )
     return 100 * (n_operations * cost["operation_ns"] + n_ranges * max(0.0, cost["range_ns"])) / cpu_ns
 
 
