@@ -30,9 +30,9 @@ fuzz_target!(|data: &[u8]| {
         let Some(layout) = &column.layout else { continue };
         let mut values = Values::empty(&layout.data_type());
         for basket in &branch.embedded {
-            let _ = layout.decode_entry(&object_data[basket.data.clone()], &mut values);
+            let _ = layout.decode_entry(&object_data[basket.data.clone()], usize::from(key_bytes), &mut values);
         }
-        let _ = layout.decode_entry(&[], &mut values);
+        let _ = layout.decode_entry(&[], 0, &mut values);
     }
 });
 

@@ -206,6 +206,11 @@ impl File {
         if !nature.is_remote() {
             return source;
         }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive; casts of floats saturate"
+        )]
         let in_a_round_trip = (nature.latency.as_secs_f64() * nature.bytes_per_second) as u64;
         let window_bytes = in_a_round_trip.clamp(*WALKED_AHEAD_BYTES.start(), *WALKED_AHEAD_BYTES.end());
         Arc::new(ReadAhead::new(source, window_bytes, Arc::new(Ledger::new("readahead", false))))

@@ -236,8 +236,7 @@ impl Node {
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
             Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
-            // Byte counts are missing in very old streams, and a frame may be shared with others.
-            Node::Framed(node) => node.min_bytes().min(2),
+            Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) => 2,
             Node::Unreadable(_) => 0,
             Node::Object(class) => class.min_bytes(),
@@ -315,6 +314,15 @@ impl Layout {
 
 fn with_dims(item: DataType, dims: &[u32]) -> DataType {
     dims.iter().rev().fold(item, |inner, &n_items| DataType::FixedList(Box::new(inner), n_items))
+}
+
+/// Fewest bytes of a frame around a value of so few. Byte counts are missing in very old streams, and a frame may be shared.
+///
+/// A call of its own, because rustc 1.95 (LLVM 22) turns a recursion that ends in `.min(2)` into a loop, and then takes all
+/// that the function returns to be at most 2: products of it wrap.
+#[inline(never)]
+fn fewest_of_frame(value_bytes: usize) -> usize {
+    value_bytes.min(2)
 }
 
 /// Wraps a node into fixed arrays, the first dimension outermost.

@@ -32,6 +32,8 @@ pub struct TreeRecord {
     pub top_branches: Vec<BranchId>,
     /// `fFriends`.
     pub friends: Vec<Friend>,
+    /// The first branch that holds each leaf.
+    branches_of_leaves: Vec<Option<BranchId>>,
 }
 
 /// A friend of a tree, as `TFriendElement` names it.
@@ -96,6 +98,7 @@ impl TreeRecord {
         let parsed = Self::parse_members(&mut cursor, &mut reading, frame.version, infos);
         let (numbers, top_branches, friends) = parsed.within(|| format!("tree {name}"))?;
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
+        let branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
         Ok(TreeRecord {
             name,
             title,
@@ -104,7 +107,8 @@ impl TreeRecord {
             stored_bytes: numbers.stored_bytes,
             auto_flush: numbers.auto_flush,
             cluster_ranges: numbers.cluster_ranges,
-            branches: branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?,
+            branches_of_leaves: branches_of_leaves(&branches, reading.leaves.len()),
+            branches,
             leaves: reading.leaves,
             top_branches,
             friends,
@@ -139,8 +143,7 @@ impl TreeRecord {
 
     /// The branch that holds a leaf.
     pub fn branch_of_leaf(&self, id: LeafId) -> Option<BranchId> {
-        let place = self.branches.iter().position(|branch| branch.leaves.contains(&id))?;
-        u32::try_from(place).ok().map(BranchId)
+        *self.branches_of_leaves.get(id.0 as usize)?
     }
 
     /// First entries of the clusters that the tree records, and the number of entries; at most `limit` clusters.
@@ -170,6 +173,18 @@ impl TreeRecord {
 }
 
 /// The members between the attributes and the branches, versions 16 to 20 (ROOT 5.14 to 6.40).
+fn branches_of_leaves(branches: &[Branch], n_leaves: usize) -> Vec<Option<BranchId>> {
+    let mut found = vec![None; n_leaves];
+    for (id, branch) in (0..).map(BranchId).zip(branches) {
+        for leaf in &branch.leaves {
+            if let Some(slot) = found.get_mut(leaf.0 as usize) {
+                slot.get_or_insert(id);
+            }
+        }
+    }
+    found
+}
+
 fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
     for _ in 0..3 {
         cursor.skip_object()?; // TAttLine, TAttFill, TAttMarker
