@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from arrowroot._accounts import Account
     from arrowroot._chain import scan
     from arrowroot._config import Configuration, Option, configuration
+    from arrowroot._events import EventIndex, EventList
     from arrowroot._file import Directory, File, Key
     from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
+    from arrowroot._index import Indexed, index, pick
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._scan import Scan
     from arrowroot._table import Table
@@ -58,8 +60,11 @@ __all__ = [
     "Configuration",
     "CorruptFileError",
     "Directory",
+    "EventIndex",
+    "EventList",
     "File",
     "FilterError",
+    "Indexed",
     "InvalidRequestError",
     "InvalidTextError",
     "Key",
@@ -86,7 +91,9 @@ __all__ = [
     "__version__",
     "configuration",
     "debug_build",
+    "index",
     "open",
+    "pick",
     "scan",
     "split_url",
 ]
@@ -105,6 +112,8 @@ _LAZY = {
     **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
     "Account": "_accounts",
     **dict.fromkeys(("Configuration", "Option", "configuration"), "_config"),
+    **dict.fromkeys(("EventIndex", "EventList"), "_events"),
+    **dict.fromkeys(("Indexed", "index", "pick"), "_index"),
     "Scan": "_scan",
     "Table": "_table",
     "open": "_file",

@@ -12,13 +12,14 @@ from arrowroot._errors import (
     SchemaMismatchError,
     UnsupportedError,
 )
+from arrowroot._events import EventList
 from arrowroot._file import File
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
 from arrowroot._select import texts_of
 from arrowroot._sizes import counted
-from arrowroot._source import TreeSource, import_batch
+from arrowroot._source import TreeSource, batches_of, import_batch
 from arrowroot._tree import Tree
 from arrowroot._url import expand
 
@@ -70,7 +71,8 @@ def scan(
     paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
         "FILE:TREE".
     tree: of the files that don't name one; may be left out if the first file has only one.
-    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file.
+    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
+        :class:`EventList` are looked for in all files.
 
     storage: how to reach the files and to read from them, as for ``open``.
 
@@ -87,11 +89,14 @@ def scan(
         strings=strings,
         trace=trace,
     )
-    chain = _Chain(_members(expand(paths, tree), storage))
+    chain = Chain(opened_trees(expand(paths, tree), storage))
     if columns is not None:
         columns = texts_of(columns, "columns")
     chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
-    chosen_entries = _entries.normalise(entries, chain.num_entries)
+    if isinstance(entries, EventList):
+        chosen_entries: EntrySet = chain.entries_of(entries)
+    else:
+        chosen_entries = _entries.normalise(entries, chain.num_entries)
 
     if filter is None:
         return Scan(lambda: chain.source(chosen, chosen_entries, options), chain.where)
@@ -108,6 +113,8 @@ class Member(NamedTuple):
     path: str
     num_entries: int
     first_entry: int
+    #: Size in bytes and UUID of the file.
+    identity: tuple[int, str]
     kept: Tree | None
     reopen: Callable[[], File]
 
@@ -121,7 +128,7 @@ class Member(NamedTuple):
         return found
 
 
-class _Opened(NamedTuple):
+class Opened(NamedTuple):
     """A tree of a chain, and how to open its file again. ``url`` is for messages: it has no credentials."""
 
     url: str
@@ -130,7 +137,7 @@ class _Opened(NamedTuple):
     reopen: Callable[[], File]
 
 
-def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[_Opened]:
+def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[Opened]:
     """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together."""
     first = _open_member(*files[0], storage)
     yield first
@@ -139,7 +146,7 @@ def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> It
     yield from in_order(others, 1 if is_near else _N_OPENED_AHEAD)
 
 
-def _open_member(location: str, name: str | None, storage: StorageOptions) -> _Opened:
+def _open_member(location: str, name: str | None, storage: StorageOptions) -> Opened:
     urls, settings = resolve([location], storage)
 
     def reopen() -> File:
@@ -150,22 +157,27 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> _O
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is a directory, not a tree")
-    return _Opened(file.url, path, found, reopen)
+    return Opened(file.url, path, found, reopen)
 
 
-class _Chain:
-    def __init__(self, opened: Iterator[_Opened]) -> None:
+class Chain:
+    """Trees in a row, whose entries count on from one to the next."""
+
+    def __init__(self, opened: Iterator[Opened]) -> None:
         self.members: list[Member] = []
         self.num_entries = 0
         self._types: list[dict[str, str]] = []
         for url, path, tree, reopen in opened:
             self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
             kept = tree if len(self.members) < _N_KEPT_OPEN else None
-            self.members.append(Member(url, path, tree.num_entries, self.num_entries, kept, reopen))
+            self.members.append(
+                Member(url, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen)
+            )
             self.num_entries += tree.num_entries
 
     @property
     def where(self) -> str:
+        """The first tree, and how many there are besides."""
         first = self.members[0]
         others = f" and {counted(len(self.members) - 1, 'more file')}" if len(self.members) > 1 else ""
         return f"{first.url}:{first.path}{others}"
@@ -195,6 +207,15 @@ class _Chain:
                     " that all files have"
                 )
         return chosen
+
+    def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+        """Return the numbers in the chain of events, looked up by their index or in the columns of all trees."""
+        if events.index is not None:
+            return events.entries(events.found_among(self.members), self.where)
+        columns = events.columns_in(self.members[0].tree().__contains__, self.where)
+        paths = self.choose(list(columns), None, all_columns=False)
+        source = self.source(paths, None, Options.default())
+        return events.entries(events.found_in(batches_of(source), paths), self.where)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns, by their paths, and entries, by their numbers in the chain."""
@@ -240,7 +261,7 @@ class _Chain:
             member = self.members[i]
             parts.append((member, entries[by_file[low:high]] - member.first_entry))
         if in_order:
-            return parts, None
+            return parts or [(self.members[0], (0, 0))], None
         order = np.empty(len(entries), dtype=np.int64)
         order[by_file] = np.arange(len(entries))
         return parts, order

@@ -11,7 +11,7 @@ from arrowroot._sizes import counted, format_bytes, format_count
 
 # What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import awkward as ak
     import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
+    from arrowroot._events import Missing
     from arrowroot._file import File
     from arrowroot._filter import FilterLike
     from arrowroot._filtered import Filtered, Maker
@@ -63,6 +64,18 @@ class Column(NamedTuple):
         )
 
 
+class _Alone:
+    """A tree as the only one in a row."""
+
+    first_entry = 0
+
+    def __init__(self, tree: Tree) -> None:
+        self.url = tree.url
+        self.path = tree.path
+        self.num_entries = tree.num_entries
+        self.identity = tree.file_identity
+
+
 class Tree:
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
@@ -70,12 +83,22 @@ class Tree:
     """
 
     def __init__(
-        self, native: _native.Tree | _native.Ntuple, url: str, file_of_friend: Callable[[str], File]
+        self,
+        native: _native.Tree | _native.Ntuple,
+        url: str,
+        file_of_friend: Callable[[str], File],
+        file_identity: tuple[int, str],
     ) -> None:
-        """``file_of_friend``: opens the file that a recorded friend names, "" for the same one."""
+        """Take an opened tree.
+
+        file_of_friend: opens the file that a recorded friend names, "" for the same one. file_identity: size in bytes
+        and UUID of the file.
+        """
         self._native = native
         self._url = url
         self._file_of_friend = file_of_friend
+        #: Size in bytes and UUID of the file.
+        self.file_identity = file_identity
         self._branches: list[_native.Branch] | None = None
         self._friends: list[tuple[str, Tree]] = []
 
@@ -249,7 +272,8 @@ class Tree:
         columns: exact paths, names that only one branch has, or globs; in the order given. None: all that
             can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
-        entries: a slice, a range, entry numbers in any order and with repeats, or a boolean mask.
+        entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
+            :class:`EventList`: events by their ids, which are looked up at once.
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
@@ -325,10 +349,10 @@ class Tree:
         condition: FilterLike,
         options: Options,
     ) -> Scan:
-        from arrowroot import _entries, _select  # noqa: PLC0415
+        from arrowroot import _select  # noqa: PLC0415
         from arrowroot._scan import Scan  # noqa: PLC0415
 
-        chosen_entries = _entries.normalise(entries, self.num_entries)
+        chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
         names, make = self._chosen(columns, filter_name)
@@ -339,6 +363,39 @@ class Tree:
         filtered = self.filtered(condition, names, chosen_entries, options)
         make = self._maker()
         return Scan(lambda: FilteredSource(make, filtered, options), self.where)
+
+    def _entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, events looked up."""
+        from arrowroot import _entries, _events  # noqa: PLC0415
+
+        if not isinstance(entries, _events.EventList):
+            return _entries.normalise(entries, self.num_entries)
+        if entries.index is not None:
+            return entries.entries(entries.found_among([_Alone(self)]), self.where)
+        from arrowroot._source import batches_of  # noqa: PLC0415
+
+        columns = self.choose(list(entries.columns_in(self.__contains__, self.where)))
+        source = self.source(columns, None, Options.default())
+        return entries.entries(entries.found_in(batches_of(source), columns), self.where)
+
+    def pick(
+        self,
+        ids: Iterable[Sequence[int]] | npt.NDArray[Any],
+        columns: str | Iterable[str] | None = None,
+        *,
+        missing: Missing = "error",
+        **options: Any,
+    ) -> Table:
+        """Read events by their ids, as [(run, lumi, event), ...], in this order.
+
+        Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that
+        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`.
+
+        Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
+        """
+        from arrowroot._events import EventList  # noqa: PLC0415
+
+        return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
     def _chosen(
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None
@@ -427,13 +484,12 @@ class Tree:
         """
         import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-        from arrowroot import _entries  # noqa: PLC0415
         from arrowroot._filtered import first_pass, look  # noqa: PLC0415
 
         options = Options.checked(
             batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
         )
-        filtered = self.filtered(filter, [], _entries.normalise(entries, self.num_entries), options)
+        filtered = self.filtered(filter, [], self._entry_set(entries), options)
         source = first_pass(self._maker(), filtered, options)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         n_found = 0
