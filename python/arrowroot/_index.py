@@ -331,5 +331,5 @@ def pick(
     touched = np.unique(found.trees).tolist() or [0]
     chain = Chain(opened_trees([(known.files[i].url, known.files[i].tree) for i in touched], storage))
     entries = chain.entries_of(events)
-    chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
+    chosen = chain.choose(columns, filter_name)
     return Scan(lambda: chain.source(chosen, entries, options), chain.where).read_all()

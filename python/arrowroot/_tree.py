@@ -12,6 +12,7 @@ from arrowroot._sizes import counted, format_bytes, format_count
 # What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Literal
 
     import awkward as ak
     import numpy as np
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._scan import Scan
-    from arrowroot._source import Source, TreeSource
+    from arrowroot._select import Candidate
+    from arrowroot._source import TreeSource
     from arrowroot._table import Table
 
 _REPR_COLUMNS = 20
@@ -100,7 +102,7 @@ class Tree:
         #: Size in bytes and UUID of the file.
         self.file_identity = file_identity
         self._branches: list[_native.Branch] | None = None
-        self._friends: list[tuple[str, Tree]] = []
+        self._together: _friends.Together | None = None
 
     @property
     def name(self) -> str:
@@ -179,13 +181,11 @@ class Tree:
         """Names and Arrow types of all columns that can be read, those of friends behind."""
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-        if not self._friends:
+        if self._together is None:
             return pa.schema(self._native)
-        schemas = [pa.schema(part._native) for _, part in self._parts]  # noqa: SLF001 - other trees
-        chosen = [
-            b for b in self._candidates(None) if not b.is_group and not b.is_part and b.unsupported is None
-        ]
-        return pa.schema([schemas[b.part].field(b.inner).with_name(b.path) for b in chosen])
+        candidates = self._together.candidates(None)
+        chosen = [b.path for b in candidates if not b.is_group and not b.is_part and b.unsupported is None]
+        return self._together.maker(candidates)(chosen, (0, 0), Options.default()).schema()
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -217,27 +217,69 @@ class Tree:
                 raise UnsupportedError(f"{self.where}: its friend {name!r} is a directory")
             self.add_friend(found, alias)
 
-    def add_friend(self, tree: Tree, alias: str | None = None) -> None:
-        """Read the columns of another tree, entry by entry, beside those of this one.
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """Columns by which the tree's entries are found where it is a friend (TTree::BuildIndex); None: by number.
+
+        Raises: UnsupportedError for an index that is no TTreeIndex of columns.
+        """
+        recorded = self._native.recorded_index
+        if recorded is None:
+            return None
+        class_name, names = recorded
+        if names is None:
+            raise UnsupportedError(
+                f"{self.where}: has an index that cannot be read{class_name and f', a {class_name}'}"
+            )
+        columns = tuple(name for name in names if name not in ("", "0"))
+        own = {name for branch in self.branches for name in (branch.path, branch.name)}
+        wrong = next((name for name in columns if name not in own), None)
+        if wrong is not None or not columns:
+            raise UnsupportedError(
+                f"{self.where}: has an index of {' and '.join(names)}, which are no columns of it"
+            )
+        return columns
+
+    def add_friend(
+        self,
+        tree: Tree,
+        alias: str | None = None,
+        *,
+        index: str | Iterable[str] | Literal[False] | None = None,
+    ) -> None:
+        """Read the columns of another tree beside those of this one.
 
         They are chosen as "alias.x", or as "x" if no other tree has a column of that name. ``alias`` is the
-        friend's name if not given. Of a longer friend the first entries are read. A shorter one is refused, as
-        by RDataFrame; TTree::Draw and TTree::Scan would repeat its last entry.
+        friend's name if not given.
+
+        index: columns of integers that both trees have; entries with the same values belong together, and each entry
+            that is read must have one partner. None: the index that the friend records (``recorded_index``), as ROOT
+            does; if it has none, or with False, entries belong together by their numbers.
+
+        Of a longer friend without an index the first entries are read. A shorter one is refused, as by RDataFrame;
+        TTree::Draw and TTree::Scan would repeat its last entry.
 
         Raises: InvalidRequestError if the friend has fewer entries or friends itself, or if the alias is
-        taken.
+        taken; UnsupportedError for a recorded index that cannot be used.
         """
+        from arrowroot import _friends, _select  # noqa: PLC0415
+
         alias = alias or tree.name
-        if tree.num_entries < self.num_entries:
-            raise InvalidRequestError(
-                f"friend {alias!r} ({tree.where}) has only {counted(tree.num_entries, 'entry', 'entries')}, "
-                f"but {self.where} has {format_count(self.num_entries)}"
-            )
-        if tree._friends:
+        if tree._together is not None:
             raise InvalidRequestError(f"friend {alias!r} ({tree.where}) has friends itself")
-        if any(other == alias for other, _ in self._friends):
-            raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
-        self._friends.append((alias, tree))
+        keys: Iterable[str] | None = None
+        if index is None:
+            try:
+                keys = tree.recorded_index
+            except UnsupportedError as error:
+                raise UnsupportedError(
+                    f"{error}; say index=(columns), or index=False to go by the numbers"
+                ) from None
+        elif index is not False:
+            keys = _select.texts_of(index, "index")
+        together = self._together or _friends.Together(self)
+        together.add(alias, tree, None if keys is None else list(keys))
+        self._together = together
 
     @property
     def url(self) -> str:
@@ -332,15 +374,6 @@ class Tree:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
         return self.to_arrow(columns, **options).to_numpy()
 
-    @property
-    def _parts(self) -> list[tuple[str | None, Tree]]:
-        return [(None, self), *self._friends]
-
-    def _candidates(self, columns: list[str] | None) -> list[_friends.FriendBranch]:
-        from arrowroot import _friends  # noqa: PLC0415
-
-        return _friends.together([(alias, part.branches) for alias, part in self._parts], columns)
-
     def _scan(
         self,
         columns: str | Iterable[str] | None,
@@ -401,71 +434,45 @@ class Tree:
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None
     ) -> tuple[list[str], Maker]:
         """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
-        if not self._friends:
+        if self._together is None:
             return self.choose(columns, filter_name), self.source
         from arrowroot import _select  # noqa: PLC0415
 
-        candidates = self._candidates(columns)
+        candidates = self._together.candidates(columns)
         selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
-        return selection.paths, self._maker(candidates)
+        return selection.paths, self._together.maker(candidates)
 
-    def _maker(self, candidates: list[_friends.FriendBranch] | None = None) -> Maker:
-        """Return what makes passes over columns of this tree and its friends, by the names of ``candidates``.
-
-        None: all names that there are, with and without aliases.
-        """
-        if not self._friends:
-            return self.source
-        if candidates is None:
-            candidates = self._candidates([f"{alias}." for alias, _ in self._friends])
-        from arrowroot._source import SideBySide  # noqa: PLC0415
-
-        by_path = {branch.path: branch for branch in candidates}
-        trees = self._parts
-
-        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
-            chosen = [by_path[name] for name in names]
-            used = sorted({branch.part for branch in chosen}) or [0]
-            if entries is None:
-                entries = (0, self.num_entries)  # friends may have more
-            return SideBySide(
-                [
-                    trees[part][1].source(
-                        list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
-                        entries,
-                        options.shared_by(len(used)),
-                    )
-                    for part in used
-                ],
-                [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
-            )
-
-        return make
+    def _maker(self) -> Maker:
+        """Return what makes passes over columns of this tree and its friends, by all names that they have."""
+        return self._together.maker(self._together.all_names()) if self._together else self.source
 
     def filtered(
-        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
+        self,
+        condition: FilterLike,
+        names: list[str],
+        entries: EntrySet,
+        options: Options,
+        *,
+        make: Maker | None = None,
+        branches: Sequence[Candidate] | None = None,
     ) -> Filtered:
-        """Bind a filter to this tree's columns and its friends'."""
+        """Bind a filter to this tree's columns and its friends', or to others that a chain has beside it."""
         from arrowroot import _filter  # noqa: PLC0415
         from arrowroot._filtered import Filtered  # noqa: PLC0415
 
-        make = self._maker()
+        make = make or self._maker()
+        if branches is None:
+            branches = self._together.all_names() if self._together else self.branches
         bound = _filter.bind(
             condition,
-            self.branches
-            if not self._friends
-            else self._candidates([f"{alias}." for alias, _ in self._friends]),
+            branches,
             lambda paths: make(paths, (0, 0), options).schema(),
             self.where,
             getattr(self._native, "canonical", None),
         )
-        sizes: dict[str, float] = {}
-        for alias, tree in self._parts:
-            per_entry = {b.path: b.memory_bytes / max(1, b.n_entries) for b in tree.branches}
-            # A friend's go by two names; one that is not here counts as one byte.
-            sizes |= {f"{alias}.{path}": n_bytes for path, n_bytes in per_entry.items()} if alias else {}
-            sizes = per_entry | sizes
+        # A friend's columns count as a byte: it is an estimate.
+        sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
         return Filtered(bound, names, entries, self.num_entries, sizes)
 
     def entries_where(
@@ -560,8 +567,8 @@ class Tree:
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
-        if self._friends:
-            text += ", friends " + ", ".join(alias for alias, _ in self._friends)
+        if self._together is not None:
+            text += ", friends " + ", ".join(friend.alias for friend in self._together.friends)
         return text
 
     def _rows(self) -> list[list[str]]:
