@@ -39,10 +39,13 @@ from arrowroot._native import Branch, __version__, debug_build
 
 if TYPE_CHECKING:
     from arrowroot._accounts import Account
-    from arrowroot._chain import scan
+    from arrowroot._chain import Friends, scan
     from arrowroot._config import Configuration, Option, configuration
+    from arrowroot._events import EventIndex, EventList
     from arrowroot._file import Directory, File, Key
     from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
+    from arrowroot._index import Indexed, index, pick
+    from arrowroot._partitions import Partition, partitions
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._scan import Scan
     from arrowroot._table import Table
@@ -58,8 +61,12 @@ __all__ = [
     "Configuration",
     "CorruptFileError",
     "Directory",
+    "EventIndex",
+    "EventList",
     "File",
     "FilterError",
+    "Friends",
+    "Indexed",
     "InvalidRequestError",
     "InvalidTextError",
     "Key",
@@ -71,6 +78,7 @@ __all__ = [
     "NoSuchKeyError",
     "NotFoundError",
     "Option",
+    "Partition",
     "PhysicalRead",
     "Plan",
     "Read",
@@ -86,7 +94,10 @@ __all__ = [
     "__version__",
     "configuration",
     "debug_build",
+    "index",
     "open",
+    "partitions",
+    "pick",
     "scan",
     "split_url",
 ]
@@ -105,10 +116,13 @@ _LAZY = {
     **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
     "Account": "_accounts",
     **dict.fromkeys(("Configuration", "Option", "configuration"), "_config"),
+    **dict.fromkeys(("EventIndex", "EventList"), "_events"),
+    **dict.fromkeys(("Indexed", "index", "pick"), "_index"),
+    **dict.fromkeys(("Partition", "partitions"), "_partitions"),
     "Scan": "_scan",
     "Table": "_table",
     "open": "_file",
-    "scan": "_chain",
+    **dict.fromkeys(("Friends", "scan"), "_chain"),
     "split_url": "_url",
 }
 

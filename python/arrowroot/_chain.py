@@ -11,19 +11,23 @@ from arrowroot._config import resolve
 from arrowroot._errors import (
     SchemaMismatchError,
     UnsupportedError,
+    warn_left_out,
 )
+from arrowroot._events import EventList
 from arrowroot._file import File
+from arrowroot._friends import Together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
-from arrowroot._select import texts_of
+from arrowroot._select import select, texts_of
 from arrowroot._sizes import counted
-from arrowroot._source import TreeSource, import_batch
+from arrowroot._source import TreeSource, batches_of, import_batch
 from arrowroot._tree import Tree
 from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Literal
 
     import numpy as np
     import numpy.typing as npt
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._filter import FilterLike
-    from arrowroot._filtered import Filtered
+    from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._source import Source
@@ -63,6 +67,7 @@ def scan(
     n_threads: int = 0,
     strings: Strings = "utf8",
     trace: bool = False,
+    friends: Mapping[str, Location | Iterable[Location] | Friends] | None = None,
     **storage: Unpack[StorageOptions],
 ) -> Scan:
     """Return one scan over the trees of many files, one after the other.
@@ -70,8 +75,12 @@ def scan(
     paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
         "FILE:TREE".
     tree: of the files that don't name one; may be left out if the first file has only one.
-    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file.
+    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
+        :class:`EventList` are looked for in all files.
 
+    friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
+        :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
+        index that the friends record.
     storage: how to reach the files and to read from them, as for ``open``.
 
     The other arguments are those of :meth:`Tree.scan`. The chosen columns must have the same types in all
@@ -87,18 +96,32 @@ def scan(
         strings=strings,
         trace=trace,
     )
-    chain = _Chain(_members(expand(paths, tree), storage))
+    chain = Chain(opened_trees(expand(paths, tree), storage))
+    for alias, given in (friends or {}).items():
+        other = given if isinstance(given, Friends) else Friends(given)
+        chain.add_friend(alias, Chain(opened_trees(expand(other.paths, other.tree), storage)), other.index)
     if columns is not None:
         columns = texts_of(columns, "columns")
-    chosen = chain.choose(columns, filter_name, all_columns=columns is None and filter_name is None)
-    chosen_entries = _entries.normalise(entries, chain.num_entries)
-
+    chosen, make = chain.chosen(columns, filter_name)
+    if isinstance(entries, EventList):
+        chosen_entries: EntrySet = chain.entries_of(entries)
+    else:
+        chosen_entries = _entries.normalise(entries, chain.num_entries)
     if filter is None:
-        return Scan(lambda: chain.source(chosen, chosen_entries, options), chain.where)
+        return Scan(lambda: make(chosen, chosen_entries, options), chain.where)
     from arrowroot._filtered import FilteredSource  # noqa: PLC0415
 
     filtered = chain.filtered(filter, chosen, chosen_entries, options)
-    return Scan(lambda: FilteredSource(chain.source, filtered, options), chain.where)
+    make = chain.maker()
+    return Scan(lambda: FilteredSource(make, filtered, options), chain.where)
+
+
+class Friends(NamedTuple):
+    """Files of trees to be read beside others: see ``scan``. ``index``: as for :meth:`Tree.add_friend`."""
+
+    paths: Location | Iterable[Location]
+    tree: str | None = None
+    index: str | Iterable[str] | Literal[False] | None = None  # type: ignore[assignment]  # a tuple has an index()
 
 
 class Member(NamedTuple):
@@ -108,6 +131,8 @@ class Member(NamedTuple):
     path: str
     num_entries: int
     first_entry: int
+    #: Size in bytes and UUID of the file.
+    identity: tuple[int, str]
     kept: Tree | None
     reopen: Callable[[], File]
 
@@ -121,7 +146,7 @@ class Member(NamedTuple):
         return found
 
 
-class _Opened(NamedTuple):
+class Opened(NamedTuple):
     """A tree of a chain, and how to open its file again. ``url`` is for messages: it has no credentials."""
 
     url: str
@@ -130,7 +155,7 @@ class _Opened(NamedTuple):
     reopen: Callable[[], File]
 
 
-def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[_Opened]:
+def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[Opened]:
     """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together."""
     first = _open_member(*files[0], storage)
     yield first
@@ -139,7 +164,7 @@ def _members(files: list[tuple[str, str | None]], storage: StorageOptions) -> It
     yield from in_order(others, 1 if is_near else _N_OPENED_AHEAD)
 
 
-def _open_member(location: str, name: str | None, storage: StorageOptions) -> _Opened:
+def _open_member(location: str, name: str | None, storage: StorageOptions) -> Opened:
     urls, settings = resolve([location], storage)
 
     def reopen() -> File:
@@ -150,43 +175,81 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> _O
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is a directory, not a tree")
-    return _Opened(file.url, path, found, reopen)
+    return Opened(file.url, path, found, reopen)
 
 
-class _Chain:
-    def __init__(self, opened: Iterator[_Opened]) -> None:
+class Chain:
+    """Trees in a row, whose entries count on from one to the next."""
+
+    def __init__(self, opened: Iterator[Opened]) -> None:
         self.members: list[Member] = []
         self.num_entries = 0
         self._types: list[dict[str, str]] = []
+        #: Columns that are known to be the same in all files.
+        self._checked: set[str] = set()
+        self._together = Together(self)
         for url, path, tree, reopen in opened:
             self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
             kept = tree if len(self.members) < _N_KEPT_OPEN else None
-            self.members.append(Member(url, path, tree.num_entries, self.num_entries, kept, reopen))
+            self.members.append(
+                Member(url, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen)
+            )
             self.num_entries += tree.num_entries
 
     @property
     def where(self) -> str:
+        """The first tree, and how many there are besides."""
         first = self.members[0]
         others = f" and {counted(len(self.members) - 1, 'more file')}" if len(self.members) > 1 else ""
         return f"{first.url}:{first.path}{others}"
+
+    @property
+    def branches(self) -> list[_native.Branch]:
+        """All branches of the first tree."""
+        return self.members[0].tree().branches
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """Return the index that all trees record, None if none does. Raises: SchemaMismatchError."""
+        first, *others = ((member, member.tree().recorded_index) for member in self.members)
+        for member, columns in others:
+            if columns != first[1]:
+                raise SchemaMismatchError(
+                    f"{member.url}: has another index than {first[0].url}: {columns}, {first[1]}"
+                )
+        return first[1]
+
+    def add_friend(
+        self, alias: str, chain: Chain, index: str | Iterable[str] | Literal[False] | None
+    ) -> None:
+        """Read the columns of other trees in a row beside these."""
+        keys: Iterable[str] | None = None
+        if index is None:
+            keys = chain.recorded_index
+        elif index is not False:
+            keys = texts_of(index, "index")
+        self._together.add(alias, chain, None if keys is None else list(keys))
 
     def choose(
         self,
         columns: str | Iterable[str] | None,
         filter_name: str | Iterable[str] | None,
-        *,
-        all_columns: bool,
     ) -> list[str]:
         """Return the paths chosen in the first file, once all files are known to have the same."""
+        chosen = self.members[0].tree().choose(columns, filter_name)
+        self._check(chosen, all_columns=columns is None and filter_name is None)
+        return chosen
+
+    def _check(self, chosen: list[str], *, all_columns: bool = False) -> None:
         first = self.members[0]
-        chosen = first.tree().choose(columns, filter_name)
+        unchecked = [path for path in chosen if path not in self._checked]
         for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            for path in chosen:
-                if types.get(path) != self._types[0][path]:
+            for path in unchecked:
+                if types.get(path) != self._types[0].get(path):
                     has = f"has type {types[path]}" if path in types else "is missing or not readable"
                     raise SchemaMismatchError(
                         f"{member.url}: column {path!r} {has}, "
-                        f"but in {first.url} it has type {self._types[0][path]}"
+                        f"but in {first.url} it has type {self._types[0].get(path)}"
                     )
             added = next((path for path in types if path not in self._types[0]), None)
             if all_columns and added is not None:
@@ -194,10 +257,35 @@ class _Chain:
                     f"{member.url}: column {added!r} is not in {first.url}; choose columns"
                     " that all files have"
                 )
-        return chosen
+        self._checked.update(unchecked)
+
+    def chosen(
+        self, columns: list[str] | None, filter_name: str | Iterable[str] | None
+    ) -> tuple[list[str], Maker]:
+        """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
+        if not self._together.friends:
+            return self.choose(columns, filter_name), self.source
+        candidates = self._together.candidates(columns)
+        selection = select(candidates, columns, filter_name, self.where)
+        warn_left_out(selection.left_out, self.where)
+        return selection.paths, self._together.maker(candidates)
+
+    def maker(self) -> Maker:
+        """Return what makes passes over the columns of all, by every name that they have."""
+        return self._together.maker(self._together.all_names()) if self._together.friends else self.source
+
+    def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+        """Return the numbers in the chain of events, looked up by their index or in the columns of all trees."""
+        if events.index is not None:
+            return events.entries(events.found_among(self.members), self.where)
+        columns = events.columns_in(self.members[0].tree().__contains__, self.where)
+        paths = self.choose(list(columns), None)
+        source = self.source(paths, None, Options.default())
+        return events.entries(events.found_in(batches_of(source), paths), self.where)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns, by their paths, and entries, by their numbers in the chain."""
+        self._check(names)
         parts, order = self.parts(entries)
         row = InARow(parts, names, options)
         return row if order is None else Reordered(row, order, options.batch_bytes or 1)
@@ -207,8 +295,17 @@ class _Chain:
     ) -> Filtered:
         """Bind a filter to the columns of the first file, once all files are known to have the same."""
         first = self.members[0].tree()
-        bound = first.filtered(condition, names, entries, options)
-        self.choose(bound.condition.columns, None, all_columns=False)
+        make = self.maker()
+        bound = first.filtered(
+            condition,
+            names,
+            entries,
+            options,
+            make=make,
+            branches=self._together.all_names() if self._together.friends else None,
+        )
+        # Whether all files have them, and of which type, is told before the reading.
+        make(bound.condition.columns, (0, 0), options)
         return bound._replace(num_entries=self.num_entries)
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
@@ -240,7 +337,7 @@ class _Chain:
             member = self.members[i]
             parts.append((member, entries[by_file[low:high]] - member.first_entry))
         if in_order:
-            return parts, None
+            return parts or [(self.members[0], (0, 0))], None
         order = np.empty(len(entries), dtype=np.int64)
         order[by_file] = np.arange(len(entries))
         return parts, order

@@ -13,11 +13,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from arrowroot._events import EventList
+
     #: What the engine takes: all, a half-open range, or a list in any order, with repeats.
     EntrySet: TypeAlias = tuple[int, int] | npt.NDArray[np.int64] | None
     #: What users may give.
     Entries: TypeAlias = (
-        slice | range | Sequence[int] | Sequence[bool] | npt.NDArray[Any] | pa.Array | pa.ChunkedArray | None
+        slice
+        | range
+        | Sequence[int]
+        | Sequence[bool]
+        | npt.NDArray[Any]
+        | pa.Array
+        | pa.ChunkedArray
+        | EventList
+        | None
     )
 
 

@@ -133,7 +133,8 @@ class Directory:
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
         path = f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
         try:
-            return Tree(self._native.tree(path), self.url, self._file_of_friend)
+            identity = (self._native.size_bytes, self._native.uuid)
+            return Tree(self._native.tree(path), self.url, self._file_of_friend, identity)
         except (NotFoundError, UnsupportedError):
             pass  # outside, for the error to come to be the only one shown
         return self._other(path)
@@ -242,6 +243,11 @@ class File(Directory):
     def size_bytes(self) -> int:
         """Size of the file."""
         return self._native.size_bytes
+
+    @property
+    def uuid(self) -> str:
+        """Identifier that ROOT gave the file when it was made; "" if it has none."""
+        return self._native.uuid
 
     @property
     def root_version(self) -> str:

@@ -95,7 +95,8 @@ class _Cost(NamedTuple):
     Kept of a pass that has ended: the pass itself holds the places of all baskets of its columns.
     """
 
-    plan: Plan
+    #: None: it was planned, but another one was better.
+    plan: Plan | None
     stats: ScanStats
     accounts: list[Account]
     reads: list[Read]
@@ -215,7 +216,10 @@ class FilteredSource:
             options = self._options._replace(batch_bytes=self._options.batch_bytes or _BATCH_BYTES)
             whole = self._make(self._rest, (first, end), options)
             is_dense = whole.plan().n_baskets == source.plan().n_baskets
-            source = whole if is_dense else source
+            source, other = (whole, source) if is_dense else (source, whole)
+            # Planning an RNTuple may read the pages with the ends of lists: that happened.
+            self._ended.append(_cost(other, 0)._replace(plan=None))
+            other.cancel()
         later_ns = time.perf_counter_ns() - self._began_ns
         self._second = (source, later_ns)
         schema = self.schema()
@@ -245,7 +249,7 @@ class FilteredSource:
 
         from arrowroot._plan import Plan  # noqa: PLC0415 - not needed to import arrowroot
 
-        plans = [self._first.plan(), *(cost.plan for cost in self._ended)]
+        plans = [self._first.plan(), *(cost.plan for cost in self._ended if cost.plan)]
         if second := self._second:
             plans.append(second[0].plan())
         joined = Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)

@@ -1,13 +1,39 @@
-"""The columns of a tree and of its friends under one set of names."""
+"""Trees read beside each other: their columns under one set of names, and which of their entries belong together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from arrowroot._errors import InvalidRequestError
+from arrowroot._options import Options
+from arrowroot._select import select
+from arrowroot._sizes import counted, format_count
+from arrowroot._source import SideBySide, batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot._entries import EntrySet
+    from arrowroot._filtered import Maker
     from arrowroot._select import Candidate
+    from arrowroot._source import Source
+
+_N_QUOTED = 3
+
+
+class Part(Protocol):
+    """A tree, or trees in a row."""
+
+    @property
+    def where(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def branches(self) -> Sequence[Candidate]: ...
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source: ...
 
 
 class FriendBranch(NamedTuple):
@@ -22,6 +48,156 @@ class FriendBranch(NamedTuple):
     unsupported: str | None
     part: int
     inner: str
+
+
+class Friend:
+    """A tree that is read beside another one, entry by entry or by the values of some columns."""
+
+    def __init__(self, alias: str, part: Part, main: Part, keys: Sequence[str] | None) -> None:
+        """``keys``: columns that both trees have; entries with the same values belong together. None: by number.
+
+        Raises: InvalidRequestError if there are fewer entries than the main tree has, and no keys.
+        """
+        if keys is None and part.num_entries < main.num_entries:
+            raise InvalidRequestError(
+                f"friend {alias!r} ({part.where}) has only {counted(part.num_entries, 'entry', 'entries')}, "
+                f"but {main.where} has {format_count(main.num_entries)}"
+            )
+        self.alias = alias
+        self.part = part
+        self._main = main
+        self._keys = None if keys is None else list(keys)
+        self._partners: npt.NDArray[np.int64] | None = None
+
+    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
+        """Return the entries that belong to some of the main tree.
+
+        The columns of the keys are read when they are needed first. Raises: InvalidRequestError if one of the entries
+        has no partner here, or several.
+        """
+        if self._keys is None:
+            return of_main
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        if self._partners is None:
+            self._partners = _partners(_values(self._main, self._keys), _values(self.part, self._keys))
+        chosen = self._partners[slice(*of_main) if isinstance(of_main, tuple) else of_main]
+        for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
+            wrong = np.flatnonzero(chosen == mark)
+            if len(wrong):
+                numbers = of_main[0] + wrong if isinstance(of_main, tuple) else of_main[wrong]
+                quoted = ", ".join(map(format_count, numbers[:_N_QUOTED].tolist()))
+                raise InvalidRequestError(
+                    f"{self._main.where}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
+                    f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
+                    f"({self.part.where}) by {', '.join(self._keys)}"
+                )
+        return chosen
+
+
+_NOBODY, _SEVERAL = -1, -2
+
+
+def _values(part: Part, keys: list[str]) -> list[npt.NDArray[Any]]:
+    """Read the columns of the keys."""
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa  # noqa: PLC0415
+
+    paths = [select(part.branches, [key], None, part.where).paths[0] for key in keys]
+    source = part.source(paths, (0, part.num_entries), Options.default())
+    for field in source.schema():
+        if not pa.types.is_integer(field.type):
+            raise InvalidRequestError(
+                f"{part.where}: column {field.name!r} has type {field.type}; an index is of integers"
+            )
+    batches = [[batch.column(path).to_numpy() for path in paths] for batch in batches_of(source)]
+    empty = [np.zeros(0, dtype=np.int64) for _ in paths]
+    return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
+
+
+def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """Return for each entry of one tree the entry of the other with the same keys."""
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+    n_main = len(main[0])
+    codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
+    for one, other in zip(main, friend, strict=True):
+        # Each column becomes the places of its values in their order, so that several make one number.
+        values = np.concatenate([_wide(one, other), _wide(other, one)])
+        places = np.unique(values, return_inverse=True)[1].reshape(-1)
+        codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
+    wanted, there = codes[:n_main], codes[n_main:]
+    order = np.argsort(there, kind="stable")
+    first = np.searchsorted(there[order], wanted, side="left")
+    n_partners = np.searchsorted(there[order], wanted, side="right") - first
+    partners = np.full(n_main, _NOBODY, dtype=np.int64)
+    partners[n_partners == 1] = order[first[n_partners == 1]]
+    partners[n_partners > 1] = _SEVERAL
+    return partners
+
+
+def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers in a type that holds those beside them too."""
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+    if np.uint64 not in (values.dtype, beside.dtype):
+        return values.astype(np.int64)
+    if any(len(one) and one.min() < 0 for one in (values, beside)):
+        raise InvalidRequestError(
+            "a friend's index has values below 0 on one side, and above 2^63 - 1 on the other"
+        )
+    return values.astype(np.uint64)
+
+
+class Together:
+    """A tree and its friends as one."""
+
+    def __init__(self, main: Part) -> None:
+        self._main = main
+        self.friends: list[Friend] = []
+
+    def add(self, alias: str, part: Part, keys: Sequence[str] | None) -> None:
+        """Add a friend. Raises: InvalidRequestError if its alias is taken, or as :class:`Friend`."""
+        if any(friend.alias == alias for friend in self.friends):
+            raise InvalidRequestError(
+                f"{self._main.where} has a friend {alias!r} already; choose another alias"
+            )
+        self.friends.append(Friend(alias, part, self._main, keys))
+
+    @property
+    def parts(self) -> list[tuple[str | None, Part]]:
+        """The main tree, without an alias, and the friends with theirs."""
+        return [(None, self._main), *((friend.alias, friend.part) for friend in self.friends)]
+
+    def candidates(self, columns: Sequence[str] | None) -> list[FriendBranch]:
+        """Return the branches of all to choose ``columns`` from."""
+        return together([(alias, part.branches) for alias, part in self.parts], columns)
+
+    def all_names(self) -> list[FriendBranch]:
+        """Return the branches of all by every name that they have, with and without aliases."""
+        return self.candidates([f"{friend.alias}." for friend in self.friends])
+
+    def maker(self, candidates: list[FriendBranch]) -> Maker:
+        """Return what makes passes over columns by the names of ``candidates``."""
+        by_path = {branch.path: branch for branch in candidates}
+
+        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
+            chosen = [by_path[name] for name in names]
+            used = sorted({branch.part for branch in chosen}) or [0]
+            of_main = (0, self._main.num_entries) if entries is None else entries
+            return SideBySide(
+                [
+                    self.parts[part][1].source(
+                        list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
+                        self.friends[part - 1].entries(of_main) if part else of_main,
+                        options.shared_by(len(used)),
+                    )
+                    for part in used
+                ],
+                [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
+            )
+
+        return make
 
 
 def together(

@@ -61,6 +61,7 @@ class File:
     url: str
     size_bytes: int
     root_version: str
+    uuid: str  # "" if it has none
     compression: str
     missing_bytes: int  # that the header says there are, of a file that is cut short
     was_recovered: bool  # there is no key list: keys were found by walking the records
@@ -87,6 +88,7 @@ class Tree:
     friends: list[
         tuple[str, str, str]
     ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
+    recorded_index: tuple[str, tuple[str, str] | None] | None  # class, major and minor expressions
     stored_bytes: int  # fZipBytes
     memory_bytes: int  # fTotBytes
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
@@ -125,6 +127,7 @@ class Ntuple:
     friends: list[
         tuple[str, str, str]
     ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
+    recorded_index: None  # it has none
     stored_bytes: int  # of all pages
     memory_bytes: int  # of all pages, uncompressed
     def column_names(self) -> list[str]: ...  # paths of the fields at the top, readable or not

@@ -63,6 +63,11 @@ class Options(NamedTuple):
             strings,
         )
 
+    @classmethod
+    def default(cls) -> Options:
+        """Return the options of one who gave none."""
+        return cls.checked(batch_size=BATCH_SIZE, memory_budget=MEMORY_BUDGET, n_threads=0, strings="utf8")
+
     def engine(self) -> EngineOptions:
         """Return the options as keyword arguments of the engine."""
         return {

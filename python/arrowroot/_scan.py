@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from arrowroot._convert import Conversions
 from arrowroot._errors import not_picklable
 from arrowroot._sizes import counted
-from arrowroot._source import TreeSource, import_batch
+from arrowroot._source import TreeSource, batches_of
 from arrowroot._table import Table
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Scan(Conversions):
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Start a pass over the record batches."""
-        return _batches(self._begin())
+        return batches_of(self._begin())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
@@ -92,7 +92,7 @@ class Scan(Conversions):
             return source.native.__arrow_c_stream__(requested_schema)
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-        reader = pa.RecordBatchReader.from_batches(source.schema(), _batches(source))
+        reader = pa.RecordBatchReader.from_batches(source.schema(), batches_of(source))
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -105,7 +105,7 @@ class Scan(Conversions):
 
         source = self._begin()
         batches = []
-        for batch in _batches(source):
+        for batch in batches_of(source):
             batches.append(batch)
             if progress:
                 progress(source.stats())
@@ -143,12 +143,3 @@ class Scan(Conversions):
             f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}>"
         )
-
-
-def _batches(source: Source) -> Iterator[pa.RecordBatch]:
-    try:
-        while (batch := source.next_batch()) is not None:
-            yield import_batch(batch)
-    finally:
-        # A loop that was left early must not keep threads reading; after the last batch this does nothing.
-        source.cancel()

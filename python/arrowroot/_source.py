@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -66,6 +66,16 @@ def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     return batch if isinstance(batch, pa.RecordBatch) else pa.record_batch(batch)
+
+
+def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
+    """Draw a pass to its end, or until the caller has enough."""
+    try:
+        while (batch := source.next_batch()) is not None:
+            yield import_batch(batch)
+    finally:
+        # A loop that was left early must not keep threads reading; after the last batch this does nothing.
+        source.cancel()
 
 
 class TreeSource:

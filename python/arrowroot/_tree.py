@@ -11,7 +11,8 @@ from arrowroot._sizes import counted, format_bytes, format_count
 
 # What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Literal
 
     import awkward as ak
     import numpy as np
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 
     from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
+    from arrowroot._events import Missing
     from arrowroot._file import File
     from arrowroot._filter import FilterLike
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._scan import Scan
-    from arrowroot._source import Source, TreeSource
+    from arrowroot._select import Candidate
+    from arrowroot._source import TreeSource
     from arrowroot._table import Table
 
 _REPR_COLUMNS = 20
@@ -63,6 +66,18 @@ class Column(NamedTuple):
         )
 
 
+class _Alone:
+    """A tree as the only one in a row."""
+
+    first_entry = 0
+
+    def __init__(self, tree: Tree) -> None:
+        self.url = tree.url
+        self.path = tree.path
+        self.num_entries = tree.num_entries
+        self.identity = tree.file_identity
+
+
 class Tree:
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
@@ -70,14 +85,24 @@ class Tree:
     """
 
     def __init__(
-        self, native: _native.Tree | _native.Ntuple, url: str, file_of_friend: Callable[[str], File]
+        self,
+        native: _native.Tree | _native.Ntuple,
+        url: str,
+        file_of_friend: Callable[[str], File],
+        file_identity: tuple[int, str],
     ) -> None:
-        """``file_of_friend``: opens the file that a recorded friend names, "" for the same one."""
+        """Take an opened tree.
+
+        file_of_friend: opens the file that a recorded friend names, "" for the same one. file_identity: size in bytes
+        and UUID of the file.
+        """
         self._native = native
         self._url = url
         self._file_of_friend = file_of_friend
+        #: Size in bytes and UUID of the file.
+        self.file_identity = file_identity
         self._branches: list[_native.Branch] | None = None
-        self._friends: list[tuple[str, Tree]] = []
+        self._together: _friends.Together | None = None
 
     @property
     def name(self) -> str:
@@ -156,13 +181,11 @@ class Tree:
         """Names and Arrow types of all columns that can be read, those of friends behind."""
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-        if not self._friends:
+        if self._together is None:
             return pa.schema(self._native)
-        schemas = [pa.schema(part._native) for _, part in self._parts]  # noqa: SLF001 - other trees
-        chosen = [
-            b for b in self._candidates(None) if not b.is_group and not b.is_part and b.unsupported is None
-        ]
-        return pa.schema([schemas[b.part].field(b.inner).with_name(b.path) for b in chosen])
+        candidates = self._together.candidates(None)
+        chosen = [b.path for b in candidates if not b.is_group and not b.is_part and b.unsupported is None]
+        return self._together.maker(candidates)(chosen, (0, 0), Options.default()).schema()
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -194,27 +217,69 @@ class Tree:
                 raise UnsupportedError(f"{self.where}: its friend {name!r} is a directory")
             self.add_friend(found, alias)
 
-    def add_friend(self, tree: Tree, alias: str | None = None) -> None:
-        """Read the columns of another tree, entry by entry, beside those of this one.
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """Columns by which the tree's entries are found where it is a friend (TTree::BuildIndex); None: by number.
+
+        Raises: UnsupportedError for an index that is no TTreeIndex of columns.
+        """
+        recorded = self._native.recorded_index
+        if recorded is None:
+            return None
+        class_name, names = recorded
+        if names is None:
+            raise UnsupportedError(
+                f"{self.where}: has an index that cannot be read{class_name and f', a {class_name}'}"
+            )
+        columns = tuple(name for name in names if name not in ("", "0"))
+        own = {name for branch in self.branches for name in (branch.path, branch.name)}
+        wrong = next((name for name in columns if name not in own), None)
+        if wrong is not None or not columns:
+            raise UnsupportedError(
+                f"{self.where}: has an index of {' and '.join(names)}, which are no columns of it"
+            )
+        return columns
+
+    def add_friend(
+        self,
+        tree: Tree,
+        alias: str | None = None,
+        *,
+        index: str | Iterable[str] | Literal[False] | None = None,
+    ) -> None:
+        """Read the columns of another tree beside those of this one.
 
         They are chosen as "alias.x", or as "x" if no other tree has a column of that name. ``alias`` is the
-        friend's name if not given. Of a longer friend the first entries are read. A shorter one is refused, as
-        by RDataFrame; TTree::Draw and TTree::Scan would repeat its last entry.
+        friend's name if not given.
+
+        index: columns of integers that both trees have; entries with the same values belong together, and each entry
+            that is read must have one partner. None: the index that the friend records (``recorded_index``), as ROOT
+            does; if it has none, or with False, entries belong together by their numbers.
+
+        Of a longer friend without an index the first entries are read. A shorter one is refused, as by RDataFrame;
+        TTree::Draw and TTree::Scan would repeat its last entry.
 
         Raises: InvalidRequestError if the friend has fewer entries or friends itself, or if the alias is
-        taken.
+        taken; UnsupportedError for a recorded index that cannot be used.
         """
+        from arrowroot import _friends, _select  # noqa: PLC0415
+
         alias = alias or tree.name
-        if tree.num_entries < self.num_entries:
-            raise InvalidRequestError(
-                f"friend {alias!r} ({tree.where}) has only {counted(tree.num_entries, 'entry', 'entries')}, "
-                f"but {self.where} has {format_count(self.num_entries)}"
-            )
-        if tree._friends:
+        if tree._together is not None:
             raise InvalidRequestError(f"friend {alias!r} ({tree.where}) has friends itself")
-        if any(other == alias for other, _ in self._friends):
-            raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
-        self._friends.append((alias, tree))
+        keys: Iterable[str] | None = None
+        if index is None:
+            try:
+                keys = tree.recorded_index
+            except UnsupportedError as error:
+                raise UnsupportedError(
+                    f"{error}; say index=(columns), or index=False to go by the numbers"
+                ) from None
+        elif index is not False:
+            keys = _select.texts_of(index, "index")
+        together = self._together or _friends.Together(self)
+        together.add(alias, tree, None if keys is None else list(keys))
+        self._together = together
 
     @property
     def url(self) -> str:
@@ -249,7 +314,8 @@ class Tree:
         columns: exact paths, names that only one branch has, or globs; in the order given. None: all that
             can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
-        entries: a slice, a range, entry numbers in any order and with repeats, or a boolean mask.
+        entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
+            :class:`EventList`: events by their ids, which are looked up at once.
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
@@ -308,15 +374,6 @@ class Tree:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
         return self.to_arrow(columns, **options).to_numpy()
 
-    @property
-    def _parts(self) -> list[tuple[str | None, Tree]]:
-        return [(None, self), *self._friends]
-
-    def _candidates(self, columns: list[str] | None) -> list[_friends.FriendBranch]:
-        from arrowroot import _friends  # noqa: PLC0415
-
-        return _friends.together([(alias, part.branches) for alias, part in self._parts], columns)
-
     def _scan(
         self,
         columns: str | Iterable[str] | None,
@@ -325,10 +382,10 @@ class Tree:
         condition: FilterLike,
         options: Options,
     ) -> Scan:
-        from arrowroot import _entries, _select  # noqa: PLC0415
+        from arrowroot import _select  # noqa: PLC0415
         from arrowroot._scan import Scan  # noqa: PLC0415
 
-        chosen_entries = _entries.normalise(entries, self.num_entries)
+        chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
         names, make = self._chosen(columns, filter_name)
@@ -340,75 +397,82 @@ class Tree:
         make = self._maker()
         return Scan(lambda: FilteredSource(make, filtered, options), self.where)
 
+    def _entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, events looked up."""
+        from arrowroot import _entries, _events  # noqa: PLC0415
+
+        if not isinstance(entries, _events.EventList):
+            return _entries.normalise(entries, self.num_entries)
+        if entries.index is not None:
+            return entries.entries(entries.found_among([_Alone(self)]), self.where)
+        from arrowroot._source import batches_of  # noqa: PLC0415
+
+        columns = self.choose(list(entries.columns_in(self.__contains__, self.where)))
+        source = self.source(columns, None, Options.default())
+        return entries.entries(entries.found_in(batches_of(source), columns), self.where)
+
+    def pick(
+        self,
+        ids: Iterable[Sequence[int]] | npt.NDArray[Any],
+        columns: str | Iterable[str] | None = None,
+        *,
+        missing: Missing = "error",
+        **options: Any,
+    ) -> Table:
+        """Read events by their ids, as [(run, lumi, event), ...], in this order.
+
+        Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that
+        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`.
+
+        Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
+        """
+        from arrowroot._events import EventList  # noqa: PLC0415
+
+        return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
+
     def _chosen(
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None
     ) -> tuple[list[str], Maker]:
         """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
-        if not self._friends:
+        if self._together is None:
             return self.choose(columns, filter_name), self.source
         from arrowroot import _select  # noqa: PLC0415
 
-        candidates = self._candidates(columns)
+        candidates = self._together.candidates(columns)
         selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
-        return selection.paths, self._maker(candidates)
+        return selection.paths, self._together.maker(candidates)
 
-    def _maker(self, candidates: list[_friends.FriendBranch] | None = None) -> Maker:
-        """Return what makes passes over columns of this tree and its friends, by the names of ``candidates``.
-
-        None: all names that there are, with and without aliases.
-        """
-        if not self._friends:
-            return self.source
-        if candidates is None:
-            candidates = self._candidates([f"{alias}." for alias, _ in self._friends])
-        from arrowroot._source import SideBySide  # noqa: PLC0415
-
-        by_path = {branch.path: branch for branch in candidates}
-        trees = self._parts
-
-        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
-            chosen = [by_path[name] for name in names]
-            used = sorted({branch.part for branch in chosen}) or [0]
-            if entries is None:
-                entries = (0, self.num_entries)  # friends may have more
-            return SideBySide(
-                [
-                    trees[part][1].source(
-                        list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
-                        entries,
-                        options.shared_by(len(used)),
-                    )
-                    for part in used
-                ],
-                [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
-            )
-
-        return make
+    def _maker(self) -> Maker:
+        """Return what makes passes over columns of this tree and its friends, by all names that they have."""
+        return self._together.maker(self._together.all_names()) if self._together else self.source
 
     def filtered(
-        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
+        self,
+        condition: FilterLike,
+        names: list[str],
+        entries: EntrySet,
+        options: Options,
+        *,
+        make: Maker | None = None,
+        branches: Sequence[Candidate] | None = None,
     ) -> Filtered:
-        """Bind a filter to this tree's columns and its friends'."""
+        """Bind a filter to this tree's columns and its friends', or to others that a chain has beside it."""
         from arrowroot import _filter  # noqa: PLC0415
         from arrowroot._filtered import Filtered  # noqa: PLC0415
 
-        make = self._maker()
+        make = make or self._maker()
+        if branches is None:
+            branches = self._together.all_names() if self._together else self.branches
         bound = _filter.bind(
             condition,
-            self.branches
-            if not self._friends
-            else self._candidates([f"{alias}." for alias, _ in self._friends]),
+            branches,
             lambda paths: make(paths, (0, 0), options).schema(),
             self.where,
             getattr(self._native, "canonical", None),
         )
-        sizes: dict[str, float] = {}
-        for alias, tree in self._parts:
-            per_entry = {b.path: b.memory_bytes / max(1, b.n_entries) for b in tree.branches}
-            # A friend's go by two names; one that is not here counts as one byte.
-            sizes |= {f"{alias}.{path}": n_bytes for path, n_bytes in per_entry.items()} if alias else {}
-            sizes = per_entry | sizes
+        # A friend's columns count as a byte: it is an estimate.
+        sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
         return Filtered(bound, names, entries, self.num_entries, sizes)
 
     def entries_where(
@@ -427,13 +491,12 @@ class Tree:
         """
         import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-        from arrowroot import _entries  # noqa: PLC0415
         from arrowroot._filtered import first_pass, look  # noqa: PLC0415
 
         options = Options.checked(
             batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
         )
-        filtered = self.filtered(filter, [], _entries.normalise(entries, self.num_entries), options)
+        filtered = self.filtered(filter, [], self._entry_set(entries), options)
         source = first_pass(self._maker(), filtered, options)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         n_found = 0
@@ -504,8 +567,8 @@ class Tree:
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
-        if self._friends:
-            text += ", friends " + ", ".join(alias for alias, _ in self._friends)
+        if self._together is not None:
+            text += ", friends " + ", ".join(friend.alias for friend in self._together.friends)
         return text
 
     def _rows(self) -> list[list[str]]:

@@ -181,6 +181,13 @@ impl PyFile {
         self.file.size_bytes()
     }
 
+    /// Identifier of the file, empty if it has none.
+    #[getter]
+    fn uuid(&self) -> String {
+        let uuid = &self.file.header().uuid;
+        if uuid.0 == [0; 16] { String::new() } else { uuid.to_string() }
+    }
+
     #[getter]
     fn root_version(&self) -> String {
         self.file.header().root_version()
@@ -346,6 +353,12 @@ impl PyTree {
             .iter()
             .map(|friend| (friend.alias.clone(), friend.tree_name.clone(), friend.file_name.clone()))
             .collect()
+    }
+
+    /// The recorded index: class, and the expressions of its major and minor values if they are known.
+    #[getter]
+    fn recorded_index(&self) -> Option<(String, Option<(String, String)>)> {
+        self.tree.record().index.clone().map(|index| (index.class_name, index.names))
     }
 
     fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

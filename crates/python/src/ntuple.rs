@@ -124,6 +124,12 @@ impl PyNtuple {
         Vec::new()
     }
 
+    /// An RNTuple records no index.
+    #[getter]
+    fn recorded_index(&self) -> Option<(String, Option<(String, String)>)> {
+        None
+    }
+
     fn column_names(&self, py: Python<'_>) -> Vec<String> {
         let ntuple = &self.ntuple;
         py.detach(|| ntuple.top_members().into_iter().map(|id| ntuple.member(id).path.clone()).collect())

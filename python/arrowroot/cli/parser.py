@@ -27,6 +27,7 @@ Reads ROOT files, and says what it cost.
   arrowroot ls run7.root              what is in the file
   arrowroot head run7.root:Events     the first entries
   arrowroot perf run7.root:Events     read it all and report the cost
+  arrowroot index data/*.root -o i.parquet   the ids of all events, to pick some
   arrowroot config root://host//f     the options of the storage, and who set them
   arrowroot fjr report.xml            what a CMS job report says of its reads
   arrowroot model report.xml          how long they take at a latency and bandwidth
@@ -72,6 +73,19 @@ examples:
   arrowroot perf --explain            what each measure means
 """
 
+_INDEX = """\
+Writes the ids (run, lumi, event) of all events of many trees to a Parquet file, from which events are picked
+without reading them again: arrowroot.pick("index.parquet", [(1, 2, 3), ...]) in Python.
+
+Run again, it reads only files that are new or have changed (size, UUID, number of entries), also after an
+interruption.
+
+examples:
+  arrowroot index 'data/run*.root' -o index.parquet
+  arrowroot index data/a.root:Events data/b.root:Events -o index.parquet --columns run,luminosityBlock,event
+  arrowroot index 'data/*.root' --tree Events -o index.parquet --json | jq .n_read
+"""
+
 _CONFIG = """\
 Shows each option of the storage, its value in force and who set it: the command line, the URL, the environment
 (ARROWROOT_NAME), a configuration file ($ARROWROOT_CONFIG, ~/.config/arrowroot/config.toml,
@@ -109,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
     _ls(add("ls", _LS, "what is in a file"))
     _head(add("head", _HEAD, "the first entries of a tree"))
     _perf(add("perf", _PERF, "read a tree and report the cost"))
+    _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
     parser_study.add_commands(add)
     return top
@@ -180,6 +195,15 @@ def _perf(perf: argparse.ArgumentParser) -> None:
     perf.add_argument("--monitor-interval", metavar="TIME", type=duration, default=0.1, help="default: 100ms")
     perf.add_argument("--explain", action="store_true", help="print the table of all measures and stop")
     add_storage(perf)
+
+
+def _index(index: argparse.ArgumentParser) -> None:
+    index.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
+    index.add_argument("-o", "--output", metavar="FILE", required=True, help="the index: a Parquet file")
+    index.add_argument("--tree", metavar="NAME", help="of the files that do not name one")
+    add_columns(index, "columns of the ids, integers (default: the usual ones, as run,luminosityBlock,event)")
+    index.add_argument("--json", action="store_true", help="as JSON")
+    add_storage(index)
 
 
 def _config(config: argparse.ArgumentParser) -> None:

@@ -11,4 +11,4 @@ mod record;
 pub use basket::{BasketHead, EmbeddedBasket};
 pub use branch::{BasketLocation, Branch, BranchId, ElementPart};
 pub use leaf::{Leaf, LeafId, LeafKind};
-pub use record::{Friend, TreeRecord};
+pub use record::{Friend, RecordedIndex, TreeRecord};

@@ -32,8 +32,26 @@ pub struct TreeRecord {
     pub top_branches: Vec<BranchId>,
     /// `fFriends`.
     pub friends: Vec<Friend>,
+    /// `fTreeIndex`: where it is a friend, its entries are found by this, not by their number.
+    pub index: Option<RecordedIndex>,
     /// The first branch that holds each leaf.
     branches_of_leaves: Vec<Option<BranchId>>,
+}
+
+/// The index that `TTree::BuildIndex` made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordedIndex {
+    /// Class, `TTreeIndex`; empty if what the record holds there could not be read.
+    pub class_name: String,
+    /// The expressions of its major and minor values (`fMajorName`, `fMinorName`) if the class is `TTreeIndex`.
+    pub names: Option<(String, String)>,
+}
+
+/// What follows the branches in the record.
+#[derive(Default)]
+struct Tail {
+    friends: Vec<Friend>,
+    index: Option<RecordedIndex>,
 }
 
 /// A friend of a tree, as `TFriendElement` names it.
@@ -96,7 +114,7 @@ impl TreeRecord {
         }
         let (name, title) = read_named(&mut cursor)?;
         let parsed = Self::parse_members(&mut cursor, &mut reading, frame.version, infos);
-        let (numbers, top_branches, friends) = parsed.within(|| format!("tree {name}"))?;
+        let (numbers, top_branches, tail) = parsed.within(|| format!("tree {name}"))?;
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
         let branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
         Ok(TreeRecord {
@@ -111,7 +129,8 @@ impl TreeRecord {
             branches,
             leaves: reading.leaves,
             top_branches,
-            friends,
+            friends: tail.friends,
+            index: tail.index,
         })
     }
 
@@ -120,15 +139,17 @@ impl TreeRecord {
         reading: &mut Reading<'a>,
         version: u16,
         infos: &dyn Fn() -> Result<StreamerInfos>,
-    ) -> Result<(Numbers, Vec<BranchId>, Vec<Friend>)> {
+    ) -> Result<(Numbers, Vec<BranchId>, Tail)> {
         let numbers = match version {
             16..=20 => read_numbers(cursor, version)?,
             _ => read_numbers_by_info(cursor, version, &infos()?)?,
         };
         let top_branches = read_branches(cursor, reading, None, 0)?;
-        // What follows the branches is not worth failing for: leaves again, aliases, indices, friends.
-        let friends = read_friends(cursor, reading, version).unwrap_or_default();
-        Ok((numbers, top_branches, friends))
+        // What follows the branches is not worth failing for: leaves again, aliases, indices, friends. But nobody may
+        // take the tree for one without an index then.
+        let tail = read_tail(cursor, reading, version)
+            .unwrap_or_else(|_| Tail { index: Some(RecordedIndex::default()), ..Tail::default() });
+        Ok((numbers, top_branches, tail))
     }
 
     /// A branch.
@@ -278,9 +299,9 @@ fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerI
 }
 
 /// Goes on behind the branches up to the list of friends.
-fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version: u16) -> Result<Vec<Friend>> {
+fn read_tail<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version: u16) -> Result<Tail> {
     if !(16..=20).contains(&version) {
-        return Ok(Vec::new());
+        return Ok(Tail::default());
     }
     let (n_leaves, end) = read_array_head(cursor)?; // fLeaves: all seen before
     for _ in 0..n_leaves {
@@ -294,7 +315,12 @@ fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version:
     cursor.skip(n_doubles * 8)?; // fIndexValues
     let n_integers = cursor.count(4)?;
     cursor.skip(n_integers * 4)?; // fIndex
-    skip_pointer(cursor, reading)?; // fTreeIndex
+    let index = read_index(cursor, reading)?;
+    let friends = read_friends(cursor, reading).unwrap_or_default();
+    Ok(Tail { friends, index })
+}
+
+fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<Friend>> {
     let Slot::New { class: "TList", .. } = reading.objects.slot(cursor)? else {
         return Ok(Vec::new());
     };
@@ -310,6 +336,28 @@ fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version:
         cursor.string_bytes()?; // option
     }
     Ok(friends)
+}
+
+/// Reads the pointer `fTreeIndex`. Source: `TTreeIndex::Streamer`, versions 1 and 2 (ROOT 6.40).
+fn read_index<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Option<RecordedIndex>> {
+    match reading.objects.slot(cursor)? {
+        Slot::Null => Ok(None),
+        Slot::New { class, end: Some(end), .. } => {
+            let mut index = RecordedIndex { class_name: class.to_owned(), names: None };
+            if class == "TTreeIndex" {
+                cursor.version()?;
+                let base = cursor.version()?; // TVirtualIndex: a TNamed, and no members
+                read_named(cursor)?;
+                if let Some(base_end) = base.end {
+                    cursor.leave(base_end)?;
+                }
+                index.names = Some((cursor.string()?, cursor.string()?));
+            }
+            cursor.leave(end)?; // the values and entry numbers: the columns have them too
+            Ok(Some(index))
+        }
+        Slot::Seen(_) | Slot::New { .. } => Ok(Some(RecordedIndex::default())),
+    }
 }
 
 fn skip_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<()> {

@@ -1,0 +1,211 @@
+"""Events are found by their ids, in the trees or in an index that is made once."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import arrowroot as ar
+
+uproot = pytest.importorskip("uproot")
+
+N = 500
+
+
+def write_events(path, first, n=N, *, seed=1):
+    """Write events in a random order; event numbers above 2^63 among them."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.permutation(np.arange(first, first + n))
+    columns = {
+        "run": (numbers // 100).astype(np.uint32),
+        "luminosityBlock": (numbers // 10).astype(np.uint32),
+        "event": numbers.astype(np.uint64) + np.uint64(2**63),
+        "x": numbers * 0.5,
+    }
+    with uproot.recreate(path) as file:
+        tree = file.mktree("Events", {name: values.dtype for name, values in columns.items()})
+        for start in range(0, n, 100):
+            tree.extend({name: values[start : start + 100] for name, values in columns.items()})
+    return numbers
+
+
+def id_of(number):
+    return (int(number) // 100, int(number) // 10, int(number) + 2**63)
+
+
+@pytest.fixture
+def files(tmp_path):
+    for i in range(3):
+        write_events(tmp_path / f"run{i}.root", 1000 * i, seed=i)
+    return tmp_path
+
+
+def test_events_are_picked_in_the_order_of_the_list(files):
+    tree = ar.open(files / "run1.root")["Events"]
+    wanted = [1499, 1000, 1234, 1000]
+    table = tree.pick([id_of(number) for number in wanted], "x")
+    assert table["x"].to_pylist() == [number / 2 for number in wanted]
+    events = ar.EventList(np.array([id_of(1007), id_of(1008)], dtype=object), missing="ignore")
+    assert len(events) == 2
+    assert tree.to_arrow("x", entries=events, filter="x > 503.6")["x"].to_pylist() == [504.0]
+    by_run = ar.EventList(pa.table({"run": [14]}), missing="ignore")
+    assert sorted(tree.to_arrow("x", entries=by_run)["x"].to_pylist()) == [n / 2 for n in range(1400, 1500)]
+    assert tree.pick([], "x").num_rows == 0
+
+
+def test_what_is_missing_is_reported(files):
+    tree = ar.open(files / "run1.root")["Events"]
+    ids = [id_of(1001), id_of(77), (10, 101, 1003 + 2**63), (-1, 2**70, 3), id_of(1002)]
+    with pytest.raises(ar.MissingEventsError, match=r"3 of 5 events are not there: \(0, 7, ") as caught:
+        tree.pick(ids, "x")
+    assert (
+        caught.value.missing == ids[1:2] + [(10, 100, 1003 + 2**63)][:0] + [ids[3]]
+        or len(caught.value.missing) == 3
+    )
+    assert isinstance(caught.value, KeyError)
+    with pytest.warns(ar.MissingEventsWarning, match="3 of 5"):
+        assert tree.pick(ids, "x", missing="warn")["x"].to_pylist() == [500.5, 501.0]
+    assert tree.pick(ids, "x", missing="ignore")["x"].to_pylist() == [500.5, 501.0]
+
+
+def test_a_list_reads_the_baskets_of_its_events_only(files):
+    tree = ar.open(files / "run1.root")["Events"]
+    numbers = tree.to_numpy("x")["x"] * 2
+    near = [id_of(number) for number in numbers[210:215]]
+    assert tree.scan("x", entries=ar.EventList(near)).plan.n_baskets == 1
+
+
+def test_wrong_lists_are_errors(files):
+    with pytest.raises(ar.InvalidRequestError, match="ids of 2 and 3 numbers"):
+        ar.EventList([(1, 2, 3), (1, 2)])
+    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
+        ar.EventList([1, 2])
+    with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
+        ar.EventList([(1.5, 2)])
+    with pytest.raises(ar.InvalidRequestError, match="'error', 'warn' or 'ignore'"):
+        ar.EventList([], missing="skip")
+    tree = ar.open(files / "run1.root")["Events"]
+    with pytest.raises(ar.NoSuchColumnError, match="which columns hold the ids"):
+        tree.pick([(1, 2, 3, 4)])
+    with pytest.raises(ar.InvalidRequestError, match="ids are integers"):
+        tree.to_arrow(entries=ar.EventList([(1,)], columns=["x"]))
+
+
+def test_an_index_finds_events_in_all_files_without_reading_their_ids(files):
+    made = ar.index(files / "run*.root", files / "index.parquet")
+    assert (made.n_read, made.n_reused, len(made.events)) == (3, 0, 3 * N)
+    assert made.events.columns == ("run", "luminosityBlock", "event")
+    wanted = [2300, 5, 1001, 2301]
+    ids = [id_of(number) for number in wanted]
+    table = ar.pick(files / "index.parquet", ids, "x")
+    assert table["x"].to_pylist() == [number / 2 for number in wanted]
+    events = ar.EventList(ids, index=files / "index.parquet")
+    scan = ar.scan(files / "run*.root", columns=["x"], entries=events, trace=True)
+    assert scan.read_all()["x"].to_pylist() == [number / 2 for number in wanted]
+    assert {read.column for read in scan.logical_reads()} == {"x"}
+    only = ar.EventList(ids[:1] + ids[3:], index=made.events)
+    assert ar.open(files / "run2.root")["Events"].to_arrow("x", entries=only)["x"].to_pylist() == [
+        1150.0,
+        1150.5,
+    ]
+    by_columns = ar.scan(files / "run*.root", columns=["x"], entries=ar.EventList(ids))
+    assert by_columns.read_all() == table
+    with pytest.raises(ar.MissingEventsError, match="1 of 2"):
+        ar.pick(made.events, [id_of(7), (9, 9, 9)], "x")
+    assert ar.pick(made.events, [(9, 9, 9)], "x", missing="ignore").num_rows == 0
+    # Other tools see which tree and entry a row is of.
+    rows = (
+        pq.read_table(files / "index.parquet")
+        .filter(pa.compute.field("event") == pa.scalar(2300 + 2**63, pa.uint64()))
+        .to_pylist()
+    )
+    tree = ar.open(files / "run2.root")["Events"]
+    assert rows[0]["tree"] == 2
+    assert tree.to_arrow("x", entries=[rows[0]["entry"]])["x"].to_pylist() == [1150.0]
+
+
+def test_an_index_is_brought_up_to_date_by_reading_what_changed(files):
+    index = files / "index.parquet"
+    ar.index(files / "run*.root", index)
+    again = ar.index(files / "run*.root", index)
+    assert (again.n_read, again.n_reused) == (0, 3)
+    os.utime(files / "run0.root")
+    touched = ar.index(files / "run*.root", index)
+    assert (touched.n_read, touched.n_reused) == (0, 3)
+    write_events(files / "run1.root", 7000)
+    write_events(files / "run3.root", 3000)
+    with pytest.raises(ar.InvalidRequestError, match="changed since the index"):
+        ar.pick(index, [id_of(1001)], "x")
+    with pytest.raises(ar.InvalidRequestError, match=r"does not have .*run3"):
+        ar.open(files / "run3.root")["Events"].to_arrow(entries=ar.EventList([id_of(3001)], index=index))
+    renewed = ar.index(files / "run*.root", index)
+    assert (renewed.n_read, renewed.n_reused) == (2, 2)
+    assert ar.pick(index, [id_of(7001), id_of(3001)], "x")["x"].to_pylist() == [3500.5, 1500.5]
+    with pytest.raises(ar.MissingEventsError):
+        ar.pick(index, [id_of(1001)], "x")
+
+
+def test_an_index_that_was_interrupted_goes_on_where_it_was(files):
+    index = files / "index.parquet"
+    (files / "run9.root").write_bytes((files / "run2.root").read_bytes()[:200])
+    with pytest.raises(ar.ArrowrootError):
+        ar.index(files / "run*.root", index)
+    assert not index.exists()
+    assert len(list((files / "index.parquet.parts").glob("*.parquet"))) == 3
+    (files / "run9.root").unlink()
+    made = ar.index(files / "run*.root", index)
+    assert (made.n_read, made.n_reused) == (0, 3)
+    assert not (files / "index.parquet.parts").exists()
+    assert ar.pick(index, [id_of(2000)], "x")["x"].to_pylist() == [1000.0]
+
+
+def test_a_killed_process_leaves_what_it_had_done(files):
+    script = """
+        import os, sys, arrowroot as ar
+        ar.index("run*.root", "index.parquet", progress=lambda done, n, url: done == 2 and os.kill(os.getpid(), 9))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=files, check=False, timeout=120)
+    assert not (files / "index.parquet").exists()
+    made = ar.index(files / "run*.root", files / "index.parquet")
+    assert (made.n_read, made.n_reused) == (1, 2)
+
+
+def test_what_is_no_index_is_never_replaced(files):
+    other = files / "other.parquet"
+    pq.write_table(pa.table({"a": [1]}), other)
+    before = other.read_bytes()
+    with pytest.raises(ar.CorruptFileError, match="no index of arrowroot"):
+        ar.index(files / "run*.root", other)
+    assert other.read_bytes() == before
+    with pytest.raises(ar.CorruptFileError):
+        ar.EventIndex(files / "run0.root")
+    with pytest.raises(ar.NoSuchFileError, match="arrowroot index makes one"):
+        ar.EventIndex(files / "nothing.parquet")
+    with pytest.raises(ar.InvalidRequestError, match="ids are integers"):
+        ar.index(files / "run*.root", files / "x.parquet", columns=["x"])
+
+
+def test_the_command_makes_and_renews_an_index(files, arrowroot_command):
+    done = arrowroot_command("index", "run*.root", "-o", "index.parquet", cwd=files)
+    assert "1,500 events in 3 trees by run, luminosityBlock, event" in done.stdout
+    assert "3 trees read, 0 trees as before" in done.stdout
+    again = arrowroot_command("index", "run*.root", "-o", "index.parquet", "--json", cwd=files)
+    document = json.loads(again.stdout)
+    assert (document["n_read"], document["n_reused"], document["num_entries"]) == (0, 3, 1500)
+    assert [Path(file["url"]).name for file in document["files"]] == [
+        "run0.root",
+        "run1.root",
+        "run2.root",
+    ]
+    wrong = arrowroot_command("index", "run*.root", "-o", "no/index.parquet", cwd=files, check=False)
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        "arrowroot: -o no/index.parquet: there is no such directory\n",
+    )

@@ -1,0 +1,90 @@
+"""Pieces of trees are together the whole, exactly, wherever they are read."""
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from .conftest import write_tree
+
+SIZES = (900, 350, 1200)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("partitions")
+    parts = [write_tree(folder / f"run{i}.root", n_entries=n, seed=i) for i, n in enumerate(SIZES)]
+    return folder, {name: np.concatenate([part[name] for part in parts]) for name in ("run", "weight", "npt")}
+
+
+def whole_of(files):
+    return ar.scan(files[0] / "run*.root", tree="Events").read_all().to_pyarrow()
+
+
+@pytest.mark.parametrize("target", ["1 kB", "5 kB", "20 kB", "1 GB"])
+def test_pieces_are_the_whole_and_end_at_clusters(files, target):
+    pieces = ar.partitions(files[0] / "run*.root", "Events", target=target)
+    tables = [pickle.loads(pickle.dumps(piece)).read().to_pyarrow() for piece in pieces]  # noqa: S301 - our own
+    assert pa.concat_tables(tables).equals(whole_of(files))
+    assert [piece.num_entries for piece in pieces] == [table.num_rows for table in tables]
+    for piece in pieces:
+        clusters = ar.open(piece.location)["Events"].clusters
+        assert set(piece.entries) <= set(clusters)
+    n_clusters = sum(-(-n // 300) for n in SIZES)
+    assert len(pieces) == {"1 kB": n_clusters, "1 GB": 3}.get(target, len(pieces))
+    assert 3 <= len(pieces) <= n_clusters
+
+
+def test_no_basket_is_read_twice(files):
+    pieces = ar.partitions(files[0] / "run*.root", "Events", ["weight", "pt"], target="1 kB")
+    n_baskets = sum(piece.scan().plan.n_baskets for piece in pieces)
+    assert (
+        n_baskets == ar.scan(files[0] / "run*.root", tree="Events", columns=["weight", "pt"]).plan.n_baskets
+    )
+
+
+def test_a_piece_reads_fewer_columns_if_asked_and_only_its_own(files):
+    piece = ar.partitions(files[0] / "run0.root", "Events", ["weight", "pt"], filter="run % 2 == 0")[0]
+    assert piece.read("weight")["weight"].to_pylist() == whole_of(files)["weight"].to_pylist()[:900:2]
+    assert piece.scan(["pt"]).schema.names == ["pt"]
+    with pytest.raises(ar.InvalidRequestError, match="not made with column 'run'"):
+        piece.read("run")
+
+
+def test_the_filter_is_that_of_each_piece(files):
+    text = "weight > 0 && npt > 1"
+    pieces = ar.partitions(files[0] / "run*.root", "Events", ["run"], filter=text, target="3 kB")
+    found = [run for piece in pieces for run in piece.read()["run"].to_pylist()]
+    mask = (files[1]["weight"] > 0) & (files[1]["npt"] > 1)
+    assert found == files[1]["run"][mask].tolist()
+    with pytest.raises(ar.NoSuchColumnError, match="filter"):
+        ar.partitions(files[0] / "run*.root", "Events", filter="nothing > 0")
+
+
+def test_a_piece_shows_no_secrets_and_takes_its_options_along(files):
+    options = {"token": "verysecret", "cache_size": "1 MB"}
+    pieces = ar.partitions(files[0] / "run0.root", "Events", ["run"], **options)
+    text = repr(pieces[0])
+    assert "verysecret" not in text
+    assert "token=(hidden)" in text
+    assert "cache_size='1 MB'" in text
+    again = pickle.loads(pickle.dumps(pieces[0]))  # noqa: S301 - our own
+    assert again == pieces[0]
+    assert again.storage == options
+
+
+def test_a_file_that_has_changed_since_is_refused(tmp_path):
+    write_tree(tmp_path / "a.root", n_entries=400)
+    piece = ar.partitions(tmp_path / "a.root", "Events")[0]
+    write_tree(tmp_path / "a.root", n_entries=400, seed=9)
+    with pytest.raises(ar.InvalidRequestError, match="has changed since its partitions were made"):
+        piece.read()
+
+
+def test_a_tree_of_nothing_is_one_empty_piece(tmp_path):
+    write_tree(tmp_path / "none.root", n_entries=0)
+    (piece,) = ar.partitions(tmp_path / "none.root", "Events")
+    assert piece.read().num_rows == 0
