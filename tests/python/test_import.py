@@ -20,14 +20,6 @@ def test_import_brings_nothing_heavy():
     assert out.stdout.strip() == "set()"
 
 
-def test_import_is_quick():
-    if _native.debug_build:
-        pytest.skip("a debug build: its times mean nothing")
-    code = "import time; t = time.perf_counter(); import arrowroot; print(time.perf_counter() - t)"
-    # The best of several: what else runs on the machine is not our cost.
-    assert min(float(run(code).stdout) for _ in range(7)) < 0.060
-
-
 def test_a_scan_of_a_range_needs_neither_pyarrow_nor_numpy(sample):
     out = run(
         f"import sys, arrowroot as ar; ar.open({str(sample[0])!r})['Events'].scan(entries=slice(0, 9)).drain();"
