@@ -12,13 +12,16 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 import arrowroot as ar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -82,7 +85,7 @@ def main() -> None:
     print("| | filter | two passes, wall / CPU s | all, wall / CPU s | two passes, MB | all, MB |")
     print("|---|---|---|---|---|---|")
     compare("local", ar.open(options.sample)["Events"], texts, options.repeat)
-    from tests.servers import Nginx, Relay
+    from tests.servers import Nginx, Relay  # noqa: PLC0415 - of the checkout, not of the package
 
     with Nginx(options.sample.resolve().parent) as server, Relay(server.port) as relay:
         relay.link(LATENCY_MS, MB_PER_S)

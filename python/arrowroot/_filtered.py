@@ -83,8 +83,9 @@ def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
         numbers = entries[done + selected] if isinstance(entries, np.ndarray) else selected + (first + done)
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
-        if len(selected) < rows.num_rows and kept:
-            chosen = chosen.take(pa.array(selected))
+        if len(selected) < rows.num_rows:
+            # Of a batch without columns, how many there are is all that there is.
+            chosen = chosen.take(pa.array(selected)) if kept else chosen.slice(0, len(selected))
         yield _Looked(rows.num_rows, numbers, chosen)
         done += rows.num_rows
 
