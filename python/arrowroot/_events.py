@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from arrowroot._errors import (
@@ -19,7 +20,7 @@ from arrowroot._errors import (
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Literal
 
     import numpy as np
@@ -128,12 +129,16 @@ class EventList:
             table: Any = ids
             self.columns = self.columns or tuple(names)
             ids = zip(*(table.column(name).to_pylist() for name in self.columns), strict=True)
+        if not isinstance(ids, Iterable):
+            raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {ids!r}")
         self.ids: list[Id] = [_checked(one) for one in ids]
         widths = {len(one) for one in self.ids}
         if self.columns is not None:
             widths.add(len(self.columns))
         if len(widths) > 1:
             raise InvalidRequestError(f"events: ids of {' and '.join(map(str, sorted(widths)))} numbers")
+        if not isinstance(index, str | os.PathLike | EventIndex | None):
+            raise InvalidRequestError(f"index: expected the path of an index, got {index!r}")
         self.index = EventIndex(index) if isinstance(index, str | os.PathLike) else index
         self._missing = missing
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
 
 #: So many entries are looked at before the next ones are, at most: their numbers take 8 bytes each.
-_MAX_LOOKED_AT = 4_000_000
+_MAX_LOOKED_AT = 2_000_000
 _BATCH_BYTES = parse_size("64 MB")
 #: Above this share of entries selected, all of a range are decoded and the others dropped, if that takes no more
 #: baskets: decoding entries one by one costs more then (docs/decisions/2026-11-22-filters.md).
@@ -59,7 +59,8 @@ def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
     """Return the pass over the columns of the filter, in batches of limited length."""
     columns = filtered.condition.columns
     a_row = max(1.0, sum(filtered.entry_bytes.get(name, 1.0) for name in columns))
-    batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
+    # What is computed of a batch, and the numbers of its entries, take several times its size.
+    batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 8)
     of_pass = options._replace(batch_bytes=max(1, min(batch_bytes, int(a_row * _MAX_LOOKED_AT))))
     return make(columns, filtered.entries, of_pass)
 
@@ -83,8 +84,9 @@ def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
         numbers = entries[done + selected] if isinstance(entries, np.ndarray) else selected + (first + done)
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
-        if len(selected) < rows.num_rows and kept:
-            chosen = chosen.take(pa.array(selected))
+        if len(selected) < rows.num_rows:
+            # Of a batch without columns, how many there are is all that there is.
+            chosen = chosen.take(pa.array(selected)) if kept else chosen.slice(0, len(selected))
         yield _Looked(rows.num_rows, numbers, chosen)
         done += rows.num_rows
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from arrowroot._url import Location
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Partition:
     """A range of entries of one tree, with all that it takes to read it in another process or on another machine.
 
@@ -127,6 +127,17 @@ class Partition:
         if (*tree.file_identity, tree.num_entries) != self.identity:
             raise InvalidRequestError(f"{tree.where}: has changed since its partitions were made")
         return tree
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same piece, read in the same way."""
+        if not isinstance(other, Partition):
+            return NotImplemented
+        mine, others = self.__dask_tokenize__(), other.__dask_tokenize__()
+        return (mine, self.location, self.storage) == (others, other.location, other.storage)
+
+    def __hash__(self) -> int:
+        """Return a hash of what the piece holds."""
+        return hash(self.__dask_tokenize__())
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Name what the piece holds: equal ones have equal results."""

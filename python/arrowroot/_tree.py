@@ -493,6 +493,9 @@ class Tree:
 
         from arrowroot._filtered import first_pass, look  # noqa: PLC0415
 
+        if limit is not None and limit < 0:
+            raise InvalidRequestError(f"limit: expected a number from 0 on, got {limit!r}")
+
         options = Options.checked(
             batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
         )

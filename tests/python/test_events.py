@@ -89,6 +89,10 @@ def test_wrong_lists_are_errors(files):
         ar.EventList([1, 2])
     with pytest.raises(ar.InvalidRequestError, match="expected ids as"):
         ar.EventList([(1.5, 2)])
+    with pytest.raises(ar.InvalidRequestError, match="got 5"):
+        ar.EventList(5)
+    with pytest.raises(ar.InvalidRequestError, match="expected the path of an index"):
+        ar.EventList([], index=5)
     with pytest.raises(ar.InvalidRequestError, match="'error', 'warn' or 'ignore'"):
         ar.EventList([], missing="skip")
     tree = ar.open(files / "run1.root")["Events"]

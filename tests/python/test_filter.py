@@ -135,6 +135,7 @@ def test_columns_of_the_filter_are_read_once_and_others_where_something_is_selec
     alone = tree.scan("run", filter="run == 7301")
     alone.drain()
     assert alone.stats.n_baskets == baskets("run")
+    assert tree.scan([], filter="run > 7700").read_all().num_rows == 299
     nothing = tree.scan("weight", filter="run == 1")
     assert nothing.read_all().schema.names == ["weight"]
     assert nothing.stats.n_baskets == baskets("run")
@@ -250,6 +251,8 @@ def test_the_place_is_that_of_the_mistake(tree):
 
 @pytest.mark.parametrize("wrong", [5, ["npt > 1"], True, b"npt > 1"])
 def test_what_is_no_filter_is_an_error(tree, wrong):
+    with pytest.raises(ar.InvalidRequestError, match="limit"):
+        tree.entries_where("good", limit=-1)
     with pytest.raises(ar.InvalidRequestError, match="expected text or an expression"):
         tree.scan(filter=wrong)
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
@@ -62,6 +63,15 @@ def test_the_filter_is_that_of_each_piece(files):
     assert found == files[1]["run"][mask].tolist()
     with pytest.raises(ar.NoSuchColumnError, match="filter"):
         ar.partitions(files[0] / "run*.root", "Events", filter="nothing > 0")
+
+
+def test_a_filter_of_pyarrow_travels_too(files):
+    (piece,) = ar.partitions(files[0] / "run0.root", "Events", ["run"], filter=pc.field("npt") > 2)
+    again = pickle.loads(pickle.dumps(piece))  # noqa: S301 - our own
+    assert again == piece
+    assert len({again, piece}) == 1
+    assert again.read() == ar.open(piece.location)["Events"].to_arrow("run", filter="npt > 2")
+    assert again != ar.partitions(files[0] / "run0.root", "Events", ["run"])[0]
 
 
 def test_a_piece_shows_no_secrets_and_takes_its_options_along(files):

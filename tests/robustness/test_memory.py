@@ -21,20 +21,35 @@ def status(key):
 before = status("VmRSS")
 n = 0
 with arrowroot.open(sys.argv[1]) as file:
-    scan = file["T"].scan(batch_size=sys.argv[3], memory_budget=sys.argv[2], n_threads=int(sys.argv[4]))
+    options = {"batch_size": sys.argv[3], "memory_budget": sys.argv[2], "n_threads": int(sys.argv[4])}
+    scan = file["T"].scan(filter=sys.argv[5] or None, **options)
     for batch in scan:
         n += batch.num_rows
 print(n, status("VmHWM") - before)
 """
 
 
+def grown(file, budget_mb, batch_mb, n_threads, condition=""):
+    """Return how many entries a scan delivered, and by how many bytes the process grew."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCAN, str(file), f"{budget_mb} MB", f"{batch_mb} MB", str(n_threads), condition],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    n_entries, n_bytes = map(int, done.stdout.split())
+    return n_entries, n_bytes
+
+
 @pytest.mark.parametrize(("budget_mb", "batch_mb"), [(32, 8), (128, 32)])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_peak_memory_of_a_streamed_scan(large_file, budget_mb, batch_mb, n_threads):
-    done = subprocess.run(
-        [sys.executable, "-c", SCAN, str(large_file), f"{budget_mb} MB", f"{batch_mb} MB", str(n_threads)],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    n_entries, grown_bytes = map(int, done.stdout.split())
+    n_entries, grown_bytes = grown(large_file, budget_mb, batch_mb, n_threads)
     assert n_entries == 6_000_000
     assert grown_bytes < budget_mb * 1_000_000 + ALLOWANCE_BYTES, f"{grown_bytes / 1e6:.0f} MB"
+
+
+@pytest.mark.parametrize("step", [1, 2, 50])
+def test_peak_memory_of_a_filtered_scan(large_file, step):
+    n_entries, grown_bytes = grown(large_file, 64, 16, 2, f"x0 % {step} == 0")
+    assert n_entries == 6_000_000 // step
+    # What is computed of a batch of the filter's columns, and what is kept of it, is besides the budget.
+    assert grown_bytes < 64_000_000 + 1.5 * ALLOWANCE_BYTES, f"{grown_bytes / 1e6:.0f} MB"
