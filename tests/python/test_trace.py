@@ -132,6 +132,8 @@ def test_accounts_add_up_over_the_files_of_a_chain(sample):
 
 def test_accounts_of_a_file_are_of_all_its_reads(sample):
     file = ar.open(sample[0])
+    opened = [account for account in file.accounts if account.operation == "open"]
+    assert [(account.layer, account.n_successful) for account in opened] == [("store", 1)]
     before = sum(account.bytes for account in file.accounts)
     scan = file["Events"].scan()
     scan.drain()

@@ -78,3 +78,14 @@ def test_opening_takes_two_requests_by_the_log_of_the_server(place, name):
 def test_metadata_in_the_middle_of_a_file_is_one_request_more(place):
     requests = requests_of(place, EVENTS)
     assert len(requests) <= (4 if place.kind in ("http-1-range", "s3") else 3), requests
+
+
+# A server without ranges sends the whole file, which is a stage-in.
+@pytest.mark.parametrize("place", [kind for kind in places.KINDS if kind != "http-0-ranges"], indirect=True)
+def test_what_comes_with_the_opening_is_accounted_for(place, served):
+    size = (served / EVENTS).stat().st_size
+    with arrowroot.open(place.url(EVENTS), **place.options) as file:
+        (opened,) = [a for a in file.accounts if a.layer == "store" and a.operation == "open"]
+    assert opened.n_successful == 1
+    assert 0 < opened.bytes <= size
+    assert opened.total_ns > 0

@@ -1,8 +1,9 @@
 //! From a URL and options to the layers that a file and its scans read through.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use crate::account::{Accounted, Ledger};
+use crate::account::{Accounted, Ledger, Operation};
 use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
@@ -70,7 +71,12 @@ impl Stack {
     /// # Errors
     /// As [`crate::open_replicas`] and [`Stack::new`].
     pub fn open(urls: &[String], options: &Options) -> Result<Stack> {
-        Self::new(crate::open_replicas(urls, options, SPECULATION)?, options)
+        let start = Instant::now();
+        let opened = crate::open_replicas(urls, options, SPECULATION)?;
+        let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
+        let ledger = Arc::new(Ledger::new("store", false));
+        ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;
+        Self::around(opened, options, ledger)
     }
 
     /// Builds the layers around a file that is open.
@@ -78,7 +84,10 @@ impl Stack {
     /// # Errors
     /// [`crate::Error::LocalDisk`] if the directory of the block cache cannot be made.
     pub fn new(opened: Opened, options: &Options) -> Result<Stack> {
-        let ledger = Arc::new(Ledger::new("store", false));
+        Self::around(opened, options, Arc::new(Ledger::new("store", false)))
+    }
+
+    fn around(opened: Opened, options: &Options, ledger: Arc<Ledger>) -> Result<Stack> {
         let nature = opened.source.nature();
         let reading = Reading::new(options, nature);
         // A local copy of a local file would only cost.
@@ -111,7 +120,7 @@ impl Stack {
         &self.base
     }
 
-    /// Everything that the store was asked for since the opening.
+    /// Everything that the store was asked for, the opening and the bytes that came with it included.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
