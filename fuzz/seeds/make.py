@@ -143,9 +143,14 @@ def parts_of_trees(file, data: bytes, infos: bytes):
     if infos:
         yield "container", b"\2" + infos
     for name, class_name in file.classnames(recursive=True).items():
-        if class_name not in ("TTree", "TNtuple"):
+        if class_name == "ROOT::RNTuple" or class_name.startswith("TDirectory"):
             continue
         key_bytes, object_data = object_of(file.key(name))
+        if class_name not in ("TTree", "TNtuple"):
+            if len(infos) < 65_536 and key_bytes < 256:
+                head = struct.pack(">BH", key_bytes, max(0, len(infos) - 2)) + (infos or b"\0\0")
+                yield "graph", head + bytes([len(class_name)]) + class_name.encode() + object_data
+            continue
         flags = int(class_name != "TTree")
         yield "tree", struct.pack(">BH", flags, key_bytes) + object_data
         if infos and len(infos) < 65_536:

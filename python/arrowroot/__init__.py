@@ -45,6 +45,14 @@ if TYPE_CHECKING:
     from arrowroot._file import Directory, File, Key
     from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
     from arrowroot._index import Indexed, index, pick
+    from arrowroot._objects.axis import Axis
+    from arrowroot._objects.collections import ObjectList, ObjectMap
+    from arrowroot._objects.graph import Graph
+    from arrowroot._objects.histogram import Histogram
+    from arrowroot._objects.matrix import Matrix
+    from arrowroot._objects.profile import Profile
+    from arrowroot._objects.record import Record, Unreadable
+    from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._partitions import Partition, partitions
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._scan import Scan
@@ -56,6 +64,7 @@ __all__ = [
     "AccessDeniedError",
     "Account",
     "ArrowrootError",
+    "Axis",
     "Branch",
     "Column",
     "Configuration",
@@ -66,28 +75,39 @@ __all__ = [
     "File",
     "FilterError",
     "Friends",
+    "Graph",
+    "Histogram",
     "Indexed",
     "InvalidRequestError",
     "InvalidTextError",
     "Key",
     "LogicalRead",
+    "Matrix",
     "MissingEventsError",
     "MissingEventsWarning",
+    "Named",
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
+    "ObjectList",
+    "ObjectMap",
     "Option",
+    "Parameter",
     "Partition",
     "PhysicalRead",
     "Plan",
+    "Profile",
     "Read",
+    "Record",
     "Scan",
     "ScanStats",
     "SchemaMismatchError",
     "StorageError",
     "Table",
+    "Text",
     "Tree",
+    "Unreadable",
     "UnsupportedColumnWarning",
     "UnsupportedError",
     "Window",
@@ -119,6 +139,14 @@ _LAZY = {
     **dict.fromkeys(("EventIndex", "EventList"), "_events"),
     **dict.fromkeys(("Indexed", "index", "pick"), "_index"),
     **dict.fromkeys(("Partition", "partitions"), "_partitions"),
+    "Axis": "_objects.axis",
+    **dict.fromkeys(("ObjectList", "ObjectMap"), "_objects.collections"),
+    "Graph": "_objects.graph",
+    "Histogram": "_objects.histogram",
+    "Matrix": "_objects.matrix",
+    "Profile": "_objects.profile",
+    **dict.fromkeys(("Record", "Unreadable"), "_objects.record"),
+    **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     "Scan": "_scan",
     "Table": "_table",
     "open": "_file",

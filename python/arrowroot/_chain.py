@@ -16,6 +16,7 @@ from arrowroot._errors import (
 from arrowroot._events import EventList
 from arrowroot._file import File
 from arrowroot._friends import Together
+from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
@@ -174,7 +175,7 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> Op
     path = name or file.only_tree().path
     found = file[path]
     if not isinstance(found, Tree):
-        raise UnsupportedError(f"{file.url}: {path!r} is a directory, not a tree")
+        raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
     return Opened(file.url, path, found, reopen)
 
 

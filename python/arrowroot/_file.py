@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._config import in_force, redacted, resolve
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchKeyError,
     NotFoundError,
-    UnsupportedError,
     nearest,
     not_picklable,
 )
+from arrowroot._objects.record import kind_text
 from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._sizes import counted, format_bytes
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._accounts import Account
     from arrowroot._config import Option, Setting, StorageOptions
+    from arrowroot._native import Key as FoundKey
     from arrowroot._url import Location
 
 _REPR_KEYS = 30
@@ -55,7 +56,7 @@ class Key(NamedTuple):
 
 
 class Directory:
-    """The objects under one path of a file; a mapping from names to trees and directories."""
+    """The objects under one path of a file; a mapping from names to trees, directories and other objects."""
 
     def __init__(
         self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
@@ -121,26 +122,49 @@ class Directory:
             raise NoSuchKeyError(f"{self.url}: there is no tree in this file{self._cut()}", "", [])
         found = self[names[0]]
         if not isinstance(found, Tree):
-            raise NoSuchKeyError(f"{self.url}: {names[0]!r} is a directory", names[0], [])
+            raise NoSuchKeyError(f"{self.url}: {names[0]!r} is {kind_text(found)}", names[0], [])
         return found
 
-    def __getitem__(self, name: str) -> Tree | Directory:
-        """Return the tree or directory of that path, "dir/name" or "dir/name;cycle".
+    def __getitem__(self, name: str) -> Any:
+        """Return the object of that path, "dir/name" or "dir/name;cycle".
 
-        Raises: NoSuchKeyError with the nearest names; UnsupportedError if the object is neither.
+        A ``Tree``, a ``Directory``, a ``Histogram``, ``Graph`` or another ``Record`` of any class; text, a list or a
+        dictionary where the key holds a container of the standard library.
+
+        Raises: NoSuchKeyError with the nearest names; UnsupportedError, which names the class, if it cannot be
+        read: ``raw`` gives its bytes.
         """
-        if not isinstance(name, str):
-            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
-        path = f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
-        try:
+        path = self._path_of(name)
+        key = self._find(path)
+        if key.is_directory:
+            return Directory(self._native, key.path, self._urls, self._settings)
+        if key.is_tree:
             identity = (self._native.size_bytes, self._native.uuid)
             return Tree(self._native.tree(path), self.url, self._file_of_friend, identity)
-        except (NotFoundError, UnsupportedError):
-            pass  # outside, for the error to come to be the only one shown
-        return self._other(path)
+        from arrowroot._objects.factory import read_object  # noqa: PLC0415 - trees do not need it
 
-    def _other(self, path: str) -> Directory:
-        """Return the directory at ``path``; raise what says best why it is no tree."""
+        return read_object(self._native, path)
+
+    def raw(self, name: str) -> bytes:
+        """Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
+
+        Raises: NoSuchKeyError with the nearest names; CorruptFileError if they cannot be decompressed.
+        """
+        path = self._path_of(name)
+        if self._find(path).is_directory:
+            raise InvalidRequestError(f"{self.url}: {path!r} is a directory, which has no bytes of its own")
+        return self._native.raw(path)
+
+    def _path_of(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
+        return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
+
+    def _find(self, path: str) -> FoundKey:
+        try:
+            return self._native.key(path)
+        except NotFoundError:
+            pass  # outside, for the error to come to be the only one shown
         bare, semicolon, cycle = path.rpartition(";")
         if not semicolon:
             bare, cycle = path, ""
@@ -152,16 +176,6 @@ class Directory:
                 path,
                 [],
             )
-        here = [key for key in keys if key.path == bare and cycle in ("", str(key.cycle))]
-        if any(key.is_directory for key in here):
-            return Directory(self._native, bare, self._urls, self._settings)
-        if here and not here[0].is_tree:
-            raise UnsupportedError(
-                f"{self.url}: {path!r} is a {here[0].class_name}; arrowroot reads trees and RNTuples and lists the rest"
-            )
-        if here:
-            # The key says that it is a tree: the engine knows why it cannot be read.
-            return self._reraise(path)
         cycles = [key.cycle for key in keys if key.path == bare]
         if cycles:
             text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
@@ -178,10 +192,6 @@ class Directory:
         """Return what to add where something is missed in a file that was cut short."""
         missing = self._native.missing_bytes
         return f"; the file is cut short, its last {format_bytes(missing)} are missing" if missing else ""
-
-    def _reraise(self, path: str) -> Directory:
-        self._native.tree(path)
-        raise UnsupportedError(f"{self.url}: {path!r} is not readable")
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an object of that path, "dir/name" or "dir/name;cycle"."""

@@ -67,6 +67,9 @@ class File:
     was_recovered: bool  # there is no key list: keys were found by walking the records
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree | Ntuple: ...
+    def key(self, path: str) -> Key: ...
+    def object(self, path: str, factory: object) -> Any: ...  # made by arrowroot._objects.factory.Factory
+    def raw(self, path: str) -> bytes: ...  # uncompressed, without its key
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
     def nature(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
+from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import clip, html_table, printable, text_table
 from arrowroot._sizes import counted, format_bytes, format_count
@@ -214,7 +215,7 @@ class Tree:
         for alias, name, file in self.recorded_friends:
             found = self._file_of_friend(file)[name]
             if not isinstance(found, Tree):
-                raise UnsupportedError(f"{self.where}: its friend {name!r} is a directory")
+                raise UnsupportedError(f"{self.where}: its friend {name!r} is {kind_text(found)}")
             self.add_friend(found, alias)
 
     @property

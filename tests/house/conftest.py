@@ -24,5 +24,11 @@ def files_of_the_documents(tmp_path, monkeypatch):
             if name == "file.root":
                 weights = file.mktree("Weights", {"weight": "float64"})
                 weights.extend({"weight": np.arange(2000) / 4})
+    with uproot.recreate(tmp_path / "histograms.root") as file:
+        file["h_met"] = np.histogram(np.arange(1600) / 8, bins=5, range=(0, 200))
+        file["h_map"] = np.histogram2d(
+            np.arange(100) % 3, np.arange(100) % 7, bins=(3, 4), range=((0, 3), (0, 8))
+        )
+        file["dataset"] = "data, 2026"
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -132,7 +132,10 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["ls", "{folder}"], 1, "directory"),
         (["perf"], 2, "which file"),
         (["dance"], 2, "invalid choice"),
-        (["head", "{file}:dir/text"], 3, "TObjString"),
+        (["head", "{file}:dir/text"], 2, "TObjString"),
+        (["show", "{file}"], 2, "which object"),
+        (["show", "{file}:Events"], 2, "is a tree"),
+        (["show", "{file}:dir/txt"], 2, "did you mean"),
     ],
 )
 def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR0917

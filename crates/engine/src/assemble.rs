@@ -35,6 +35,7 @@ pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
         }
         DataType::Optional(value) => arrow_type(value, text),
         DataType::Nothing => ArrowType::Null,
+        DataType::Link => ArrowType::UInt32,
     }
 }
 
@@ -199,6 +200,7 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
         }
         Values::Optional(is_there, values) => optional(&is_there, *values, text)?,
         Values::Nothing(n_values) => ArrayData::new_null(&ArrowType::Null, n_values),
+        Values::Links(links) => UInt32Array::from(links).to_data(),
     })
 }
 
@@ -249,5 +251,6 @@ fn null_bytes(values: &Values) -> usize {
         Values::Struct(_, members) => members.iter().fold(0, |sum, (_, member)| sum.saturating_add(null_bytes(member))),
         Values::Optional(_, values) => null_bytes(values),
         Values::Nothing(_) => 0,
+        Values::Links(_) => 4,
     }
 }

@@ -35,6 +35,8 @@ struct Inner {
     keys: OnceLock<Vec<Entry>>,
     root_directory: Option<Directory>,
     infos: OnceLock<StreamerInfos>,
+    /// With what ROOT's own classes look like, where the file does not say.
+    all_infos: OnceLock<StreamerInfos>,
 }
 
 /// A key and where it is.
@@ -102,7 +104,14 @@ impl File {
         let is_whole = header.end <= source.size_bytes();
         let root_directory = Self::root_record(source.as_ref(), &head, &header).ok().filter(Directory::has_keys);
         let root_directory = root_directory.filter(|_| is_whole);
-        let inner = Inner { stack, header, keys: OnceLock::new(), root_directory, infos: OnceLock::new() };
+        let inner = Inner {
+            stack,
+            header,
+            keys: OnceLock::new(),
+            root_directory,
+            infos: OnceLock::new(),
+            all_infos: OnceLock::new(),
+        };
         Ok(File { inner: Arc::new(inner) })
     }
 
@@ -353,6 +362,19 @@ impl File {
             StreamerInfos::default()
         };
         Ok(self.inner.infos.get_or_init(|| infos))
+    }
+
+    /// The same with ROOT's basic classes, where the file does not describe them: one that was not closed has lost its
+    /// descriptions.
+    ///
+    /// # Errors
+    /// As [`File::streamer_infos`].
+    pub(crate) fn class_infos(&self) -> Result<&StreamerInfos> {
+        if let Some(infos) = self.inner.all_infos.get() {
+            return Ok(infos);
+        }
+        let infos = self.streamer_infos()?.clone().with_builtin();
+        Ok(self.inner.all_infos.get_or_init(|| infos))
     }
 
     fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {

@@ -13,6 +13,7 @@ mod listing;
 mod logical;
 mod memory;
 mod ntuple;
+mod object;
 mod place;
 mod plan;
 mod scan;
@@ -29,6 +30,7 @@ pub use error::{Error, Result};
 pub use file::{Entry, File};
 pub use logical::LogicalRead;
 pub use ntuple::{MemberId, Ntuple, Sizes};
+pub use object::KeyedObject;
 pub use plan::{
     BatchEntries, Content, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request,
 };

@@ -9,11 +9,12 @@ use arrowroot::storage::{Ledger, Opened, Operation};
 use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
 use crate::errors::to_python;
 use crate::interface::{schema_capsule, type_name};
 use crate::ntuple::PyNtuple;
+use crate::object::Maker;
 use crate::options::{OptionText, options_of};
 use crate::patience::patiently;
 use crate::python_source::PythonSource;
@@ -250,6 +251,27 @@ impl PyFile {
             Table::Tree(tree) => Ok(Bound::new(py, PyTree { tree })?.into_any()),
             Table::Ntuple(ntuple) => Ok(Bound::new(py, PyNtuple::new(ntuple))?.into_any()),
         }
+    }
+
+    /// The key of that path; the highest cycle if none is named.
+    fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
+        let file = self.file.clone();
+        let key = patiently(py, self.is_remote(), move || Ok(PyKey::new(&file, file.find(&path)?)))?;
+        key.map_err(to_python)
+    }
+
+    /// The object of a key, made by a factory of the Python layer.
+    fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let file = self.file.clone();
+        let read = patiently(py, self.is_remote(), move || file.object(&path))?;
+        Maker::new(py, factory, &read.map_err(to_python)?).make()
+    }
+
+    /// The uncompressed bytes of an object.
+    fn raw<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyBytes>> {
+        let file = self.file.clone();
+        let read = patiently(py, self.is_remote(), move || file.raw_object(&path))?;
+        Ok(PyBytes::new(py, &read.map_err(to_python)?))
     }
 
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

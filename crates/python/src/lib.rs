@@ -4,6 +4,7 @@ mod errors;
 mod file;
 mod interface;
 mod ntuple;
+mod object;
 mod options;
 mod patience;
 mod python_source;

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import ArrowrootError, Tree, UnsupportedError
-from arrowroot._render import clip, printable, text_table, width_of
+from arrowroot import ArrowrootError, Record, Tree, UnsupportedError
+from arrowroot._render import cell_text, clip, printable, text_table, width_of
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_target, storage_options
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arrowroot import Branch, File, Key
 
@@ -39,7 +39,10 @@ _NAME_WIDTH = 16
 _TYPE_WIDTH = 12
 #: What a narrow terminal goes without, the first first.
 _DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
-_TITLE_WIDTH = (10, 60)
+_TITLE_WIDTH = (10, 100)
+#: Objects of a local file are looked into if all of them are no more than this.
+_CHEAP_BYTES = 1_000_000
+_CHEAP_OBJECTS = 200
 _GAP_WIDTH = 2
 
 
@@ -51,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
         keys = _below(file, keys, path.strip("/"))
     patterns = column_texts(options.columns)
     trees = [] if options.keys else _trees(file, keys, patterns)
+    summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
     if patterns and readable and not any(listed.branches for listed in trees):
         readable[0].choose(patterns)  # says which names come near
@@ -60,15 +64,21 @@ def run(options: argparse.Namespace) -> None:
     if failed and len(keys) == 1:
         raise failed[0]
     if options.json:
-        _print_json(file, keys, trees)
+        _print_json(file, keys, trees, summaries)
     else:
-        _print_text(file, path, keys, trees, long=options.long)
+        _print_text(file, path, keys, trees, summaries, long=options.long)
     if failed:
         raise failed[0]
 
 
 def _print_text(
-    file: File, path: str | None, keys: Sequence[Key], trees: Sequence[_Listed], *, long: bool
+    file: File,
+    path: str | None,
+    keys: Sequence[Key],
+    trees: Sequence[_Listed],
+    summaries: Mapping[Key, str],
+    *,
+    long: bool,
 ) -> None:
     style = terminal.Style(sys.stdout)
     if path is None:
@@ -78,7 +88,8 @@ def _print_text(
             f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
             f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
         )
-        _print_keys(keys, style, long=long)
+    if path is None or any(key in summaries for key in keys):
+        _print_keys(keys, summaries, style, long=long)
     for i, listed in enumerate(trees):
         if i or path is None:
             print()
@@ -102,9 +113,31 @@ def _below(file: File, keys: list[Key], path: str) -> list[Key]:
         for key in keys
         if (key.path == bare and cycle in ("", str(key.cycle))) or key.path.startswith(bare + "/")
     ]
-    if not any(key.is_tree or key.is_directory for key in found):
-        file[path]  # says what it is instead, or which names come near
+    if not found:
+        file[path]  # says which names come near
     return found
+
+
+def _summaries(file: File, keys: Sequence[Key], *, every: bool) -> dict[Key, str]:
+    """Return a line on each object that is no tree.
+
+    Objects have to be read for that: without ``every`` only small ones of a local file are.
+    """
+    objects = [key for key in keys if not (key.is_tree or key.is_directory)]
+    n_bytes = sum(key.stored_bytes for key in objects)
+    is_cheap = "://" not in file.url and n_bytes <= _CHEAP_BYTES and len(objects) <= _CHEAP_OBJECTS
+    if not (every or is_cheap):
+        return {}
+    result = {}
+    for key in objects:
+        try:
+            found = file[f"{key.path};{key.cycle}"]
+        except ArrowrootError as error:
+            reason = "not readable yet" if isinstance(error, UnsupportedError) else "damaged"
+            result[key] = f"({reason}: arrowroot show says why)"
+            continue
+        result[key] = found.summary() if isinstance(found, Record) else cell_text(found)
+    return result
 
 
 def _trees(file: File, keys: Sequence[Key], patterns: Sequence[str] | None) -> list[_Listed]:
@@ -130,7 +163,9 @@ def _trees(file: File, keys: Sequence[Key], patterns: Sequence[str] | None) -> l
     return result
 
 
-def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> None:
+def _print_keys(
+    keys: Sequence[Key], summaries: Mapping[Key, str], style: terminal.Style, *, long: bool
+) -> None:
     if not keys:
         print("(no keys)")
         return
@@ -139,7 +174,7 @@ def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> No
             f"{stem}{printable(key.name)};{key.cycle}",
             printable(key.class_name),
             format_bytes(key.stored_bytes),
-            printable(key.title),
+            _titled(key, summaries.get(key)),
         ]
         for key, stem in zip(keys, stems([key.depth for key in keys]), strict=True)
     ]
@@ -149,6 +184,12 @@ def _print_keys(keys: Sequence[Key], style: terminal.Style, *, long: bool) -> No
     lines = text_table(rows, n_header=0, right=[False, False, True, False]).split("\n")
     for key, line in zip(keys, lines, strict=True):
         print(style.accent(line) if key.is_tree else line)
+
+
+def _titled(key: Key, summary: str | None) -> str:
+    """Return what an object is, and its title."""
+    parts = [summary, key.title if key.title not in ("", key.class_name, summary) else None]
+    return "  ".join(printable(part) for part in parts if part)
 
 
 def stems(depths: Sequence[int]) -> list[str]:
@@ -249,7 +290,9 @@ def _ratio(memory_bytes: int, stored_bytes: int) -> str:
     return three_digits(memory_bytes / stored_bytes) if stored_bytes else "-"
 
 
-def _print_json(file: File, keys: Sequence[Key], trees: Sequence[_Listed]) -> None:
+def _print_json(
+    file: File, keys: Sequence[Key], trees: Sequence[_Listed], summaries: Mapping[Key, str]
+) -> None:
     import json  # noqa: PLC0415 - text does not need it
 
     document: dict[str, Any] = {
@@ -260,7 +303,7 @@ def _print_json(file: File, keys: Sequence[Key], trees: Sequence[_Listed]) -> No
         "compression": file.compression,
         "missing_bytes": file.missing_bytes,
         "was_recovered": file.was_recovered,
-        "keys": [key._asdict() for key in keys],
+        "keys": [{**key._asdict(), "summary": summaries.get(key)} for key in keys],
         "trees": [],
     }
     for listed in trees:

@@ -26,6 +26,7 @@ Reads ROOT files, and says what it cost.
 
   arrowroot ls run7.root              what is in the file
   arrowroot head run7.root:Events     the first entries
+  arrowroot show run7.root:h_pt       a histogram, a graph, any other object
   arrowroot perf run7.root:Events     read it all and report the cost
   arrowroot index data/*.root -o i.parquet   the ids of all events, to pick some
   arrowroot config root://host//f     the options of the storage, and who set them
@@ -54,6 +55,16 @@ examples:
   arrowroot head run7.root:Events -n 20 -c 'Muon_*,nMuon'
   arrowroot head run7.root:Events -n 3 --json
   arrowroot head run7.root:Events --filter 'nMuon >= 2 && Muon_pt[0] > 20'
+"""
+
+_SHOW = """\
+Shows one object: a histogram or graph as a picture in characters, anything else as the tree of its members.
+
+examples:
+  arrowroot show run7.root:dir/h_pt
+  arrowroot show run7.root:h_pt --members        every member, as stored
+  arrowroot show run7.root:h_pt --json | jq .fEntries
+  arrowroot show run7.root:thing --raw | xxd     bytes of what cannot be read
 """
 
 _PERF = """\
@@ -122,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
 
     _ls(add("ls", _LS, "what is in a file"))
     _head(add("head", _HEAD, "the first entries of a tree"))
+    _show(add("show", _SHOW, "a histogram, graph or other object"))
     _perf(add("perf", _PERF, "read a tree and report the cost"))
     _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
@@ -151,6 +163,22 @@ def _head(head: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
     )
     add_storage(head)
+
+
+def _show(show: argparse.ArgumentParser) -> None:
+    show.add_argument("url", metavar="URL:NAME", help=URL_HELP)
+    form = show.add_mutually_exclusive_group()
+    form.add_argument(
+        "-m",
+        "--members",
+        action="store_true",
+        help="the members of a histogram or graph, too, and all levels",
+    )
+    form.add_argument(
+        "--json", action="store_true", help="as JSON, with ROOT's names of members; NaN becomes null"
+    )
+    form.add_argument("--raw", action="store_true", help="the bytes as they were streamed, uncompressed")
+    add_storage(show)
 
 
 def _perf(perf: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import InvalidRequestError, Tree, split_url
+from arrowroot import Directory, InvalidRequestError, Tree, split_url
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,9 @@ def open_tree(text: str, storage: Mapping[str, Any] | None = None) -> tuple[File
         return file, file.only_tree()
     found = file[path]
     if not isinstance(found, Tree):
-        raise InvalidRequestError(f"{file.url}: {path!r} is a directory, not a tree")
+        kind = "a directory" if isinstance(found, Directory) else f"a {getattr(found, 'class_name', 'value')}"
+        hint = "" if isinstance(found, Directory) else ": arrowroot show shows it"
+        raise InvalidRequestError(f"{file.url}: {path!r} is {kind}, not a tree{hint}")
     return file, found
 
 

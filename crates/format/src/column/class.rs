@@ -74,6 +74,8 @@ pub enum CountedHead {
     Flag,
     /// A byte count and version.
     Frame,
+    /// Nothing, and the counter says how many rows a triangle has.
+    Triangle,
 }
 
 /// A base class, whose members go into the struct of the class that derives from it.
@@ -143,7 +145,7 @@ impl Step {
     fn min_bytes(&self) -> usize {
         match self {
             Step::Member(_, node) => node.min_bytes(),
-            Step::Counted { head: CountedHead::Nothing, .. } | Step::Unreadable(_) => 0,
+            Step::Counted { head: CountedHead::Nothing | CountedHead::Triangle, .. } | Step::Unreadable(_) => 0,
             Step::Counted { .. } => 1,
             Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
             Step::TObject { .. } => 10,
@@ -180,7 +182,7 @@ impl Node {
     }
 
     /// How many values and lists it is made of.
-    pub(super) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let inner: usize = match self {
             Node::List(node) | Node::Fixed(node, _) | Node::Framed(node) | Node::ToEnd(node) | Node::ToFit(node) => {
                 node.size()

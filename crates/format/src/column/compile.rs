@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant};
 use super::layout::{DataType, MapNode, Node, Number, Pointer, node_with_dims};
+use super::linked;
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, StreamerInfos, TypeName};
 
@@ -46,6 +47,8 @@ pub(super) struct Compiler<'i> {
     depth: usize,
     /// Elements that may still be compiled: versions of bases of versions multiply.
     n_left: usize,
+    /// Whether the types are those of an object graph, where pointers lead to objects of any class.
+    is_linked: bool,
 }
 
 /// Members of a class and of its bases while they are collected over its versions.
@@ -95,7 +98,23 @@ fn unreadable(why: impl Into<String>) -> Node {
 
 impl<'i> Compiler<'i> {
     pub(super) fn new(infos: &'i StreamerInfos) -> Self {
-        Compiler { infos, classes: HashMap::new(), open: Vec::new(), depth: 0, n_left: MAX_ELEMENTS }
+        Compiler { infos, classes: HashMap::new(), open: Vec::new(), depth: 0, n_left: MAX_ELEMENTS, is_linked: false }
+    }
+
+    /// For object graphs: pointers become links, and so nothing is compiled for what they lead to.
+    pub(super) fn linked(infos: &'i StreamerInfos) -> Self {
+        Compiler { is_linked: true, ..Compiler::new(infos) }
+    }
+
+    /// A class that cannot be read: in a graph it is passed over where that is possible.
+    fn unknown(&self, why: String) -> Node {
+        if self.is_linked { Node::Opaque(Arc::from(why)) } else { unreadable(why) }
+    }
+
+    /// The streamer of a class, if it is known to have one of its own.
+    fn own_streamer(&self, class: &str) -> Option<OwnStreamer> {
+        let linked = self.is_linked.then(|| linked::streamer_of(class)).flatten();
+        linked.or_else(|| special::streamer_of(class))
     }
 
     /// A value of a type where nothing but the type is known: an item of a collection, or the object of a branch
@@ -165,6 +184,9 @@ impl<'i> Compiler<'i> {
     }
 
     fn pointer(&mut self, class: &TypeName) -> Node {
+        if self.is_linked {
+            return Node::Link;
+        }
         let node = self.value(class, 0);
         Node::Pointer(Box::new(Pointer { class: class.to_string(), node }))
     }
@@ -172,19 +194,27 @@ impl<'i> Compiler<'i> {
     /// An object of a class that is no collection.
     fn object(&mut self, name: &TypeName, item_code: i32) -> Node {
         let class_name = name.to_string();
-        match special::streamer_of(&class_name) {
+        let canvas = if self.is_linked && class_name == "TCanvas" { linked::canvas() } else { Vec::new() };
+        let is_known = !canvas.is_empty() || (self.is_linked && name.name == "TMatrixTSym");
+        match self.own_streamer(&class_name).filter(|_| !is_known) {
             Some(OwnStreamer::Node(node)) => return node,
             Some(OwnStreamer::Class(class)) => return Node::Object(Arc::new(class)),
-            Some(OwnStreamer::Unreadable(why)) => return unreadable(format!("{class_name}, {why}")),
+            Some(OwnStreamer::Unreadable(why)) => return self.unknown(format!("{class_name}, {why}")),
             None => {}
+        }
+        if let (true, "TMatrixTSym", Some(item)) = (self.is_linked, name.name.as_str(), name.argument(0)) {
+            return self.symmetric_matrix(&class_name, item);
         }
         if let Some(class) = self.classes.get(&class_name) {
             return Node::Object(Arc::clone(class));
         }
         if self.open.contains(&class_name) {
-            return unreadable(format!("{class_name} inside {class_name}"));
+            return self.unknown(format!("{class_name} inside {class_name}"));
         }
-        let infos: Vec<&StreamerInfo> = self.infos.named(&class_name).collect();
+        let infos: Vec<&StreamerInfo> = match canvas.is_empty() {
+            true => self.infos.named(&class_name).collect(),
+            false => canvas.iter().collect(),
+        };
         if let Some(node) = infos.last().and_then(|info| self.collection_class(info)) {
             return node;
         }
@@ -198,7 +228,7 @@ impl<'i> Compiler<'i> {
                 // Enumerations look like classes; the type of their items tells.
                 return match Primitive::from_type_code(item_code).filter(|_| (1..=19).contains(&item_code)) {
                     Some(primitive) => Node::Number(Number::plain(primitive)),
-                    None => unreadable(format!("{class_name}, which the file does not describe")),
+                    None => self.unknown(format!("{class_name}, which the file does not describe")),
                 };
             }
         };
@@ -213,6 +243,17 @@ impl<'i> Compiler<'i> {
             }
             Err(why) => unreadable(why),
         }
+    }
+
+    /// A matrix of which half is stored.
+    fn symmetric_matrix(&mut self, class_name: &str, item: &TypeName) -> Node {
+        let base = self.value(&TypeName { arguments: vec![item.clone()], ..TypeName::plain("TMatrixTBase") }, 0);
+        let class = match (&base, item.primitive()) {
+            (Node::Object(base), Some(item)) => linked::symmetric_matrix(class_name, item, base),
+            _ => None,
+        };
+        // Without the length of the rest nothing can be passed over.
+        class.map_or_else(|| unreadable(class_name), |class| Node::Object(Arc::new(class)))
     }
 
     fn pair(&mut self, name: &TypeName) -> Node {
@@ -379,10 +420,11 @@ impl<'i> Compiler<'i> {
                 _ => None,
             });
         }
-        match special::streamer_of(name) {
+        match self.own_streamer(name) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
             Some(OwnStreamer::Node(node)) => {
                 members.size += node.size();
+                let name = if self.is_linked { linked::array_name(name) } else { name };
                 let place = members.place(path, name, node.data_type());
                 return Ok(place.ok().map(|place| Step::Member(place, node)));
             }
@@ -393,7 +435,7 @@ impl<'i> Compiler<'i> {
                 return Ok(place.ok().map(|place| Step::Member(place, node)));
             }
             Some(OwnStreamer::Unreadable(why)) => {
-                return Ok(Some(Step::Unreadable(Arc::from(format!("{name}, {why}")))));
+                return Ok(self.unknown_base(format!("{name}, {why}"), path, name, members));
             }
             None => {}
         }
@@ -403,7 +445,8 @@ impl<'i> Compiler<'i> {
         }
         let infos: Vec<&StreamerInfo> = self.infos.named(name).collect();
         if infos.is_empty() {
-            return Ok(Some(Step::Unreadable(Arc::from(format!("{name}, a base that the file does not describe")))));
+            let why = format!("{name}, a base that the file does not describe");
+            return Ok(self.unknown_base(why, path, name, members));
         }
         self.open.push(name.clone());
         self.depth += 1;
@@ -429,6 +472,16 @@ impl<'i> Compiler<'i> {
         let by_member = meant
             .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
         Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member })))
+    }
+
+    /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.
+    fn unknown_base(&self, why: String, path: &str, name: &str, members: &mut Members) -> Option<Step> {
+        if !self.is_linked {
+            return Some(Step::Unreadable(Arc::from(why)));
+        }
+        members.size += 1;
+        let place = members.place(path, name, DataType::Link).ok()?;
+        Some(Step::Member(place, self.unknown(why)))
     }
 
     /// A member that is no base and that nothing counts.
@@ -484,7 +537,7 @@ impl<'i> Compiler<'i> {
                 }
                 Err(_) => unreadable(element.type_name.clone()),
             },
-            _ => unreadable(format!("{} {}, which has a streamer of its own", element.type_name, element.name)),
+            _ => self.unknown(format!("{} {}, which has a streamer of its own", element.type_name, element.name)),
         }
     }
 

@@ -27,6 +27,8 @@ pub enum DataType {
     Optional(Box<DataType>),
     /// What is never there: the type of what cannot be read.
     Nothing,
+    /// The number of an object of the same graph; 0 for none. Columns of trees have none.
+    Link,
 }
 
 /// A number as it is stored.
@@ -85,6 +87,12 @@ pub enum Node {
     Converted(Number, Primitive),
     /// What cannot be read, and why. Lists of them may be empty and pointers to them null.
     Unreadable(Arc<str>),
+    /// A pointer to an object of any class, which becomes a part of the graph that is read.
+    Link,
+    /// What cannot be read, and why, but is passed over where a byte count tells its end. Only in graphs.
+    Opaque(Arc<str>),
+    /// A `TClonesArray`: the class of its objects is in the data. Only in graphs.
+    Clones,
 }
 
 /// Keys and values of a map.
@@ -235,6 +243,7 @@ impl Node {
             Node::Number(number) | Node::Converted(number, _) => number.stored_bytes(),
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
+            Node::Link | Node::Opaque(_) | Node::Clones => 4,
             Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) => 2,
@@ -267,6 +276,8 @@ impl Node {
             Node::Named(named) => named.node.data_type(),
             Node::Converted(_, primitive) => DataType::Primitive(*primitive),
             Node::Unreadable(_) => DataType::Nothing,
+            Node::Link | Node::Opaque(_) => DataType::Link,
+            Node::Clones => super::linked::clones_type(),
             Node::Struct(members) => {
                 DataType::Struct(members.iter().map(|(name, node)| (name.clone(), node.data_type())).collect())
             }

@@ -6,9 +6,11 @@
 mod class;
 mod compile;
 mod layout;
+mod linked;
 mod resolve;
 mod special;
 
 pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use layout::{DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
+pub use linked::LinkedTypes;
 pub use resolve::{Column, column_of_type, resolve};

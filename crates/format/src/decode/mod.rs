@@ -2,6 +2,10 @@
 //!
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
+mod clones;
+mod graph;
+#[cfg(test)]
+mod graph_tests;
 pub mod kernels;
 mod objects;
 #[cfg(test)]
@@ -9,5 +13,6 @@ mod objects_tests;
 mod streamed;
 mod values;
 
+pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use streamed::decode_streamed;
 pub use values::Values;

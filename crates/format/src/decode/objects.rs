@@ -2,6 +2,7 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
+use super::graph::Links;
 use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit};
 use super::values::{Values, list_end};
 use crate::column::{Base, Class, CountedHead, Node, Pointer, Step, Variant};
@@ -22,9 +23,11 @@ const MAX_REPEATS: usize = 64;
 
 /// Reads the values of one entry.
 pub(super) struct Reader<'a> {
-    slots: ObjectSlots<'a>,
+    pub(super) slots: ObjectSlots<'a>,
     /// Bytes from the start of the key to the entry.
-    origin: usize,
+    pub(super) origin: usize,
+    /// Objects behind links, where a graph is read.
+    pub(super) links: Option<Box<Links<'a>>>,
     /// Bytes of objects that may still be read again for references.
     n_repeats_left: usize,
 }
@@ -40,7 +43,7 @@ struct MemberWise {
 impl<'a> Reader<'a> {
     pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
         let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
-        Reader { slots: ObjectSlots::new(origin), origin, n_repeats_left }
+        Reader { slots: ObjectSlots::new(origin), origin, links: None, n_repeats_left }
     }
 
     /// Reads a frame and so many values in it.
@@ -154,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads all members of so many objects, one member of all of them after the other.
-    fn columns(
+    pub(super) fn columns(
         &mut self,
         cursor: &mut Cursor<'a>,
         variant: &Variant,
@@ -274,6 +277,7 @@ impl<'a> Reader<'a> {
         let frame_end = if *head == CountedHead::Frame { cursor.version()?.end } else { None };
         for count in counts {
             let is_there = *head != CountedHead::Flag || cursor.u8()? != 0;
+            let count = if *head == CountedHead::Triangle { triangle(count) } else { count };
             if is_there {
                 let n_items = counted_items(cursor, item, Some(count), *factor).within(|| name.clone())?;
                 if n_items > MAX_ITEMS_OF_NO_BYTES && item.min_bytes() == 0 {
@@ -432,6 +436,11 @@ fn pick<'n>(cursor: &mut Cursor<'_>, name: &str, variants: &'n [Variant], versio
         (Ok(checksum), _) => Err(unknown(format!("checksum {checksum:#010x}"))),
         (Err(error), _) => Err(error),
     }
+}
+
+/// Numbers in a triangle of so many rows; what is too many for any data stays so.
+fn triangle(n_rows: i64) -> i64 {
+    n_rows.saturating_mul(n_rows.saturating_add(1)) / 2
 }
 
 fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {

@@ -39,7 +39,8 @@ pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usiz
     }
 }
 
-fn has_frame(entry: &[u8]) -> bool {
+/// Whether the first word is the byte count of exactly these bytes.
+pub(super) fn has_frame(entry: &[u8]) -> bool {
     entry.first_chunk::<4>().is_some_and(|word| {
         let word = u32::from_be_bytes(*word);
         word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize == entry.len() - 4
@@ -129,6 +130,12 @@ impl<'a> Reader<'a> {
             }
             (Node::Object(class), Values::Struct(n_values, columns)) => {
                 self.object(cursor, class, columns)?;
+                *n_values += 1;
+            }
+            (Node::Link, Values::Links(links)) => links.push(self.link(cursor)?),
+            (Node::Opaque(why), Values::Links(links)) => links.push(self.opaque(cursor, why)?),
+            (Node::Clones, Values::Struct(n_values, columns)) => {
+                self.clones(cursor, columns)?;
                 *n_values += 1;
             }
             (Node::Pointer(pointer), Values::Optional(is_there, values)) => {

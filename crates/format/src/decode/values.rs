@@ -23,6 +23,8 @@ pub enum Values {
     Optional(Vec<u8>, Box<Values>),
     /// So many times nothing.
     Nothing(usize),
+    /// Numbers of objects in a graph; 0 for none.
+    Links(Vec<u32>),
 }
 
 impl Values {
@@ -41,6 +43,7 @@ impl Values {
             }
             DataType::Optional(value) => Values::Optional(Vec::new(), Box::new(Values::empty(value))),
             DataType::Nothing => Values::Nothing(0),
+            DataType::Link => Values::Links(Vec::new()),
         }
     }
 
@@ -52,6 +55,7 @@ impl Values {
             Values::FixedList(items, n_items) => items.len() / (*n_items).max(1) as usize,
             Values::Struct(n_values, _) | Values::Nothing(n_values) => *n_values,
             Values::Optional(is_there, _) => is_there.len(),
+            Values::Links(links) => links.len(),
         }
     }
 
@@ -80,6 +84,7 @@ impl Values {
             Values::Struct(_, members) => members.iter().map(|(_, member)| member.n_bytes()).sum(),
             Values::Optional(is_there, values) => is_there.len() + values.n_bytes(),
             Values::Nothing(_) => 0,
+            Values::Links(links) => links.len() * 4,
         }
     }
 
@@ -119,6 +124,7 @@ impl Values {
                 values.append(*more)?;
             }
             (Values::Nothing(n_values), Values::Nothing(n_more)) => *n_values += n_more,
+            (Values::Links(links), Values::Links(more)) => links.extend_from_slice(&more),
             _ => return Err(Error::corrupt(0, "values of two types in one column")),
         }
         Ok(())

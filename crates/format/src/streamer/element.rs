@@ -123,6 +123,33 @@ pub struct Element {
 }
 
 impl Element {
+    /// A member, or a base if the code is 0, as streamer information would describe it.
+    pub(crate) fn member(name: &str, type_name: &str, type_code: i32) -> Self {
+        let class = match type_code {
+            0 => ElementClass::Base,
+            62 => ElementClass::ObjectAny,
+            65 => ElementClass::String,
+            _ => ElementClass::BasicType,
+        };
+        Element {
+            class,
+            name: name.to_owned(),
+            title: String::new(),
+            type_code,
+            size: 0,
+            array_length: 0,
+            max_index: Vec::new(),
+            type_name: type_name.to_owned(),
+            range: PackingRange::default(),
+            base_version: 0,
+            base_checksum: 0,
+            count_name: String::new(),
+            count_class: String::new(),
+            stl_type: 0,
+            contained_type: 0,
+        }
+    }
+
     /// Reads an object of class `class`.
     pub(super) fn parse(class: &[u8], cursor: &mut Cursor<'_>) -> Result<Self> {
         let Some(class) = ElementClass::from_name(class) else {

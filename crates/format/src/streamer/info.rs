@@ -1,7 +1,9 @@
 //! The record of streamer information.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
+use crate::codec::Decompressor;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::element::{Element, parse_elements};
@@ -10,6 +12,8 @@ use crate::streamer::{ObjectSlot, ObjectSlots, named_base, object_base};
 
 /// A list in which more entries cannot be read is given up: it is damaged as a whole.
 const MAX_FAILED: usize = 100;
+/// Length of the key of `builtin.bin`.
+const BUILTIN_KEY_BYTES: usize = 64;
 
 /// What the file says about one version of a class.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,6 +192,36 @@ impl StreamerInfos {
         false
     }
 
+    /// The classes that a class derives from in any version, near ones first.
+    pub fn bases_of(&self, class: &str) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        let mut seen = HashSet::from([class]);
+        let mut next = 0;
+        let mut waiting = Some(class);
+        while let Some(class) = waiting {
+            for element in self.named(class).flat_map(StreamerInfo::bases) {
+                if seen.insert(&element.name) {
+                    found.push(&element.name);
+                }
+            }
+            waiting = found.get(next).copied();
+            next += 1;
+        }
+        found
+    }
+
+    /// Adds what ROOT's own classes look like, where the file describes them in no version.
+    #[must_use]
+    pub fn with_builtin(mut self) -> Self {
+        let missing = builtin().infos.iter().filter(|info| self.named(&info.name).next().is_none());
+        let missing: Vec<StreamerInfo> = missing.cloned().collect();
+        self.infos.extend(missing);
+        self.by_name.clear();
+        self.by_spelling.clear();
+        self.index();
+        self
+    }
+
     /// All of them, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &StreamerInfo> {
         self.infos.iter()
@@ -207,6 +241,21 @@ impl StreamerInfos {
     pub fn failed(&self) -> &[FailedInfo] {
         &self.failed
     }
+}
+
+/// Classes of ROOT as ROOT 6.40 describes them: the record of streamer information of a file that it wrote, compressed,
+/// behind its length. `tools/builtin_classes.py` makes it anew.
+fn builtin() -> &'static StreamerInfos {
+    static BUILTIN: OnceLock<StreamerInfos> = OnceLock::new();
+    let unpack = || {
+        let (n_bytes, stored) = include_bytes!("builtin.bin").split_first_chunk::<4>()?;
+        let mut record = vec![0; u32::from_be_bytes(*n_bytes) as usize];
+        Decompressor::new().decompress(stored, &mut record).ok()?;
+        // References in it count from its key.
+        StreamerInfos::parse(&record, BUILTIN_KEY_BYTES).ok()
+    };
+    // A mistake in it would leave classes unknown, and is what a test is for.
+    BUILTIN.get_or_init(|| unpack().unwrap_or_default())
 }
 
 /// The spelling in which names are compared when they are not equal as written.

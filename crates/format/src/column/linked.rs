@@ -1,0 +1,208 @@
+//! Types of object graphs: what is stored under a key, with pointers to objects of any class.
+//!
+//! Pointers are links there: what they lead to is read when it is met, by the class named in the data. The collections
+//! of ROOT can so be read, too. Source: their `Streamer` functions (ROOT 6.40).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::class::{Base, Class, CountedHead, Step, Variant};
+use super::compile::Compiler;
+use super::layout::{DataType, Node, Number};
+use super::special::OwnStreamer;
+use crate::error::{Error, Result};
+use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos, TypeName};
+
+/// Types of the objects in a graph, compiled when they are first met.
+pub struct LinkedTypes<'i> {
+    compiler: Compiler<'i>,
+    nodes: HashMap<String, Arc<Node>>,
+}
+
+impl<'i> LinkedTypes<'i> {
+    /// From the streamer information of a file.
+    pub fn new(infos: &'i StreamerInfos) -> Self {
+        LinkedTypes { compiler: Compiler::linked(infos), nodes: HashMap::new() }
+    }
+
+    /// How an object of a class is stored under a key or behind a pointer.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it cannot be read, with the class in its text.
+    pub fn node_of(&mut self, class: &str) -> Result<Arc<Node>> {
+        if let Some(node) = self.nodes.get(class) {
+            return Ok(Arc::clone(node));
+        }
+        let name = TypeName::parse(class)?;
+        let node = match self.compiler.value(&name, 0) {
+            Node::Opaque(why) | Node::Unreadable(why) => {
+                return Err(Error::unsupported(0, format!("{why}, cannot be read")));
+            }
+            Node::Text if name.name == "TString" => Node::Text,
+            Node::Text => Node::Framed(Box::new(Node::Text)),
+            node if self.compiler.is_framed_collection(&name) => Node::Framed(Box::new(node)),
+            node => node,
+        };
+        let node = Arc::new(node);
+        self.nodes.insert(class.to_owned(), Arc::clone(&node));
+        Ok(node)
+    }
+}
+
+/// How a class of ROOT stores itself that can be read in graphs only.
+pub(super) fn streamer_of(class: &str) -> Option<OwnStreamer> {
+    Some(OwnStreamer::Class(match class {
+        // The hash list and the sorted list write themselves as the list that they derive from.
+        "TList" | "THashList" | "TSortedList" => {
+            // Each with the option it was added with.
+            let item = structure(&[("object", Node::Link), ("option", Node::Text)]);
+            collection(class, "fItems", item, &[5, 4])
+        }
+        "TMap" => collection(class, "fPairs", structure(&[("key", Node::Link), ("value", Node::Link)]), &[3]),
+        // These write themselves as TCollection does.
+        "TCollection" | "TSeqCollection" | "TOrdCollection" | "THashTable" => {
+            collection(class, "fObjects", Node::Link, &[3])
+        }
+        "TObjArray" => object_array(),
+        "TExMap" => {
+            let (hash, key) = (("hash", number(Primitive::UInt64)), ("key", number(Primitive::Int64)));
+            let slot = ("slot", number(Primitive::Int32));
+            let pair = structure(&[slot, hash, key, ("value", number(Primitive::Int64))]);
+            let head = Head::object().member("fSize", number(Primitive::Int32));
+            head.member("fPairs", Node::List(Box::new(pair))).class(class, &[3])
+        }
+        "TClonesArray" => return Some(OwnStreamer::Node(Node::Clones)),
+        "TStringLong" => return Some(OwnStreamer::Node(Node::LongText)),
+        _ => return None,
+    }))
+}
+
+/// How a canvas stores itself: not in the order of its streamer information, and some of its bits as bools.
+///
+/// Source: `TCanvas::Streamer` since version 4.
+pub(super) fn canvas() -> Vec<StreamerInfo> {
+    let members: [(&str, &str, i32); 22] = [
+        ("fDISPLAY", "TString", 65),
+        ("fDoubleBuffer", "int", 3),
+        ("fRetained", "bool", 18),
+        ("fXsizeUser", "float", 5),
+        ("fYsizeUser", "float", 5),
+        ("fXsizeReal", "float", 5),
+        ("fYsizeReal", "float", 5),
+        ("fWindowTopX", "int", 3),
+        ("fWindowTopY", "int", 3),
+        ("fWindowWidth", "unsigned int", 13),
+        ("fWindowHeight", "unsigned int", 13),
+        ("fCw", "unsigned int", 13),
+        ("fCh", "unsigned int", 13),
+        ("fCatt", "TAttCanvas", 62),
+        ("kMoveOpaque", "bool", 18),
+        ("kResizeOpaque", "bool", 18),
+        ("fHighLightColor", "short", 2),
+        ("fBatch", "bool", 18),
+        ("kShowEventStatus", "bool", 18),
+        ("kAutoExec", "bool", 18),
+        ("kMenuBar", "bool", 18),
+        ("TPad", "BASE", 0),
+    ];
+    let mut elements = members.map(|(name, type_name, code)| Element::member(name, type_name, code)).to_vec();
+    elements.rotate_right(1);
+    let info = |version| StreamerInfo {
+        name: "TCanvas".to_owned(),
+        checksum: 0,
+        version,
+        info_version: 9,
+        elements: elements.clone(),
+    };
+    (4..=8).map(info).collect()
+}
+
+/// How a symmetric matrix stores itself: as its base, and then the upper right triangle, row by row.
+///
+/// `base`: its `TMatrixTBase`. Source: `TMatrixTSym::Streamer`.
+pub(super) fn symmetric_matrix(name: &str, item: Primitive, base: &Class) -> Option<Class> {
+    let rows = base.members.iter().position(|(name, _)| name == "fNrows")?;
+    let mut members = base.members.clone();
+    let item = number(item);
+    members.push(("fElements".to_owned(), DataType::List(Box::new(item.data_type()))));
+    let first = Base { name: base.name.clone(), variants: base.variants.clone(), by_member: None };
+    let head = CountedHead::Triangle;
+    let triangle = Step::Counted { place: members.len() - 1, item, counter: rows, factor: 1, head };
+    let variant = Variant::new(0, 0, vec![Step::Base(first), triangle], Vec::new());
+    Some(Class::new(name, false, members, vec![variant]))
+}
+
+/// The name of a base that is an array of numbers, as in ROOT's JSON. Source: `TArray` and its classes.
+pub(super) fn array_name(base: &str) -> &str {
+    if base.starts_with("TArray") { "fArray" } else { base }
+}
+
+/// What a `TClonesArray` gives; `fArray` is the number of a list in the graph.
+pub(super) fn clones_type() -> DataType {
+    let members = [
+        ("fUniqueID", U32),
+        ("fBits", U32),
+        ("fName", DataType::Text),
+        ("fClass", DataType::Text),
+        ("fLowerBound", DataType::Primitive(Primitive::Int32)),
+        ("fArray", DataType::Link),
+    ];
+    DataType::Struct(members.map(|(name, data_type)| (name.to_owned(), data_type)).to_vec())
+}
+
+const U32: DataType = DataType::Primitive(Primitive::UInt32);
+
+fn number(primitive: Primitive) -> Node {
+    Node::Number(Number::plain(primitive))
+}
+
+fn structure(members: &[(&str, Node)]) -> Node {
+    Node::Struct(members.iter().map(|(name, node)| ((*name).to_owned(), node.clone())).collect())
+}
+
+/// Members and steps of a class of ROOT, from the first on.
+struct Head {
+    members: Vec<(String, DataType)>,
+    steps: Vec<Step>,
+}
+
+impl Head {
+    /// A `TObject`.
+    fn object() -> Self {
+        let members = ["fUniqueID", "fBits"].map(|name| (name.to_owned(), U32)).to_vec();
+        Head { members, steps: vec![Step::TObject { unique_id: 0, bits: 1 }] }
+    }
+
+    /// A `TObject` and the name that collections have.
+    fn collection() -> Self {
+        Head::object().member("fName", Node::Text)
+    }
+
+    fn member(mut self, name: &str, node: Node) -> Self {
+        self.members.push((name.to_owned(), node.data_type()));
+        self.steps.push(Step::Member(self.members.len() - 1, node));
+        self
+    }
+
+    /// The class, whose `versions` do not differ in the file.
+    fn class(self, name: &str, versions: &[u16]) -> Class {
+        let variant = |&version| Variant::new(version, 0, self.steps.clone(), Vec::new());
+        let variants = versions.iter().map(variant).collect();
+        Class::new(name, true, self.members, variants)
+    }
+}
+
+/// A collection whose items stand behind their number.
+fn collection(class: &str, items: &str, item: Node, versions: &[u16]) -> Class {
+    Head::collection().member(items, Node::List(Box::new(item))).class(class, versions)
+}
+
+/// The lower bound stands between the number of objects and the objects.
+fn object_array() -> Class {
+    let head = Head::collection();
+    let mut head = head.member("fSize", number(Primitive::Int32)).member("fLowerBound", number(Primitive::Int32));
+    head.members.push(("fObjects".to_owned(), DataType::List(Box::new(DataType::Link))));
+    let nothing = CountedHead::Nothing;
+    head.steps.push(Step::Counted { place: 5, item: Node::Link, counter: 3, factor: 1, head: nothing });
+    head.class("TObjArray", &[3])
+}

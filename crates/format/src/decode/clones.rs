@@ -1,0 +1,138 @@
+//! `TClonesArray`: objects of one class, which is named in the data. Source: `TClonesArray::Streamer` (ROOT 6.40).
+
+use std::sync::Arc;
+
+use super::graph::{Object, number_of};
+use super::objects::Reader;
+use super::streamed::{IS_REFERENCED, misfit};
+use super::values::{Values, list_end};
+use crate::column::{DataType, Node};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result, Within};
+
+/// Bit of the array that says that members are stored one by one. Source: `TClonesArray::kBypassStreamer`.
+const BYPASS_STREAMER: u32 = 1 << 12;
+/// Objects that take no bytes are read up to so many.
+const MAX_OBJECTS_OF_NO_BYTES: usize = 1 << 16;
+
+impl<'a> Reader<'a> {
+    /// Reads an array: its own members, and its objects as a list in the graph.
+    pub(super) fn clones(&mut self, cursor: &mut Cursor<'a>, columns: &mut [(String, Values)]) -> Result<()> {
+        let start = cursor.position();
+        let frame = cursor.version()?;
+        if !matches!(frame.version, 3 | 4) {
+            let what = format!("TClonesArray of version {}", frame.version);
+            return Err(Error::unsupported(start, what));
+        }
+        cursor.version()?;
+        let (unique_id, bits) = (cursor.u32()?, cursor.u32()?);
+        if bits & IS_REFERENCED != 0 {
+            cursor.skip(2)?;
+        }
+        let name = cursor.string_bytes()?;
+        let class_and_version = cursor.string_bytes()?;
+        let n_objects = cursor.i32()?.unsigned_abs() as usize;
+        let lower_bound = cursor.i32()?;
+        let text = String::from_utf8_lossy(class_and_version).into_owned();
+        // Its objects may have such arrays themselves, and which ones only the data tell.
+        self.links(cursor)?.enter(start)?;
+        let link = self.objects_of(cursor, &text, bits & BYPASS_STREAMER != 0, n_objects).within(|| text.clone())?;
+        self.links(cursor)?.leave();
+        if let Some(end) = frame.end
+            && end != cursor.position()
+        {
+            return Err(Error::corrupt(start, format!("a TClonesArray that ends at {}, not {end}", cursor.position())));
+        }
+        let [
+            (_, Values::Primitive(_, unique_ids)),
+            (_, Values::Primitive(_, all_bits)),
+            (_, names),
+            (_, classes),
+            (_, Values::Primitive(_, bounds)),
+            (_, Values::Links(links)),
+        ] = columns
+        else {
+            return Err(misfit(cursor));
+        };
+        unique_ids.extend_from_slice(&unique_id.to_ne_bytes());
+        all_bits.extend_from_slice(&bits.to_ne_bytes());
+        push_text(names, name, cursor)?;
+        push_text(classes, class_and_version, cursor)?;
+        bounds.extend_from_slice(&lower_bound.to_ne_bytes());
+        links.push(link);
+        Ok(())
+    }
+
+    /// Reads the objects; returns the number of their list.
+    fn objects_of(&mut self, cursor: &mut Cursor<'a>, class: &str, by_member: bool, n_objects: usize) -> Result<u32> {
+        let start = cursor.position();
+        let (name, version) = class.split_once(';').unwrap_or((class, ""));
+        let links = self.links(cursor)?;
+        let item = links.node_of(name, start)?;
+        let node = Arc::new(Node::List(Box::new((*item).clone())));
+        let mut items = Values::empty(&DataType::Optional(Box::new(item.data_type())));
+        let Values::Optional(is_there, objects) = &mut items else { return Err(misfit(cursor)) };
+        if by_member {
+            self.by_member(cursor, &item, version, n_objects, objects)?;
+            is_there.resize(n_objects, 1);
+        } else {
+            if n_objects > cursor.remaining() {
+                return Err(Error::corrupt(start, format!("{n_objects} objects in {} bytes", cursor.remaining())));
+            }
+            for _ in 0..n_objects {
+                let object_is_there = cursor.u8()? != 0;
+                if object_is_there {
+                    self.read(cursor, &item, objects)?;
+                }
+                is_there.push(u8::from(object_is_there));
+            }
+        }
+        let content = Ok(Values::List(vec![list_end(n_objects)?], Box::new(items)));
+        // The number of the place where the objects begin: no slot is there.
+        let number = number_of(start + self.origin + 2)?;
+        let range = start..cursor.position();
+        self.links(cursor)?.insert(number, Object { class: String::new(), node, content, range });
+        Ok(number)
+    }
+
+    /// Reads objects whose members are stored one after the other.
+    fn by_member(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        item: &Node,
+        version: &str,
+        n_objects: usize,
+        objects: &mut Values,
+    ) -> Result<()> {
+        let (Node::Object(class), Values::Struct(n_values, columns)) = (item, objects) else {
+            return Err(Error::unsupported(cursor.position(), "objects without members, member by member"));
+        };
+        let by_version = class.variants.iter().find(|variant| variant.version.to_string() == version);
+        let only = || class.variants.first().filter(|_| class.variants.len() == 1);
+        let Some(variant) = by_version.or_else(only) else {
+            let what = format!("{} of version {version:?}, which the file does not describe", class.name);
+            return Err(Error::unsupported(cursor.position(), what));
+        };
+        let object_bytes = variant.min_bytes();
+        let is_too_many = match object_bytes {
+            0 => n_objects > MAX_OBJECTS_OF_NO_BYTES,
+            _ => n_objects.saturating_mul(object_bytes) > cursor.remaining(),
+        };
+        if is_too_many {
+            let what = format!("{n_objects} objects of {object_bytes} bytes, {} left", cursor.remaining());
+            return Err(Error::corrupt(cursor.position(), what));
+        }
+        if n_objects > 0 {
+            self.columns(cursor, variant, n_objects, columns)?;
+        }
+        *n_values += n_objects;
+        Ok(())
+    }
+}
+
+fn push_text(column: &mut Values, text: &[u8], cursor: &Cursor<'_>) -> Result<()> {
+    let Values::Text(ends, bytes) = column else { return Err(misfit(cursor)) };
+    bytes.extend_from_slice(text);
+    ends.push(list_end(bytes.len())?);
+    Ok(())
+}

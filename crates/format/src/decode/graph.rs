@@ -1,0 +1,294 @@
+//! Object graphs: the object of a key, and all that its pointers lead to.
+//!
+//! An object behind a pointer is put off where a byte count tells its end: reading is as deep as objects are nested
+//! by value, and one that cannot be read does not hinder the others. Every byte is read once. Source:
+//! `TBufferFile::ReadObjectAny`, `TKey::ReadObjectAny` (ROOT 6.40).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::objects::Reader;
+use super::streamed::has_frame;
+use super::values::Values;
+use crate::column::{LinkedTypes, Node};
+use crate::cursor::{BYTE_COUNT_MASK, Cursor};
+use crate::error::{Error, Result, Within};
+use crate::streamer::{ObjectSlot, StreamerInfos};
+
+/// The number of the object that the key names. Others have the number that references to them say.
+pub const OUTERMOST: u32 = 1;
+/// Objects without a byte count, as of very old writers, may be nested so deep.
+const MAX_DEPTH: usize = 32;
+/// All objects together may have so many members for each byte, and so many besides.
+const MAX_MEMBERS_PER_BYTE: usize = 64;
+const MAX_MEMBERS: usize = 200_000;
+
+/// An object of a graph.
+#[derive(Debug)]
+pub struct Object {
+    /// Its class; empty for the list of objects of a `TClonesArray`.
+    pub class: String,
+    /// How it was read.
+    pub node: Arc<Node>,
+    /// One value, or why there is none.
+    pub content: Result<Values>,
+    /// Its bytes in the object of the key.
+    pub range: Range<usize>,
+}
+
+/// The object of a key and what it leads to. Objects may lead to each other.
+#[derive(Debug)]
+pub struct ObjectGraph {
+    /// By number; what a link says and is not here is 0, for none.
+    pub objects: BTreeMap<u32, Object>,
+}
+
+/// The part of a [`Reader`] that follows links.
+pub(super) struct Links<'a> {
+    types: LinkedTypes<'a>,
+    objects: BTreeMap<u32, Object>,
+    pending: Vec<Pending<'a>>,
+    /// Numbers of objects that are read or pending.
+    known: BTreeSet<u32>,
+    /// Numbers that references said.
+    referred: BTreeSet<u32>,
+    depth: usize,
+    n_members_left: usize,
+    n_repeats_left: usize,
+}
+
+/// An object behind a pointer.
+struct Pending<'a> {
+    number: u32,
+    class: &'a [u8],
+    range: Range<usize>,
+}
+
+/// Reads an object and what its pointers lead to.
+///
+/// `class`: as the key names it; `data`: the uncompressed object; `key_bytes`: length of the key, from which references
+/// count.
+///
+/// # Errors
+/// As the object itself has them. Those of objects behind pointers are [theirs](Object::content).
+pub fn read_graph(class: &str, data: &[u8], key_bytes: usize, infos: &StreamerInfos) -> Result<ObjectGraph> {
+    let mut reader = Reader::new(data.len(), key_bytes);
+    reader.links = Some(Box::new(Links::new(data.len(), infos)));
+    let outermost = reader.outermost(class, data)?;
+    reader.put_off(data)?;
+    let mut objects = reader.links.map(|links| links.objects).unwrap_or_default();
+    objects.insert(OUTERMOST, outermost);
+    Ok(ObjectGraph { objects })
+}
+
+impl<'a> Links<'a> {
+    fn new(n_bytes: usize, infos: &'a StreamerInfos) -> Self {
+        Links {
+            types: LinkedTypes::new(infos),
+            objects: BTreeMap::new(),
+            pending: Vec::new(),
+            known: BTreeSet::from([OUTERMOST]),
+            referred: BTreeSet::new(),
+            depth: 0,
+            n_members_left: n_bytes.saturating_mul(MAX_MEMBERS_PER_BYTE).saturating_add(MAX_MEMBERS),
+            n_repeats_left: n_bytes.saturating_mul(MAX_MEMBERS_PER_BYTE),
+        }
+    }
+
+    /// How an object of a class is stored. Each time its members are taken from what all objects may have.
+    pub(super) fn node_of(&mut self, class: &str, position: usize) -> Result<Arc<Node>> {
+        let node = self.types.node_of(class)?;
+        self.n_members_left = self.n_members_left.checked_sub(node.size()).ok_or_else(|| {
+            let what = format!("objects of more than {MAX_MEMBERS_PER_BYTE} members for each byte");
+            Error::unsupported(position, what)
+        })?;
+        Ok(node)
+    }
+
+    /// Notes that what is read now is inside of what was read before.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if that is too deep.
+    pub(super) fn enter(&mut self, position: usize) -> Result<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::unsupported(position, format!("objects nested more than {MAX_DEPTH} deep")));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Adds an object that no pointer leads to.
+    pub(super) fn insert(&mut self, number: u32, object: Object) {
+        self.known.insert(number);
+        self.objects.insert(number, object);
+    }
+
+    /// How an object of a class is stored, and room for one.
+    fn room(&mut self, class: &str, position: usize) -> Result<(Arc<Node>, Values)> {
+        let node = self.node_of(class, position)?;
+        let values = Values::empty(&node.data_type());
+        Ok((node, values))
+    }
+}
+
+pub(super) fn number_of(position: usize) -> Result<u32> {
+    u32::try_from(position).map_err(|_| Error::unsupported(position, "an object of 4 GiB"))
+}
+
+fn no_links(cursor: &Cursor<'_>) -> Error {
+    Error::corrupt(cursor.position(), "a link outside of a graph")
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the object of the key.
+    fn outermost(&mut self, class: &str, data: &'a [u8]) -> Result<Object> {
+        let mut cursor = Cursor::new(data);
+        let (node, mut values) = self.links(&cursor)?.room(class, 0)?;
+        self.read_whole(&mut cursor, &node, &mut values)?;
+        match cursor.remaining() {
+            0 => Ok(Object { class: class.to_owned(), node, content: Ok(values), range: 0..data.len() }),
+            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than a {class} takes"))),
+        }
+    }
+
+    /// Reads what was put off, and what that leads to.
+    fn put_off(&mut self, data: &'a [u8]) -> Result<()> {
+        loop {
+            while let Some(Pending { number, class, range }) = self.next_pending(data)? {
+                // Nothing behind its end is its own: so no byte is read for two objects.
+                let mut cursor = Cursor::at(data.get(..range.end).unwrap_or(data), range.start);
+                let class = String::from_utf8_lossy(class).into_owned();
+                let object = match self.behind_link(&mut cursor, &class) {
+                    Ok((node, values)) => Object { class, node, content: Ok(values), range },
+                    Err(error) => unreadable(class.clone(), error.within(class), range),
+                };
+                self.links(&cursor)?.objects.insert(number, object);
+            }
+            if !self.passed_over(data)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn next_pending(&mut self, data: &'a [u8]) -> Result<Option<Pending<'a>>> {
+        let links = self.links(&Cursor::new(data))?;
+        // What failed was left in the middle.
+        links.depth = 0;
+        Ok(links.pending.pop())
+    }
+
+    /// Looks at references to what no pointer led to: it may be in what could not be read. Returns whether there are any.
+    fn passed_over(&mut self, data: &'a [u8]) -> Result<bool> {
+        let origin = self.origin;
+        let links = self.links(&Cursor::new(data))?;
+        let wanted: Vec<u32> = links.referred.difference(&links.known).copied().collect();
+        for &number in &wanted {
+            let start = (number as usize).checked_sub(origin + 2);
+            let mut cursor = Cursor::at(data, start.unwrap_or(data.len()));
+            let found = self.slots.read(&mut cursor);
+            let links = self.links(&cursor)?;
+            links.known.insert(number);
+            if let Ok(ObjectSlot::Object { class, end: Some(end), .. }) = found {
+                let range = cursor.position()..end;
+                links.n_repeats_left = links
+                    .n_repeats_left
+                    .checked_sub(range.len())
+                    .ok_or_else(|| Error::unsupported(range.start, "too many references into unreadable objects"))?;
+                links.pending.push(Pending { number, class, range });
+            } else {
+                let start = start.unwrap_or(0);
+                let error = Error::corrupt(start, format!("a reference to an object at {number}, where none is"));
+                links.objects.insert(number, unreadable(String::new(), error, start..start));
+            }
+        }
+        Ok(!wanted.is_empty())
+    }
+
+    fn behind_link(&mut self, cursor: &mut Cursor<'a>, class: &str) -> Result<(Arc<Node>, Values)> {
+        let (node, mut values) = self.links(cursor)?.room(class, cursor.position())?;
+        self.read_whole(cursor, &node, &mut values)?;
+        match cursor.remaining() {
+            0 => Ok((node, values)),
+            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the object takes"))),
+        }
+    }
+
+    /// Reads what is the rest of the data: containers of the standard library may have a frame there or not.
+    fn read_whole(&mut self, cursor: &mut Cursor<'a>, node: &Node, values: &mut Values) -> Result<()> {
+        let rest = cursor.data().get(cursor.position()..).unwrap_or_default();
+        match node {
+            Node::Framed(inner) if !has_frame(rest) => self.read(cursor, inner, values),
+            node => self.read(cursor, node, values),
+        }
+    }
+
+    pub(super) fn links(&mut self, cursor: &Cursor<'_>) -> Result<&mut Links<'a>> {
+        self.links.as_deref_mut().ok_or_else(|| no_links(cursor))
+    }
+
+    /// Reads a pointer; returns the number of its object.
+    pub(super) fn link(&mut self, cursor: &mut Cursor<'a>) -> Result<u32> {
+        let slot = self.slots.read(cursor)?;
+        let start = cursor.position();
+        match slot {
+            ObjectSlot::Null => Ok(0),
+            ObjectSlot::Reference(position) => {
+                let number = number_of(position)?;
+                self.links(cursor)?.referred.insert(number);
+                Ok(number)
+            }
+            ObjectSlot::Object { class, end: Some(end), position } => {
+                let number = number_of(position)?;
+                let links = self.links(cursor)?;
+                if links.known.insert(number) {
+                    links.pending.push(Pending { number, class, range: start..end });
+                }
+                cursor.leave(end)?;
+                Ok(number)
+            }
+            ObjectSlot::Object { class, end: None, position } => {
+                let number = number_of(position)?;
+                let class = String::from_utf8_lossy(class).into_owned();
+                let links = self.links(cursor)?;
+                links.enter(start)?;
+                let (node, mut values) = links.room(&class, start)?;
+                self.read(cursor, &node, &mut values).within(|| class.clone())?;
+                let range = start..cursor.position();
+                let links = self.links(cursor)?;
+                links.leave();
+                links.insert(number, Object { class, node, content: Ok(values), range });
+                Ok(number)
+            }
+        }
+    }
+
+    /// Passes over what cannot be read, if its first word is a byte count; returns the number of what takes its place.
+    pub(super) fn opaque(&mut self, cursor: &mut Cursor<'a>, why: &str) -> Result<u32> {
+        let start = cursor.position();
+        let error = Error::unsupported(start, format!("{why}, cannot be read"));
+        let n_bytes = match Cursor::at(cursor.data(), start).u32() {
+            Ok(word) if word & BYTE_COUNT_MASK != 0 => (word & !BYTE_COUNT_MASK) as usize,
+            _ => return Err(error),
+        };
+        cursor.skip(4)?;
+        if n_bytes < 2 || cursor.skip(n_bytes).is_err() {
+            return Err(error);
+        }
+        // Slots are elsewhere: no pointer begins inside of what was passed over, or at its first byte.
+        let number = number_of(start + self.origin + 2)?;
+        let class = why.split(',').next().unwrap_or_default().to_owned();
+        let object = unreadable(class, error, start..cursor.position());
+        let links = self.links(cursor)?;
+        links.insert(number, object);
+        Ok(number)
+    }
+}
+
+fn unreadable(class: String, error: Error, range: Range<usize>) -> Object {
+    Object { class, node: Arc::new(Node::Unreadable(Arc::from(""))), content: Err(error), range }
+}

@@ -1,0 +1,375 @@
+//! Object graphs as Python objects. A factory of the Python layer makes them; what is in them is turned around here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrowroot::KeyedObject;
+use arrowroot::format::column::{Class, Node, Step};
+use arrowroot::format::decode::{OUTERMOST, Object, Values};
+use arrowroot::format::streamer::Primitive;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+
+use crate::errors::to_python;
+
+/// Values inside of each other that are no objects, such as lists behind pointers, may be nested so deep.
+const MAX_DEPTH: usize = 64;
+
+/// Turns a graph around.
+pub(crate) struct Maker<'py, 'g> {
+    py: Python<'py>,
+    /// Has the methods `record(class_name, bases)`, `fill(record, members)`, `unreadable(class_name, error, data)` and
+    /// `array(data, dtype, shape)`.
+    factory: Bound<'py, PyAny>,
+    read: &'g KeyedObject,
+    made: HashMap<u32, Bound<'py, PyAny>>,
+    /// Records that are made, but empty.
+    empty: Vec<(Bound<'py, PyAny>, &'g Object)>,
+    bases: HashMap<String, Bound<'py, PyTuple>>,
+    depth: usize,
+}
+
+/// What is known of how values were stored, for the names of classes.
+#[derive(Clone, Copy)]
+enum Hint<'g> {
+    Unknown,
+    Of(&'g Node),
+    /// A list of such items.
+    ListOf(&'g Node),
+}
+
+/// Values of a column; `None` where there is none.
+type Column<'py> = Vec<Option<Bound<'py, PyAny>>>;
+
+impl<'py, 'g> Maker<'py, 'g> {
+    pub(crate) fn new(py: Python<'py>, factory: Bound<'py, PyAny>, read: &'g KeyedObject) -> Self {
+        let (made, bases) = (HashMap::new(), HashMap::new());
+        Maker { py, factory, read, made, empty: Vec::new(), bases, depth: 0 }
+    }
+
+    /// The object of the key, with all that it leads to.
+    pub(crate) fn make(mut self) -> PyResult<Bound<'py, PyAny>> {
+        let outermost = self.link(OUTERMOST)?;
+        // Each object is made before what it leads to: they may lead back to it.
+        while let Some((record, object)) = self.empty.pop() {
+            let Ok(values) = &object.content else { continue };
+            let members = self.members(class_of(&object.node), values)?;
+            if let Some(members) = members.into_iter().next() {
+                self.fill(&record, members)?;
+            }
+        }
+        Ok(outermost)
+    }
+
+    fn link(&mut self, number: u32) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(made) = self.made.get(&number) {
+            return Ok(made.clone());
+        }
+        let Some(object) = self.read.graph().objects.get(&number) else {
+            return Ok(self.py.None().into_bound(self.py));
+        };
+        let made = match &object.content {
+            Err(error) => {
+                let error = to_python(self.read.error_of(error)).into_value(self.py);
+                let data = PyBytes::new(self.py, self.read.bytes_of(object));
+                self.factory.call_method1("unreadable", (object.class.as_str(), error, data))?
+            }
+            Ok(Values::Struct(..)) => {
+                let record = self.record(&object.class)?;
+                self.empty.push((record.clone(), object));
+                record
+            }
+            Ok(values) => self.nested(|maker| first(maker.column(Hint::Of(&object.node), values)?))?,
+        };
+        self.made.insert(number, made.clone());
+        Ok(made)
+    }
+
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> PyResult<T>) -> PyResult<T> {
+        if self.depth >= MAX_DEPTH {
+            let what = format!("values nested more than {MAX_DEPTH} deep");
+            return Err(to_python(self.read.error_of(&arrowroot::format::Error::unsupported(0, what))));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn record(&mut self, class: &str) -> PyResult<Bound<'py, PyAny>> {
+        let bases = match self.bases.get(class) {
+            Some(bases) => bases.clone(),
+            None => {
+                let bases = PyTuple::new(self.py, self.read.bases_of(class))?;
+                self.bases.insert(class.to_owned(), bases.clone());
+                bases
+            }
+        };
+        self.factory.call_method1("record", (class, bases))
+    }
+
+    fn fill(&self, record: &Bound<'py, PyAny>, members: Bound<'py, PyDict>) -> PyResult<()> {
+        self.factory.call_method1("fill", (record, members)).map(|_| ())
+    }
+
+    /// The members of structs: a dictionary for each, without those that its version does not have.
+    fn members(&mut self, class: Option<&'g Class>, values: &Values) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Values::Struct(n_values, columns) = values else { return Ok(Vec::new()) };
+        let structs: Vec<_> = (0..*n_values).map(|_| PyDict::new(self.py)).collect();
+        let mut hints = vec![Hint::Unknown; columns.len()];
+        for variant in class.map(|class| class.variants.as_slice()).unwrap_or_default() {
+            collect_hints(&variant.steps, &mut hints);
+        }
+        for ((name, column), hint) in columns.iter().zip(hints) {
+            for (members, value) in structs.iter().zip(self.column(hint, column)?) {
+                if let Some(value) = value {
+                    members.set_item(name, value)?;
+                }
+            }
+        }
+        Ok(structs)
+    }
+
+    /// Structs as dictionaries, or as records where their class is known.
+    fn structs(&mut self, hint: Hint<'g>, values: &Values) -> PyResult<Column<'py>> {
+        if let Hint::Of(Node::Struct(nodes)) = hint {
+            return self.plain_structs(nodes, values);
+        }
+        let (class, name) = match hint {
+            Hint::Of(Node::Object(class)) => (Some(&**class), Some(class.name.as_str())),
+            Hint::Of(Node::Clones) => (None, Some("TClonesArray")),
+            _ => (None, None),
+        };
+        let mut made = Vec::new();
+        for members in self.members(class, values)? {
+            made.push(Some(match name {
+                Some(name) => {
+                    let record = self.record(name)?;
+                    self.fill(&record, members)?;
+                    record
+                }
+                None => members.into_any(),
+            }));
+        }
+        Ok(made)
+    }
+
+    fn plain_structs(&mut self, nodes: &'g [(String, Node)], values: &Values) -> PyResult<Column<'py>> {
+        let Values::Struct(n_values, columns) = values else { return Ok(Vec::new()) };
+        let structs: Vec<_> = (0..*n_values).map(|_| PyDict::new(self.py)).collect();
+        for ((name, column), (_, node)) in columns.iter().zip(nodes) {
+            for (members, value) in structs.iter().zip(self.column(Hint::Of(node), column)?) {
+                members.set_item(name, value)?;
+            }
+        }
+        Ok(structs.into_iter().map(|members| Some(members.into_any())).collect())
+    }
+
+    fn column(&mut self, hint: Hint<'g>, values: &Values) -> PyResult<Column<'py>> {
+        let hint = match hint {
+            Hint::Of(Node::Framed(node)) => Hint::Of(node),
+            hint => hint,
+        };
+        match values {
+            Values::Primitive(primitive, bytes) => bytes
+                .chunks_exact(primitive.stored_bytes())
+                .map(|value| self.number(*primitive, value).map(Some))
+                .collect(),
+            Values::Text(ends, bytes) => {
+                parts(ends).map(|range| Ok(Some(self.text(bytes.get(range).unwrap_or_default())))).collect()
+            }
+            Values::List(ends, items) => self.lists(item_hint(hint), ends, items),
+            Values::FixedList(items, n_items) => {
+                let n_items = *n_items as usize;
+                if let Some(dense) = Dense::of(values) {
+                    let n_values = dense.bytes.len().checked_div(dense.item_bytes()).unwrap_or(0);
+                    return (0..n_values).map(|i| self.array(&dense, i..i + 1, &dense.shape).map(Some)).collect();
+                }
+                let items = self.column(item_hint(hint), items)?;
+                items.chunks(n_items.max(1)).map(|items| self.list(items).map(Some)).collect()
+            }
+            Values::Map(ends, keys, values) => {
+                let (key, value) = match hint {
+                    Hint::Of(Node::Map(map)) => (Hint::Of(&map.key), Hint::Of(&map.value)),
+                    _ => (Hint::Unknown, Hint::Unknown),
+                };
+                let (keys, values) = (self.column(key, keys)?, self.column(value, values)?);
+                parts(ends).map(|range| self.map(&keys[range.clone()], &values[range]).map(Some)).collect()
+            }
+            Values::Struct(..) => self.structs(hint, values),
+            Values::Optional(is_there, values) => {
+                let mut values = self.column(hint, values)?.into_iter();
+                Ok(is_there
+                    .iter()
+                    .map(|&is_there| if is_there != 0 { values.next().flatten() } else { None })
+                    .collect())
+            }
+            Values::Nothing(n_values) => Ok(vec![None; *n_values]),
+            Values::Links(links) => links.iter().map(|&number| self.link(number).map(Some)).collect(),
+        }
+    }
+
+    fn lists(&mut self, item: Hint<'g>, ends: &[i32], items: &Values) -> PyResult<Column<'py>> {
+        if let Some(dense) = Dense::of(items) {
+            let lists = parts(ends).map(|range| {
+                let shape = [&[range.len()], dense.shape.as_slice()].concat();
+                self.array(&dense, range, &shape).map(Some)
+            });
+            return lists.collect();
+        }
+        let items = self.column(item, items)?;
+        parts(ends).map(|range| self.list(items.get(range).unwrap_or_default()).map(Some)).collect()
+    }
+
+    fn list(&self, items: &[Option<Bound<'py, PyAny>>]) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyList::new(self.py, items)?.into_any())
+    }
+
+    /// A dictionary; pairs where a key comes twice or cannot be one.
+    fn map(
+        &self,
+        keys: &[Option<Bound<'py, PyAny>>],
+        values: &[Option<Bound<'py, PyAny>>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dict = PyDict::new(self.py);
+        let fits = keys.iter().zip(values).all(|(key, value)| dict.set_item(key, value).is_ok());
+        if fits && dict.len() == keys.len() {
+            return Ok(dict.into_any());
+        }
+        let pairs = keys.iter().zip(values).map(|(key, value)| (key, value).into_pyobject(self.py));
+        Ok(PyList::new(self.py, pairs.collect::<PyResult<Vec<_>>>()?)?.into_any())
+    }
+
+    /// Text where it is UTF-8, bytes where not.
+    fn text(&self, bytes: &[u8]) -> Bound<'py, PyAny> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => PyString::new(self.py, text).into_any(),
+            Err(_) => PyBytes::new(self.py, bytes).into_any(),
+        }
+    }
+
+    fn array(&self, dense: &Dense<'_>, items: std::ops::Range<usize>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let item_bytes = dense.item_bytes();
+        let bytes = dense.bytes.get(items.start * item_bytes..items.end * item_bytes).unwrap_or_default();
+        let shape = PyTuple::new(self.py, shape)?;
+        self.factory.call_method1("array", (PyByteArray::new(self.py, bytes), dtype(dense.primitive), shape))
+    }
+
+    fn number(&self, primitive: Primitive, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        macro_rules! number {
+            ($kind:ty) => {
+                match bytes.first_chunk() {
+                    Some(bytes) => Ok(<$kind>::from_ne_bytes(*bytes).into_bound_py_any(self.py)?),
+                    None => Ok(self.py.None().into_bound(self.py)),
+                }
+            };
+        }
+        match primitive {
+            Primitive::Bool => (bytes.first() != Some(&0)).into_bound_py_any(self.py),
+            Primitive::Int8 => number!(i8),
+            Primitive::UInt8 => number!(u8),
+            Primitive::Int16 => number!(i16),
+            Primitive::UInt16 => number!(u16),
+            Primitive::Int32 => number!(i32),
+            Primitive::UInt32 => number!(u32),
+            Primitive::Int64 => number!(i64),
+            Primitive::UInt64 => number!(u64),
+            Primitive::Float32 | Primitive::Float16 => number!(f32),
+            Primitive::Float64 | Primitive::Double32 => number!(f64),
+        }
+    }
+}
+
+/// Numbers, or arrays of fixed shape of them.
+struct Dense<'v> {
+    primitive: Primitive,
+    bytes: &'v [u8],
+    /// Shape of one item.
+    shape: Vec<usize>,
+}
+
+impl<'v> Dense<'v> {
+    fn of(values: &'v Values) -> Option<Self> {
+        match values {
+            Values::Primitive(primitive, bytes) => Some(Dense { primitive: *primitive, bytes, shape: Vec::new() }),
+            Values::FixedList(items, n_items) => {
+                let mut dense = Dense::of(items)?;
+                dense.shape.insert(0, *n_items as usize);
+                Some(dense)
+            }
+            _ => None,
+        }
+    }
+
+    fn item_bytes(&self) -> usize {
+        self.shape.iter().fold(self.primitive.stored_bytes(), |product, n_items| product.saturating_mul(*n_items))
+    }
+}
+
+/// NumPy's letter for a number type. Values are unpacked.
+fn dtype(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Bool => "?",
+        Primitive::Int8 => "i1",
+        Primitive::UInt8 => "u1",
+        Primitive::Int16 => "i2",
+        Primitive::UInt16 => "u2",
+        Primitive::Int32 => "i4",
+        Primitive::UInt32 => "u4",
+        Primitive::Int64 => "i8",
+        Primitive::UInt64 => "u8",
+        Primitive::Float32 | Primitive::Float16 => "f4",
+        Primitive::Float64 | Primitive::Double32 => "f8",
+    }
+}
+
+fn first<'py>(column: Column<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let value = column.into_iter().next().flatten();
+    value.ok_or_else(|| to_python(arrowroot::Error::Internal { what: "an object without a value".to_owned() }))
+}
+
+/// The places of lists among their items.
+fn parts(ends: &[i32]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    let end = |end: i32| usize::try_from(end).unwrap_or(0);
+    ends.iter().enumerate().map(move |(i, &stop)| {
+        let start = i.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, |&start| end(start));
+        start..end(stop)
+    })
+}
+
+fn class_of(node: &Arc<Node>) -> Option<&Class> {
+    match &**node {
+        Node::Object(class) => Some(class),
+        _ => None,
+    }
+}
+
+fn item_hint(hint: Hint<'_>) -> Hint<'_> {
+    match hint {
+        Hint::ListOf(item) => Hint::Of(item),
+        Hint::Of(Node::List(item) | Node::ToEnd(item) | Node::ToFit(item) | Node::Fixed(item, _)) => Hint::Of(item),
+        Hint::Of(Node::CountedBy { item, .. }) => Hint::Of(item),
+        _ => Hint::Unknown,
+    }
+}
+
+/// How the members of a class are stored, by place.
+fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
+    for step in steps {
+        let (place, hint) = match step {
+            Step::Member(place, node) => (*place, Hint::Of(node)),
+            Step::Counted { place, item, .. } => (*place, Hint::ListOf(item)),
+            Step::Base(base) => {
+                for variant in &base.variants {
+                    collect_hints(&variant.steps, hints);
+                }
+                continue;
+            }
+            Step::TObject { .. } | Step::Unreadable(_) => continue,
+        };
+        if let Some(known @ Hint::Unknown) = hints.get_mut(place) {
+            *known = hint;
+        }
+    }
+}

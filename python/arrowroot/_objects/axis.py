@@ -1,0 +1,168 @@
+"""Axes of histograms."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._errors import CorruptFileError
+from arrowroot._objects.simple import Text, text_of
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot._objects.record import Record
+
+#: Bit of ``fBits2`` of an axis whose range filling extends. Source: ``TAxis::kCanExtend`` (ROOT 6.40).
+_CAN_EXTEND = 1 << 1
+
+
+class Traits(NamedTuple):
+    """What the UHI protocol asks of an axis."""
+
+    circular: bool
+    discrete: bool
+
+
+class Axis:
+    """An axis: its bins, and as a sequence the (low, high) of each, or the label where every bin has one.
+
+    It follows the ``PlottableAxis`` protocol of UHI. The bins below and above the range, the flow bins, are no items.
+    """
+
+    def __init__(self, record: Record) -> None:
+        #: The ``TAxis`` with all its members.
+        self.record = record
+        #: Number of bins, without those below and above the range.
+        self.n_bins: int = record["fNbins"]
+        if self.n_bins < 1:
+            raise CorruptFileError(f"an axis {self.name!r} of {self.n_bins} bins")
+
+    @property
+    def name(self) -> str:
+        """Name: "xaxis", "yaxis" or "zaxis" where ROOT gave it."""
+        return text_of(self.record.get("fName"))
+
+    @property
+    def title(self) -> str:
+        """Title."""
+        return text_of(self.record.get("fTitle"))
+
+    @property
+    def low(self) -> float:
+        """Lower end of the range."""
+        return float(self.record["fXmin"])
+
+    @property
+    def high(self) -> float:
+        """Upper end of the range."""
+        return float(self.record["fXmax"])
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all bins have one width."""
+        return len(self.record["fXbins"]) != self.n_bins + 1
+
+    def edges(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the edges of the bins, shape (n_bins + 1,); with ``flow`` also -inf and inf at the ends."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        if self.is_regular:
+            edges = np.linspace(self.low, self.high, self.n_bins + 1)
+        else:
+            edges = np.array(self.record["fXbins"], np.float64)
+        return np.concatenate([[-np.inf], edges, [np.inf]]) if flow else edges
+
+    @property
+    def centers(self) -> npt.NDArray[np.float64]:
+        """Centers of the bins, shape (n_bins,)."""
+        edges = self.edges()
+        return (edges[:-1] + edges[1:]) / 2
+
+    @property
+    def widths(self) -> npt.NDArray[np.float64]:
+        """Widths of the bins, shape (n_bins,)."""
+        edges = self.edges()
+        return edges[1:] - edges[:-1]
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The label of each bin, "" where it has none; None if no bin has one."""
+        found = self.record.get("fLabels")
+        if found is None:
+            return None
+        labels = [""] * self.n_bins
+        for label in found:
+            # The number of the bin, counted from 1, is the label's identifier.
+            place = label["fUniqueID"] - 1 if isinstance(label, Text) else -1
+            if 0 <= place < self.n_bins:
+                labels[place] = label.value
+        return labels if any(labels) else None
+
+    @property
+    def traits(self) -> Traits:
+        """Whether it is circular (never) and discrete (if every bin has a label)."""
+        labels = self.labels
+        return Traits(circular=False, discrete=labels is not None and all(labels))
+
+    @property
+    def can_extend(self) -> bool:
+        """Whether filling may extend the range."""
+        return bool(self.record.get("fBits2", 0) & _CAN_EXTEND)
+
+    def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        if self.is_regular:
+            with np.errstate(invalid="ignore", over="ignore"):
+                place = self.n_bins * (values - self.low) / (self.high - self.low)
+            bins = 1 + np.nan_to_num(place, posinf=0, neginf=0).astype(np.int64)
+        else:
+            bins = np.searchsorted(self.edges(), values, side="right").astype(np.int64)
+        bins[values < self.low] = 0
+        bins[~(values < self.high)] = self.n_bins + 1
+        return bins
+
+    def __len__(self) -> int:
+        return self.n_bins
+
+    def __getitem__(self, index: int) -> Any:
+        place = range(self.n_bins)[index]
+        labels = self.labels
+        if labels is not None and all(labels):
+            return labels[place]
+        low, high = self.edges()[place : place + 2]
+        return float(low), float(high)
+
+    def __iter__(self) -> Iterator[Any]:
+        labels = self.labels
+        if labels is not None and all(labels):
+            return iter(labels)
+        edges = self.edges().tolist()
+        return pairwise(edges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Axis):
+            return NotImplemented
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        return self.labels == other.labels and np.array_equal(self.edges(), other.edges())
+
+    __hash__ = None  # type: ignore[assignment] # as it compares by content
+
+    def summary(self) -> str:
+        """Return bins and range on one line."""
+        labels = self.labels
+        if labels is not None and all(labels):
+            return counted(self.n_bins, "label")
+        kind = "" if self.is_regular else "variable "
+        return f"{counted(self.n_bins, kind + 'bin')} in [{self.low:g}, {self.high:g})"
+
+    def __repr__(self) -> str:
+        title = f" {self.title!r}" if self.title else ""
+        return f"<Axis {self.name!r}{title}: {self.summary()}>"

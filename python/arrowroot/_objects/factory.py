@@ -1,0 +1,75 @@
+"""Which class of Python an object becomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._objects.collections import ObjectList, ObjectMap
+from arrowroot._objects.graph import Graph
+from arrowroot._objects.histogram import Histogram
+from arrowroot._objects.matrix import Matrix
+from arrowroot._objects.profile import Profile
+from arrowroot._objects.record import Record, Unreadable
+from arrowroot._objects.simple import Named, Parameter, Text
+
+if TYPE_CHECKING:
+    from arrowroot import _native
+    from arrowroot._errors import ArrowrootError
+
+#: By class, its own or a base. Those that say Record have contents of another kind than their bases.
+_KINDS: dict[str, type[Record]] = {
+    "TProfile": Profile,
+    "TProfile2D": Profile,
+    "TProfile3D": Profile,
+    "TH2Poly": Record,
+    "TH1K": Record,
+    "TH1": Histogram,
+    "TGraph": Graph,
+    "TGraph2D": Graph,
+    "TObjString": Text,
+    "TList": ObjectList,
+    "THashList": ObjectList,
+    "TSortedList": ObjectList,
+    "TObjArray": ObjectList,
+    "TOrdCollection": ObjectList,
+    "THashTable": ObjectList,
+    "TClonesArray": ObjectList,
+    "TMap": ObjectMap,
+    "TNamed": Named,
+}
+
+
+def kind_of(class_name: str, bases: tuple[str, ...]) -> type[Record]:
+    """Return the Python class for objects of a class."""
+    if class_name.startswith("TParameter<"):
+        return Parameter
+    if class_name.startswith(("TVectorT<", "TMatrixT<", "TMatrixTSym<")):
+        return Matrix
+    return next((_KINDS[name] for name in (class_name, *bases) if name in _KINDS), Record)
+
+
+class Factory:
+    """Makes the objects of one graph; the engine calls it."""
+
+    def record(self, class_name: str, bases: tuple[str, ...]) -> Record:
+        """Return an empty record."""
+        return kind_of(class_name, bases)(class_name, bases)
+
+    def fill(self, record: Record, members: dict[str, Any]) -> None:
+        """Give a record its members."""
+        record._members = members  # noqa: SLF001 - nobody else does
+
+    def unreadable(self, class_name: str, error: ArrowrootError, data: bytes) -> Record:
+        """Return what stands for an object that cannot be read."""
+        return Unreadable(class_name, error, data)
+
+    def array(self, data: bytearray, dtype: str, shape: tuple[int, ...]) -> Any:
+        """Return numbers as a NumPy array over ``data``."""
+        import numpy as np  # noqa: PLC0415 - many objects have no arrays
+
+        return np.frombuffer(data, dtype).reshape(shape)
+
+
+def read_object(native: _native.File, path: str) -> Any:
+    """Return the object at ``path``: a record, or text or a list where the key holds that."""
+    return native.object(path, Factory())

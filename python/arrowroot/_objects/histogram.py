@@ -1,0 +1,254 @@
+"""Histograms: TH1, TH2 and TH3 of all number types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
+from arrowroot._objects.axis import Axis
+from arrowroot._objects.simple import Named
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_AXES = ("fXaxis", "fYaxis", "fZaxis")
+
+
+class Histogram(Named):
+    """A histogram of one, two or three dimensions.
+
+    It follows the ``PlottableHistogram`` protocol of UHI, so that mplhep and others draw it. Arrays have one
+    dimension for each axis, x first; with ``flow=True`` they have the bins below and above the range, too.
+    """
+
+    kind = "COUNT"
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of axes: 1, 2 or 3."""
+        n_dimensions = self["fDimension"] if "fDimension" in self else self._dimension_of_class()
+        if n_dimensions not in (1, 2, 3):
+            raise CorruptFileError(f"{self.class_name} {self.name!r} of {n_dimensions} dimensions")
+        return int(n_dimensions)
+
+    def _dimension_of_class(self) -> int:
+        classes = (self.class_name, *self.bases)
+        return next((n for n in (3, 2) if f"TH{n}" in classes), 1)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes: x, then y and z if it has them."""
+        return tuple(Axis(self[name]) for name in _AXES[: self.n_dimensions])
+
+    def axis(self, index: int | str = 0) -> Axis:
+        """Return an axis by its number, or as "x", "y" or "z"."""
+        return self.axes["xyz".index(index) if isinstance(index, str) else index]
+
+    @property
+    def num_entries(self) -> float:
+        """How often it was filled, as ROOT counted."""
+        return float(self["fEntries"]) + self._n_buffered()
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the sum of squares of weights is stored for each bin (``Sumw2``)."""
+        return len(self["fSumw2"]) > 0
+
+    @property
+    def functions(self) -> list[Any]:
+        """Objects attached to it, such as fitted functions and the statistics box."""
+        found = self.get("fFunctions")
+        return [] if found is None else list(found)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of bins, without those below and above the ranges."""
+        return tuple(axis.n_bins for axis in self.axes)
+
+    def values(self, *, flow: bool = False) -> npt.NDArray[Any]:
+        """Return the contents of the bins, in the type they are stored in; shape: bins of each axis."""
+        return self._cut(self._filled()[0], flow)
+
+    def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        contents, squares = self._filled()
+        if squares is None:
+            squares = np.abs(contents.astype(np.float64))
+        return self._cut(squares, flow)
+
+    def errors(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the errors, as ROOT's ``GetBinError``."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        return np.sqrt(self.variances(flow=flow))
+
+    def counts(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the effective number of entries of each bin: contents² / variances, 0 where there are none."""
+        return effective(self.values(flow=flow), self.variances(flow=flow))
+
+    def to_numpy(self, *, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
+        """Return values and edges as numpy.histogram, histogram2d and, with ``dd``, histogramdd do.
+
+        (values, edges of x, ...), or with ``dd`` (values, [edges of x, ...]).
+        """
+        edges = [axis.edges(flow=flow) for axis in self.axes]
+        return (self.values(flow=flow), edges) if dd else (self.values(flow=flow), *edges)
+
+    def to_boost(self) -> Any:
+        """Return a ``boost_histogram.Histogram`` with the same contents, flow bins included.
+
+        Storage: Weight where squares of weights are stored, Int64 for integers, Double for other numbers. An
+        axis whose bins all have labels is a category axis, which has no bin below the range.
+
+        Raises: ImportError if boost-histogram is not installed.
+        """
+        try:
+            import boost_histogram as bh  # noqa: PLC0415 - an optional library
+        except ImportError:
+            raise missing_library("boost-histogram", "to_boost()", "hist") from None
+        return self._converted(bh.Histogram, bh.axis, bh.storage, lambda _: {})
+
+    def to_hist(self) -> Any:
+        """Return a ``hist.Hist`` with the same contents, names and titles, flow bins included: see ``to_boost``.
+
+        Raises: ImportError if hist is not installed.
+        """
+        try:
+            import boost_histogram as bh  # noqa: PLC0415 - an optional library
+            import hist  # noqa: PLC0415 - an optional library
+        except ImportError:
+            raise missing_library("hist", "to_hist()") from None
+        made = self._converted(
+            hist.Hist, hist.axis, bh.storage, lambda axis: {"name": axis.name, "label": axis.title}
+        )
+        made.name, made.label = self.name, self.title
+        return made
+
+    def _converted(self, histogram: Any, axis_module: Any, storages: Any, names: Any) -> Any:
+        axes, cuts = [], []
+        for axis in self.axes:
+            labels = axis.labels
+            if axis.traits.discrete and labels is not None and len(set(labels)) == len(labels):
+                axes.append(axis_module.StrCategory(labels, **names(axis)))
+                # Its overflow is for other labels; it has no underflow.
+                cuts.append(slice(1, None))
+            elif axis.is_regular:
+                axes.append(axis_module.Regular(axis.n_bins, axis.low, axis.high, **names(axis)))
+                cuts.append(slice(None))
+            else:
+                axes.append(axis_module.Variable(axis.edges(), **names(axis)))
+                cuts.append(slice(None))
+        made = histogram(*axes, storage=self._storage(storages))
+        self._fill_view(made.view(flow=True), tuple(cuts))
+        return made
+
+    def _storage(self, storages: Any) -> Any:
+        if self.is_weighted:
+            return storages.Weight()
+        is_integer = self.values().dtype.kind in "iu"
+        return storages.Int64() if is_integer else storages.Double()
+
+    def _fill_view(self, view: Any, cuts: tuple[slice, ...]) -> None:
+        if self.is_weighted:
+            view["value"] = self.values(flow=True)[cuts]
+            view["variance"] = self.variances(flow=True)[cuts]
+        else:
+            view[...] = self.values(flow=True)[cuts]
+
+    def _cut(self, array: npt.NDArray[Any], flow: bool) -> npt.NDArray[Any]:
+        """Return the array with a dimension for each axis; stored is the bin of x first, flow bins at the ends."""
+        shaped: npt.NDArray[Any] = array.reshape([n + 2 for n in reversed(self.shape)]).T
+        # A copy: what people do with it must not change the object.
+        result: npt.NDArray[Any] = shaped if flow else shaped[(slice(1, -1),) * len(self.shape)]
+        copied: npt.NDArray[Any] = result.copy()
+        return copied
+
+    def _stored(self, name: str) -> npt.NDArray[Any]:
+        """Return an array with a value for each bin.
+
+        Raises: CorruptFileError if it has another length.
+        """
+        array: npt.NDArray[Any] = self[name]
+        n_bins = 1
+        for n in self.shape:
+            n_bins *= n + 2
+        if len(array) != n_bins:
+            raise CorruptFileError(
+                f"{self.class_name} {self.name!r}: {name} has {len(array)} values for {n_bins} bins"
+            )
+        return array
+
+    def _filled(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """Return contents and sums of squares of all bins, with what still waited in the buffer."""
+        contents = self._stored("fArray")
+        squares = self._stored("fSumw2") if self.is_weighted else None
+        if not self._n_buffered():
+            return contents, squares
+        return self._with_buffer(contents, squares)
+
+    def _n_buffered(self) -> int:
+        """Return how many entries wait in the buffer for limits to be found; negative means that none does."""
+        buffer = self.get("fBuffer")
+        return max(0, int(buffer[0])) if buffer is not None and len(buffer) else 0
+
+    def _with_buffer(
+        self, contents: npt.NDArray[Any], squares: npt.NDArray[np.float64] | None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+        """Fill what waits in the buffer, as ROOT does when it is asked for contents: ``TH1::BufferEmpty``."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        n_entries, n_dimensions = self._n_buffered(), self.n_dimensions
+        stored = self["fBuffer"][1 : 1 + n_entries * (n_dimensions + 1)]
+        if len(stored) != n_entries * (n_dimensions + 1):
+            raise CorruptFileError(
+                f"{self.class_name} {self.name!r}: {n_entries} entries in a smaller buffer"
+            )
+        entries = stored.reshape(n_entries, n_dimensions + 1)
+        bins = np.zeros(n_entries, np.int64)
+        for axis, values in reversed(list(zip(self.axes, entries.T[1:], strict=True))):
+            has_range = axis.low < axis.high
+            found = axis.find(values) if has_range else np.zeros(n_entries, np.int64)
+            is_outside = bool(np.any((found == 0) | (found > axis.n_bins)))
+            if not has_range or (axis.can_extend and is_outside):
+                raise UnsupportedError(
+                    f"{self.class_name} {self.name!r}: its {n_entries} entries wait in a buffer, and its limits "
+                    "were to be found from them (automatic binning): they are in member fBuffer, as weight "
+                    "and coordinates of each; call h.BufferEmpty() in ROOT before writing to have bins"
+                )
+            bins = bins * (axis.n_bins + 2) + found
+        weights = entries[:, 0]
+        if squares is None and np.any(weights != 1):
+            squares = np.abs(contents.astype(np.float64))
+        total = contents + np.bincount(bins, weights, len(contents))
+        if contents.dtype.kind == "i":
+            # Integers stay at their limits, as in ROOT.
+            limit = np.iinfo(contents.dtype).max
+            total = np.clip(total, -limit, limit)
+        contents = total.astype(contents.dtype)
+        if squares is not None:
+            squares = squares + np.bincount(bins, weights**2, len(contents))
+        return contents, squares
+
+    def summary(self) -> str:
+        """Return axes and entries on one line."""
+        n_entries = self.num_entries
+        is_whole = n_entries.is_integer()
+        entries = counted(int(n_entries), "entry", "entries") if is_whole else f"{n_entries:.15g} entries"
+        return f"{' x '.join(axis.summary() for axis in self.axes)}, {entries}"
+
+    def __repr__(self) -> str:
+        lines = [self._head(), *(f"  {axis!r}" for axis in self.axes)]
+        return "\n".join(lines)
+
+
+def effective(sums: npt.NDArray[Any], squares: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return sums² / squares, and 0 where the squares are 0."""
+    import numpy as np  # noqa: PLC0415 - imported with the first array
+
+    result = np.zeros(sums.shape, np.float64)
+    np.divide(sums.astype(np.float64) ** 2, squares, out=result, where=squares != 0)
+    return result

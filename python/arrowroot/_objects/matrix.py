@@ -1,0 +1,44 @@
+"""Vectors and matrices of numbers: TVectorT, TMatrixT and TMatrixTSym."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._errors import CorruptFileError
+from arrowroot._objects.record import Record
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Matrix(Record):
+    """A vector or a matrix; ``to_numpy()`` gives its elements."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns, or the length of a vector."""
+        if self.class_name.startswith("TVectorT<"):
+            return (self["fNrows"],)
+        return self["fNrows"], self["fNcols"]
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """Return the elements, of shape ``shape``. Of a symmetric matrix half is stored, and both are returned."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        stored: npt.NDArray[Any] = self["fElements"]
+        shape = self.shape
+        is_symmetric = self.class_name.startswith("TMatrixTSym<")
+        n_stored = shape[0] * (shape[0] + 1) // 2 if is_symmetric else int(np.prod(shape))
+        if min(shape) < 0 or len(stored) != n_stored or (is_symmetric and shape[0] != shape[1]):
+            raise CorruptFileError(f"{self.class_name} of shape {shape} with {len(stored)} elements")
+        if not is_symmetric:
+            return stored.reshape(shape)
+        full = np.zeros(shape, stored.dtype)
+        rows, columns = np.triu_indices(shape[0])
+        full[rows, columns] = full[columns, rows] = stored
+        return full
+
+    def summary(self) -> str:
+        """Return rows and columns, or the length."""
+        return " x ".join(map(str, self.shape)) if len(self.shape) > 1 else counted(self.shape[0], "element")

@@ -1,0 +1,115 @@
+"""Profiles: TProfile, TProfile2D and TProfile3D."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._objects.histogram import Histogram, effective
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: What the errors of a profile mean, by the number stored (``fErrorMode``); the letters are those of its options.
+ERROR_MODES = ("", "s", "i", "g")
+
+
+class _Sums(NamedTuple):
+    """What is stored of each bin: sums over weights w and profiled values y."""
+
+    w: npt.NDArray[np.float64]
+    wy: npt.NDArray[np.float64]
+    wyy: npt.NDArray[np.float64]
+    #: Effective number of entries.
+    n: npt.NDArray[np.float64]
+
+
+class Profile(Histogram):
+    """A profile: the mean of a quantity in each bin.
+
+    ``values()`` are the means, ``counts()`` the effective numbers of entries.
+    """
+
+    kind = "MEAN"
+
+    @property
+    def error_mode(self) -> str:
+        """What the errors mean: "" of the mean, "s" the spread, "i" for integer values, "g" from Gaussian weights."""
+        mode = self["fErrorMode"]
+        return ERROR_MODES[mode] if 0 <= mode < len(ERROR_MODES) else ""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the sum of squares of weights is stored for each bin."""
+        return len(self.get("fBinSumw2", ())) > 0
+
+    def values(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the mean in each bin, 0 where there are no entries, as ROOT's ``GetBinContent``."""
+        sums = self._sums()
+        return self._cut(_ratio(sums.wy, sums.w), flow)
+
+    def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the squares of the errors."""
+        return self.errors(flow=flow) ** 2
+
+    def errors(self, *, flow: bool = False, mode: str | None = None) -> npt.NDArray[np.float64]:
+        """Return the errors, as ROOT's ``GetBinError``, 0 where there are no entries.
+
+        mode: see ``error_mode``, which is used if it is not given.
+        """
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        mode = self.error_mode if mode is None else mode
+        if mode not in ERROR_MODES:
+            raise InvalidRequestError(f"mode={mode!r}: expected one of {', '.join(map(repr, ERROR_MODES))}")
+        sums = self._sums()
+        spread = np.sqrt(np.abs(_ratio(sums.wyy, sums.w) - _ratio(sums.wy, sums.w) ** 2))
+        if mode == "s":
+            errors = spread
+        elif mode == "g":
+            errors = _ratio(np.ones_like(sums.w), np.sqrt(sums.w))
+        else:
+            root = np.sqrt(sums.n)
+            errors = _ratio(spread, root)
+            if mode == "i":
+                errors = np.where(spread != 0, errors, _ratio(np.ones_like(root), np.sqrt(12 * sums.n)))
+        return self._cut(np.where(sums.w == 0, 0, errors), flow)
+
+    def counts(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
+        """Return the effective number of entries of each bin."""
+        return self._cut(self._sums().n, flow)
+
+    def _sums(self) -> _Sums:
+        if self._n_buffered():
+            raise UnsupportedError(
+                f"{self.class_name} {self.name!r}: its last {self._n_buffered()} entries wait in a buffer "
+                "(member fBuffer); call p.BufferEmpty() in ROOT before writing to have them in bins"
+            )
+        weights = self._stored("fBinEntries")
+        n = effective(weights, self._stored("fBinSumw2")) if self.is_weighted else weights
+        return _Sums(weights, self._stored("fArray"), self._stored("fSumw2"), n)
+
+    def _storage(self, storages: Any) -> Any:
+        return storages.WeightedMean() if self.is_weighted else storages.Mean()
+
+    def _fill_view(self, view: Any, cuts: tuple[slice, ...]) -> None:
+        sums = _Sums(*(self._cut(array, flow=True)[cuts] for array in self._sums()))
+        mean = _ratio(sums.wy, sums.w)
+        if self.is_weighted:
+            view["sum_of_weights"] = sums.w
+            view["sum_of_weights_squared"] = self._cut(self._stored("fBinSumw2"), flow=True)[cuts]
+            view["_sum_of_weighted_deltas_squared"] = sums.wyy - sums.wy * mean
+        else:
+            view["count"] = sums.w
+            view["_sum_of_deltas_squared"] = sums.wyy - sums.wy * mean
+        view["value"] = mean
+
+
+def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the quotient, and 0 where nothing is below."""
+    import numpy as np  # noqa: PLC0415 - imported with the first array
+
+    result = np.zeros(below.shape, np.float64)
+    np.divide(above, below, out=result, where=below != 0)
+    return result

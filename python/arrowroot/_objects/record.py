@@ -1,0 +1,236 @@
+"""Records: the members of an object of any class."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._errors import ArrowrootError, UnsupportedError, nearest
+from arrowroot._render import clip, printable, text_table
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterator, KeysView
+
+_MAX_DEPTH = 200
+_REPR_MEMBERS = 60
+_REPR_WIDTH = 96
+_N_LISTED = 4
+
+
+class Record:
+    """An object of any class, read by the file's own streamer information: its members by name.
+
+    ``record["fEntries"]`` and ``record.fEntries`` are the same; members of base classes are among them. Arrays
+    of numbers are NumPy arrays, objects are records again, and a pointer to nothing is None. Two pointers to
+    one object give one record, and objects may lead to each other in circles.
+
+    Raises: AttributeError or KeyError, with the nearest names, for a member that the class does not have.
+    """
+
+    __slots__ = ("__dict__", "_members", "bases", "class_name")
+
+    def __init__(self, class_name: str, bases: tuple[str, ...] = ()) -> None:
+        #: The class in C++.
+        self.class_name = class_name
+        #: The classes that it derives from, near ones first.
+        self.bases = bases
+        self._members: dict[str, Any] = {}
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members by name, in the order they are stored."""
+        return dict(self._members)
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._members[name]
+        except (KeyError, TypeError):
+            raise KeyError(self._missing(name)) from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_members":
+            raise AttributeError(name)
+        try:
+            return self._members[name]
+        except KeyError:
+            raise AttributeError(self._missing(name)) from None
+
+    def _missing(self, name: object) -> str:
+        near = nearest(name, self._members) if isinstance(name, str) else []
+        hint = "; did you mean " + " or ".join(map(repr, near)) + "?" if near else ""
+        return f"{self.class_name} has no member {name!r}{hint}"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a member, or ``default`` if the class has none of that name."""
+        return self._members.get(name, default)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the members."""
+        return self._members.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return names and values of the members."""
+        return self._members.items()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in self._members if name.isidentifier())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return members as dictionaries, lists and NumPy arrays, all the way down.
+
+        Each has its class under "_typename", and an object that was met before is {"$ref": n}, the n-th of all
+        from 0 on, as in ROOT's JSON. What cannot be read is {"_typename": ..., "_error": ...}.
+
+        Raises: UnsupportedError if objects are nested more than 200 deep.
+        """
+        return _Plain().record(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none."""
+        import json  # noqa: PLC0415 - few need it
+
+        return json.dumps(_JsonPlain().record(self), indent=indent)
+
+    def is_a(self, class_name: str) -> bool:
+        """Return whether it is of that class, or of one that derives from it."""
+        return class_name == self.class_name or class_name in self.bases
+
+    def summary(self) -> str:
+        """Return what it is, on one line."""
+        return counted(len(self._members), "member")
+
+    def _head(self) -> str:
+        label = next((self._members[name] for name in ("fName", "fTitle") if self._members.get(name)), "")
+        quoted = f" {label!r}" if isinstance(label, str) and label else ""
+        summary = self.summary()
+        return printable(f"{self.class_name}{quoted}" + (f": {summary}" if summary else ""))
+
+    def __repr__(self) -> str:
+        rows = [
+            [printable(name), value_text(value, _REPR_WIDTH)]
+            for name, value in list(self._members.items())[:_REPR_MEMBERS]
+        ]
+        left = len(self._members) - len(rows)
+        table = text_table(rows, n_header=0, right=[False, False])
+        return self._head() + ("\n" + table if table else "") + (f"\n... {left} more" if left else "")
+
+
+class Unreadable(Record):
+    """An object that cannot be read, inside of one that can: ``error`` says why, ``raw`` are its bytes."""
+
+    __slots__ = ("error", "raw")
+
+    def __init__(self, class_name: str, error: ArrowrootError, raw: bytes) -> None:
+        super().__init__(class_name)
+        #: Why it cannot be read.
+        self.error = error
+        #: Its bytes as they are stored, uncompressed.
+        self.raw = raw
+
+    def __getitem__(self, name: str) -> Any:
+        raise self.error
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self.error
+
+    def summary(self) -> str:
+        """Return why it cannot be read."""
+        return f"not readable, {len(self.raw)} bytes: {self.error}"
+
+    def __repr__(self) -> str:
+        return self._head()
+
+
+def kind_text(found: Any) -> str:
+    """Return what was found in a file where a tree was looked for."""
+    if isinstance(found, Record):
+        return f"a {found.class_name}"
+    return "a value" if isinstance(found, str | list | dict) or hasattr(found, "dtype") else "a directory"
+
+
+def value_text(value: Any, max_width: int) -> str:
+    """Return a member on one line."""
+    return clip(printable(_text(value, 0)), max_width)
+
+
+def _text(value: Any, depth: int) -> str:
+    if isinstance(value, Record):
+        return value._head()  # noqa: SLF001 - a helper of the same module
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple) or getattr(value, "ndim", None):
+        if depth > 2:
+            return "..."
+        shown = ", ".join(_text(item, depth + 1) for item in value[:_N_LISTED])
+        left = len(value) - _N_LISTED
+        return f"[{shown}" + (f", ... {left} more]" if left > 0 else "]")
+    if isinstance(value, dict):
+        pairs = list(value.items())[:_N_LISTED]
+        shown = ", ".join(f"{name}: {_text(item, depth + 1)}" for name, item in pairs) if depth <= 2 else ""
+        return "{" + shown + (", ..." if len(value) > _N_LISTED else "") + "}"
+    return str(value)
+
+
+class _Plain:
+    """Turns records into plain data; remembers which objects there were."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._depth = 0
+
+    def record(self, record: Record) -> dict[str, Any]:
+        if id(record) in self._numbers:
+            return {"$ref": self._numbers[id(record)]}
+        self._numbers[id(record)] = len(self._numbers)
+        if self._depth >= _MAX_DEPTH:
+            raise UnsupportedError(f"objects are nested more than {_MAX_DEPTH} deep")
+        self._depth += 1
+        result: dict[str, Any] = {"_typename": record.class_name}
+        if isinstance(record, Unreadable):
+            result["_error"] = str(record.error)
+        for name, value in record.items():
+            result[name] = self._value(value)
+        self._depth -= 1
+        return result
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, Record):
+            return self.record(value)
+        if isinstance(value, list | tuple):
+            return [self._value(item) for item in value]
+        if isinstance(value, dict):
+            return {str(name): self._value(item) for name, item in value.items()}
+        if hasattr(value, "dtype"):
+            return self._array(value)
+        return self._leaf(value)
+
+    def _array(self, array: Any) -> Any:
+        return array
+
+    def _leaf(self, value: Any) -> Any:
+        return value
+
+
+class _JsonPlain(_Plain):
+    """The same with what JSON has."""
+
+    def _array(self, array: Any) -> Any:
+        return self._value(array.tolist())
+
+    def _leaf(self, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "replace")
+        return None if isinstance(value, float) and not isfinite(value) else value

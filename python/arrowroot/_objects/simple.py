@@ -1,0 +1,80 @@
+"""Small objects: names, texts, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arrowroot._objects.record import Record, value_text
+
+_SUMMARY_WIDTH = 60
+
+
+def text_of(value: Any) -> str:
+    """Return text; bytes that are no UTF-8 are replaced."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+class Named(Record):
+    """An object with a name and a title: a ``TNamed``, or of a class that derives from it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return text_of(self.get("fName"))
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return text_of(self.get("fTitle"))
+
+    def summary(self) -> str:
+        """Return what it is, on one line."""
+        own = [name for name in self.keys() if name not in ("fUniqueID", "fBits", "fName", "fTitle")]
+        return super().summary() if own else value_text(self.title, _SUMMARY_WIDTH)
+
+
+class Text(Record):
+    """A ``TObjString``; ``str()`` of it is the text."""
+
+    @property
+    def value(self) -> str:
+        """The text."""
+        return text_of(self.get("fString"))
+
+    def __str__(self) -> str:
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == (other.value if isinstance(other, Text) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def summary(self) -> str:
+        """Return the text, on one line."""
+        return value_text(self.value, _SUMMARY_WIDTH)
+
+
+class Parameter(Record):
+    """A ``TParameter<T>``: a named number."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return text_of(self.get("fName"))
+
+    @property
+    def value(self) -> bool | int | float:
+        """The number."""
+        value: bool | int | float = self["fVal"]
+        return value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def summary(self) -> str:
+        """Return the number."""
+        return str(self.value)

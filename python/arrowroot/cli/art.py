@@ -1,0 +1,240 @@
+"""Histograms and graphs drawn with characters."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._render import clip, printable, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arrowroot import Axis, Graph, Histogram
+
+_EIGHTHS_UP = " ▁▂▃▄▅▆▇█"
+_EIGHTHS_RIGHT = " ▏▎▍▌▋▊▉█"
+_SHADES = " ░▒▓█"
+#: Up to so many bins have a line each.
+_MOST_LINES = 24
+_HEIGHT = 16
+_MAP_HEIGHT = 24
+_MAX_LABEL = 24
+_LEAST_BAR = 8
+_MOST_COLUMNS = 140
+#: For the numbers beside the axis, more or less.
+_MARGIN = 10
+#: Bits of the dots of a Braille letter, by row and column. Source: Unicode, block 2800.
+_BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+
+
+def histogram(h: Histogram, width: int) -> list[str]:
+    """Return a histogram of one or two dimensions as lines that fit the width; of three none."""
+    if h.n_dimensions == 1:
+        axis = h.axes[0]
+        many = axis.n_bins > _MOST_LINES and not axis.traits.discrete
+        return _columns(h, axis, width) if many else _bars(h, axis, width)
+    return _shades(h, width) if h.n_dimensions == 2 else []
+
+
+def _bars(h: Histogram, axis: Axis, width: int) -> list[str]:
+    """One line for each bin: range or label, content and error, and a bar."""
+    values, errors = h.values().tolist(), h.errors().tolist()
+    labels = axis.labels
+    edges = axis.edges().tolist()
+    texts = []
+    for i in range(axis.n_bins):
+        bounds = f"[{edges[i]:.5g}, {edges[i + 1]:.5g})"
+        texts.append(clip(printable(labels[i] if labels and labels[i] else bounds), _MAX_LABEL))
+    numbers = [f"{value:.6g}" for value in values]
+    spreads = [f"± {error:.3g}" for error in errors]
+    columns = [_padded(texts, right=False), _padded(numbers), _padded(spreads, right=False)]
+    room = max(_LEAST_BAR, width - sum(width_of(column[0]) + 2 for column in columns if column))
+    low, high = _limits(values)
+    bars = [_bar(value, low, high, room) for value in values]
+    return ["  ".join(parts).rstrip() for parts in zip(*columns, bars, strict=True)]
+
+
+def _padded(cells: Sequence[str], *, right: bool = True) -> list[str]:
+    widest = max(map(width_of, cells), default=0)
+    fills = [" " * (widest - width_of(cell)) for cell in cells]
+    return [fill + cell if right else cell + fill for fill, cell in zip(fills, cells, strict=True)]
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """Return the range to show: it has 0 in it, and is not empty."""
+    finite = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(0.0, *finite), max(0.0, *finite)
+    return (low, high) if high > low else (low, low + 1)
+
+
+def _bar(value: float, low: float, high: float, room: int) -> str:
+    """Return a bar from 0 to the value, on a line of ``room`` letters for ``low`` to ``high``."""
+    if not math.isfinite(value):
+        return "?"
+    zero = round(-low / (high - low) * room)
+    if value < 0:
+        # There are no letters filled from the right: negative bars end at whole ones.
+        n_letters = min(zero, max(1, round(-value / (high - low) * room)))
+        return " " * (zero - n_letters) + "▒" * n_letters
+    eighths = round(value / (high - low) * room * 8)
+    eighths = max(eighths, 1 if value > 0 else 0)
+    return " " * zero + "█" * (eighths // 8) + _EIGHTHS_RIGHT[eighths % 8].strip()
+
+
+class _Grid(NamedTuple):
+    """Bins put together so that so many remain."""
+
+    values: list[float]
+    n_together: int
+
+
+def _together(values: Sequence[float], most: int, *, mean: bool) -> _Grid:
+    n_together = _group(len(values), most)
+    groups = [values[i : i + n_together] for i in range(0, len(values), n_together)]
+    return _Grid([sum(group) / (len(group) if mean else 1) for group in groups], n_together)
+
+
+def _group(n_bins: int, most: int) -> int:
+    """Return how many bins to put together for at most so many groups: a divisor, if one is near."""
+    least = -(-n_bins // max(1, most))
+    return next((n for n in range(least, 2 * least) if n_bins % n == 0), least)
+
+
+def _columns(h: Histogram, axis: Axis, width: int) -> list[str]:
+    """One column for each bin, or for some bins together."""
+    is_mean = h.kind == "MEAN"
+    values = h.values().tolist()
+    grid = _together(values, max(_LEAST_BAR, min(width, _MOST_COLUMNS) - _MARGIN), mean=is_mean)
+    low, high = _limits(grid.values)
+    # 0 is where two rows meet.
+    n_below = min(_HEIGHT - 1, max(1, round(-low / (high - low) * _HEIGHT))) if low < 0 else 0
+    step = max(high / (_HEIGHT - n_below), -low / n_below if n_below else 0)
+    top = step * (_HEIGHT - n_below)
+    labels = {0: f"{top:.4g}", _HEIGHT - 1: f"{top - step * _HEIGHT:.4g}"}
+    margin = max(map(len, labels.values())) + 2
+    each = max(1, (min(width, _MOST_COLUMNS) - margin) // len(grid.values))
+    lines = []
+    for row in range(_HEIGHT):
+        letters = "".join(_cell(value / step, _HEIGHT - n_below - row - 1) * each for value in grid.values)
+        lines.append(f"{labels.get(row, ''):>{margin - 2}} ┤{letters}".rstrip())
+    n_letters = each * len(grid.values)
+    lines.append(f"{'':>{margin - 2}} └{'─' * n_letters}")
+    lines.append(" " * margin + _scale(axis.low, axis.high, n_letters))
+    if grid.n_together > 1:
+        lines.append(
+            f"{'':>{margin}}each column is {'the mean' if is_mean else 'the sum'} of {grid.n_together} bins"
+        )
+    return lines
+
+
+def _cell(value: float, row: int) -> str:
+    """Return the letter of a column in a row, counted from 0 up; ``value`` in rows; the column stands on 0."""
+    if not math.isfinite(value):
+        return "?" if row == 0 else " "
+    if row >= 0:
+        return _EIGHTHS_UP[min(8, max(0, math.ceil((value - row) * 8)))]
+    return "▒" if value <= row + 0.5 else " "
+
+
+def _scale(low: float, high: float, n_letters: int) -> str:
+    """Return the ends and the middle of a range, at their places."""
+    left, middle, right = f"{low:.4g}", f"{(low + high) / 2:.4g}", f"{high:.4g}"
+    space = n_letters - len(left) - len(middle) - len(right)
+    if space < 2:
+        return f"{left} … {right}"
+    before = max(1, n_letters // 2 - len(left) - len(middle) // 2)
+    return f"{left}{' ' * before}{middle}{' ' * max(1, space - before)}{right}"
+
+
+def _shades(h: Histogram, width: int) -> list[str]:
+    """A map of a histogram of two dimensions: the darker, the more; y goes up."""
+    x, y = h.axes
+    table = h.values().tolist()
+    is_mean = h.kind == "MEAN"
+    margin = max(len(f"{edge:.4g}") for edge in (y.low, y.high)) + 2
+    n_columns = max(_LEAST_BAR, (min(width, _MOST_COLUMNS) - margin) // 2)
+    # Bins of x together, then bins of y.
+    rows = [_together(column, _MAP_HEIGHT, mean=is_mean).values for column in table]
+    n_x, n_y = _group(len(rows), n_columns), _group(y.n_bins, _MAP_HEIGHT)
+    cells = []
+    for i in range(0, len(rows), n_x):
+        group = rows[i : i + n_x]
+        sums = [sum(parts) for parts in zip(*group, strict=True)]
+        cells.append([value / len(group) if is_mean else value for value in sums])
+    highest = max((abs(v) for column in cells for v in column if math.isfinite(v)), default=0) or 1
+    each = max(1, min(6, (min(width, _MOST_COLUMNS) - margin) // len(cells)))
+    lines = []
+    for row in reversed(range(len(cells[0]))):
+        letters = "".join(_shade(column[row], highest) * each for column in cells)
+        label = f"{y.high:.4g}" if row == len(cells[0]) - 1 else f"{y.low:.4g}" if row == 0 else ""
+        lines.append(f"{label:>{margin - 2}} ┤{letters}".rstrip())
+    n_letters = each * len(cells)
+    lines.append(f"{'':>{margin - 2}} └{'─' * n_letters}")
+    lines.append(" " * margin + _scale(x.low, x.high, n_letters))
+    together = f"; each field is {'the mean' if is_mean else 'the sum'} of {n_x} x {n_y} bins" * (
+        n_x * n_y > 1
+    )
+    lines.append(f"{'':>{margin}}█ is {highest:.5g}, - is below 0{together}")
+    return lines
+
+
+def _shade(value: float, highest: float) -> str:
+    if not math.isfinite(value):
+        return "?"
+    if value < 0:
+        return "-"
+    return _SHADES[min(4, math.ceil(value / highest * 4))]
+
+
+def graph(g: Graph, width: int) -> list[str]:
+    """Return the points of a graph of two dimensions as dots."""
+    pairs = [
+        (x, y)
+        for x, y in zip(g.x.tolist(), g.y.tolist(), strict=True)
+        if math.isfinite(x) and math.isfinite(y)
+    ]
+    if not pairs or g.n_dimensions != 2:
+        return []
+    (left, right), (low, high) = (_span(values) for values in zip(*pairs, strict=True))
+    margin = max(len(f"{edge:.4g}") for edge in (low, high)) + 2
+    n_columns = max(_LEAST_BAR, min(width, 80) - margin)
+    dots: dict[tuple[int, int], int] = {}
+    for x, y in pairs:
+        column = min(2 * n_columns - 1, int((x - left) / (right - left) * 2 * n_columns))
+        row = min(4 * _HEIGHT - 1, int((high - y) / (high - low) * 4 * _HEIGHT))
+        place = (row // 4, column // 2)
+        dots[place] = dots.get(place, 0) | _BRAILLE[row % 4][column % 2]
+    lines = []
+    for row in range(_HEIGHT):
+        letters = "".join(chr(0x2800 + dots[row, i]) if (row, i) in dots else " " for i in range(n_columns))
+        label = f"{high:.4g}" if row == 0 else f"{low:.4g}" if row == _HEIGHT - 1 else ""
+        lines.append(f"{label:>{margin - 2}} ┤{letters}".rstrip())
+    lines.append(f"{'':>{margin - 2}} └{'─' * n_columns}")
+    lines.append(" " * margin + _scale(left, right, n_columns))
+    return lines
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def statistics(h: Histogram) -> list[tuple[str, Any]]:
+    """Return what is worth knowing besides the bins."""
+    rows: list[tuple[str, Any]] = [("entries", f"{h.num_entries:.15g}")]
+    if h.kind == "COUNT":
+        outside = h.values(flow=True).astype(float)
+        rows.append(("sum", f"{float(h.values().sum(dtype=float)):.6g}"))
+        outside[(slice(1, -1),) * h.n_dimensions] = 0
+        rows.append(("outside", f"{float(outside.sum()):.6g}"))
+    rows.append(("errors", "from sums of squares of weights" if h.is_weighted else "from counts"))
+    if h.kind == "MEAN":
+        modes = {
+            "": "of the mean",
+            "s": "the spread",
+            "i": "of the mean of integers",
+            "g": "from Gaussian weights",
+        }
+        rows[-1] = ("errors", modes[getattr(h, "error_mode", "")])
+    return rows

@@ -1,0 +1,192 @@
+"""`arrowroot show`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from arrowroot import (
+    Directory,
+    Graph,
+    Histogram,
+    InvalidRequestError,
+    ObjectList,
+    ObjectMap,
+    Parameter,
+    Record,
+    Text,
+    Tree,
+)
+from arrowroot._render import clip, printable, text_table
+from arrowroot.cli import art, terminal
+from arrowroot.cli.ls import stems
+from arrowroot.cli.target import open_target, storage_options
+
+if TYPE_CHECKING:
+    import argparse
+
+_PIPED_WIDTH = 100
+_USUAL_DEPTH = 3
+_ALL_DEPTH = 100
+_N_ITEMS = 20
+_N_NUMBERS = 6
+#: Members that say nothing of the contents.
+_BOOKKEEPING = ("fUniqueID", "fBits")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Show one object."""
+    file, path = open_target(options.url, storage_options(options))
+    if path is None:
+        raise InvalidRequestError(f"{file.url}: which object? URL:NAME; arrowroot ls lists them")
+    if options.raw:
+        sys.stdout.buffer.write(file.raw(path))
+        return
+    found = file[path]
+    if isinstance(found, Tree | Directory):
+        kind = "a directory" if isinstance(found, Directory) else "a tree"
+        raise InvalidRequestError(f"{file.url}: {path!r} is {kind}: arrowroot ls shows what is in it")
+    if options.json:
+        print(_json(found))
+        return
+    style = terminal.Style(sys.stdout)
+    width = terminal.width(piped=_PIPED_WIDTH)
+    if options.members or not isinstance(found, Histogram | Graph):
+        tree = _Tree(_ALL_DEPTH if options.members else _USUAL_DEPTH, every=options.members)
+        tree.add(found, path, 0)
+        print("\n".join(tree.drawn(style, width)))
+        return
+    print(f"{style.strong(printable(path))}  {printable(found.class_name)}: {found.summary()}")
+    for line in _drawn(found, style, width):
+        print(line)
+
+
+def _json(found: Any) -> str:
+    import json  # noqa: PLC0415 - text does not need it
+
+    if isinstance(found, Record):
+        return found.to_json(indent=2)
+    return json.dumps(found.tolist() if hasattr(found, "tolist") else found, indent=2, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return (
+        value.to_dict()
+        if isinstance(value, Record)
+        else value.tolist()
+        if hasattr(value, "tolist")
+        else str(value)
+    )
+
+
+def _drawn(found: Histogram | Graph, style: terminal.Style, width: int) -> list[str]:
+    """Return title, picture and figures of a histogram or graph."""
+    title = printable(found.title)
+    if isinstance(found, Graph):
+        rows = [[name, *map(_number, values)] for name, values in _points(found).items()]
+        picture = art.graph(found, width)
+        table = text_table(rows, n_header=0, right=[False] + [True] * (len(rows[0]) - 1)) if rows else ""
+        return [*([title] if title else []), *picture, *table.split("\n")]
+    titles = zip("xyz", (printable(axis.title) for axis in found.axes), strict=False)
+    names = "  ".join(f"{letter}: {text}" for letter, text in titles if text)
+    figures = "  ".join(f"{style.faint(name)} {value}" for name, value in art.statistics(found))
+    picture = art.histogram(found, width)
+    if not picture:
+        picture = ["(three dimensions are not drawn: --members and --json show what is in them)"]
+    return [*([title] if title else []), *picture, *([clip(names, width)] if names else []), figures]
+
+
+def _points(found: Graph) -> dict[str, list[float]]:
+    """Return the first coordinates and errors, by name."""
+    rows = {}
+    for axis, values in zip("xyz", found.to_numpy(), strict=False):
+        rows[axis] = values.tolist()
+        errors = found.errors(axis)
+        if errors is not None:
+            rows[f"  - error of {axis}"], rows[f"  + error of {axis}"] = (
+                errors[0].tolist(),
+                errors[1].tolist(),
+            )
+    return {name: values[:_N_NUMBERS] for name, values in rows.items()} if found.num_points else {}
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+class _Tree:
+    """Level, name and text of an object and of all that is in it; each object once."""
+
+    def __init__(self, depth: int, *, every: bool) -> None:
+        """``every``: bookkeeping of ROOT, too, and the members of what has a form of its own."""
+        self._lines: list[tuple[int, str, str]] = []
+        self._depth = depth
+        self._every = every
+        self._seen: set[int] = set()
+
+    def add(self, value: Any, name: str, level: int) -> None:
+        text, children = self._within(value, level)
+        self._lines.append((level, printable(name), printable(text)))
+        if level >= self._depth:
+            return
+        n_shown = _N_ITEMS if isinstance(value, list | ObjectList | ObjectMap) else len(children)
+        for child, item in children[:n_shown]:
+            self.add(item, child, level + 1)
+        if len(children) > n_shown:
+            self._lines.append((level + 1, f"... {len(children) - n_shown} more", ""))
+
+    def _within(self, value: Any, level: int) -> tuple[str, list[tuple[str, Any]]]:
+        """Return what an object is, and what is in it, by name."""
+        if isinstance(value, Record):
+            summary = value.summary()
+            text = value.class_name + (f": {summary}" if summary else "")
+            if id(value) in self._seen:
+                return f"{text} (as above)", []
+            self._seen.add(id(value))
+            return text, self._members(value, level)
+        if isinstance(value, dict):
+            return "", [(str(key), item) for key, item in value.items()]
+        if isinstance(value, list) and any(isinstance(item, Record | dict | list) for item in value):
+            return f"{len(value)} items", [(str(i), item) for i, item in enumerate(value)]
+        return _leaf(value), []
+
+    def _members(self, record: Record, level: int) -> list[tuple[str, Any]]:
+        if self._every:
+            return list(record.members.items())
+        if isinstance(record, ObjectList):
+            return [(_label(item, str(i)), item) for i, item in enumerate(record.objects)]
+        if isinstance(record, ObjectMap):
+            return [(_label(key, str(i)), item) for i, (key, item) in enumerate(record.pairs)]
+        if level and (
+            isinstance(record, Histogram | Graph | Text | Parameter) or record.class_name == "TNamed"
+        ):
+            return []
+        return [(name, item) for name, item in record.members.items() if name not in _BOOKKEEPING]
+
+    def drawn(self, style: terminal.Style, width: int) -> list[str]:
+        result = []
+        for stem, (level, label, text) in zip(
+            stems([line[0] for line in self._lines]), self._lines, strict=True
+        ):
+            # The first is what the others are in.
+            line = clip(f"{stem[3:] if level else ''}{label}  {text}".rstrip(), width)
+            result.append(line if level else line.replace(label, style.strong(label), 1))
+        return result
+
+
+def _label(item: Any, otherwise: str) -> str:
+    """Return the name by which an object is found in a collection."""
+    if isinstance(item, Text):
+        return item.value
+    return getattr(item, "name", "") or otherwise
+
+
+def _leaf(value: Any) -> str:
+    if isinstance(value, list) or getattr(value, "ndim", None):
+        shown = ", ".join(_leaf(item) for item in value[:_N_NUMBERS])
+        left = len(value) - _N_NUMBERS
+        kind = f"{value.dtype}" if hasattr(value, "dtype") else ""
+        return f"{kind}[{shown}" + (f", … {left} more]" if left > 0 else "]")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "null" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)

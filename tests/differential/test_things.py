@@ -1,0 +1,291 @@
+"""Histograms, graphs, lists and other objects that ROOT writes: arrowroot reads what ROOT and uproot read in them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import uproot
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_things import BUFFERED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Members of ROOT's JSON that are other names for what is in arrowroot's, or made from it.
+COLLECTIONS = ("TList", "THashList", "TObjArray", "TClonesArray", "TOrdCollection")
+#: ROOT's JSON of these is no list of their members.
+NOT_IN_JSON = ("reference", "references", "number_map", "symmetric", "canvas")
+#: ROOT changes these when it reads them.
+NOT_AS_STORED = ("fBits", "fPID", "fModified")
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    directory = tmp_path_factory.mktemp("things")
+    root_peer.run("with_things.py", directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def file(things: Path) -> ar.File:
+    return ar.open(things / "things.root")
+
+
+def flat(array: Any) -> list[float]:
+    """In the order of ROOT's bins: x is the fastest."""
+    values: list[float] = array.T.ravel().tolist()
+    return values
+
+
+def test_histograms_have_roots_contents_errors_edges_and_labels(things: Path, file: ar.File) -> None:
+    bins = json.loads((things / "bins.json").read_text())
+    assert len(bins) > 40
+    for name, expected in bins.items():
+        h = file[name]
+        assert isinstance(h, ar.Histogram), name
+        assert h.num_entries == expected["entries"], name
+        labels = [axis.labels or [""] * len(axis) for axis in h.axes]
+        assert labels == expected["labels"], name
+        for axis, edges in zip(h.axes, expected["edges"], strict=True):
+            np.testing.assert_allclose(axis.edges(), edges, rtol=1e-15, atol=1e-15, err_msg=name)
+        np.testing.assert_allclose(flat(h.values(flow=True)), expected["contents"], rtol=1e-14, err_msg=name)
+        np.testing.assert_allclose(
+            flat(h.errors(flow=True)), expected["errors"], rtol=1e-12, atol=1e-7, err_msg=name
+        )
+        if expected["effective"]:
+            np.testing.assert_allclose(
+                flat(h.counts(flow=True)), expected["effective"], rtol=1e-14, err_msg=name
+            )
+        inside = tuple(slice(1, -1) for _ in h.axes)
+        np.testing.assert_array_equal(h.values(), h.values(flow=True)[inside])
+
+
+def test_histograms_agree_with_uproot(things: Path, file: ar.File) -> None:
+    names = json.loads((things / "bins.json").read_text())
+    # uproot takes no notice of buffers, of negative contents, and of profiles of three dimensions.
+    left_out = {"limits", "limits_weighted", "negative"}
+    with uproot.open(things / "things.root") as other:
+        for name in names.keys() - left_out:
+            theirs, ours = other[name], file[name]
+            if name.startswith("profile3"):
+                continue
+            np.testing.assert_allclose(
+                ours.values(flow=True), theirs.values(flow=True), rtol=1e-14, err_msg=name
+            )
+            if "profile" not in name:
+                np.testing.assert_array_equal(
+                    ours.variances(flow=True), theirs.variances(flow=True), err_msg=name
+                )
+                assert all(
+                    np.array_equal(a, b)
+                    for a, b in zip(ours.to_numpy()[1:], theirs.to_numpy()[1:], strict=True)
+                )
+
+
+class Json:
+    """Compares a record with what ROOT's JSON says of the object."""
+
+    def __init__(self) -> None:
+        self.n_compared = 0
+
+    def same(self, ours: Any, theirs: Any, path: str) -> None:
+        self.n_compared += 1
+        if isinstance(theirs, dict) and "$ref" in theirs:
+            assert isinstance(ours, ar.Record), path
+        elif isinstance(theirs, dict) and isinstance(ours, ar.ObjectList | ar.ObjectMap):
+            assert ours.class_name == theirs["_typename"], path
+            self.collection(ours, theirs, path)
+        elif isinstance(theirs, dict) and isinstance(ours, ar.Record):
+            assert not isinstance(ours, ar.Unreadable), f"{path}: {ours}"
+            assert ours.class_name == theirs["_typename"], path
+            self.members(ours, theirs, path)
+        elif isinstance(theirs, list):
+            ours = self.listed(ours, theirs)
+            assert len(ours) == len(theirs), path
+            for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                self.same(one, other, f"{path}[{i}]")
+        elif isinstance(theirs, float) and not isinstance(ours, str):
+            assert float(ours) == pytest.approx(theirs, rel=1e-6, abs=1e-30), path
+        elif isinstance(theirs, str) and not isinstance(ours, str):
+            assert bytes(ours).decode() == theirs, path  # an array of char
+        else:
+            assert ours == theirs, path
+
+    def listed(self, ours: Any, theirs: list[Any]) -> list[Any]:
+        """What ROOT writes as a list: a map as pairs, arrays in a list one after the other."""
+        if isinstance(ours, dict):
+            pairs = {pair["first"]: pair["second"] for pair in theirs}
+            return theirs if ours == pairs else []
+        if ours is None:
+            return []
+        if len(ours) and hasattr(ours[0], "ndim") and not isinstance(theirs[0], list):
+            return [value for array in ours for value in np.atleast_1d(array).tolist()]
+        return list(ours)
+
+    def members(self, ours: ar.Record, theirs: dict[str, Any], path: str) -> None:
+        for name, value in theirs.items():
+            if name not in ("_typename", *NOT_AS_STORED):
+                self.same(ours[name], value, f"{path}.{name}")
+
+    def collection(self, ours: Any, theirs: dict[str, Any], path: str) -> None:
+        if isinstance(ours, ar.ObjectMap):
+            pairs = [(pair["first"], pair["second"]) for pair in theirs["arr"]]
+            self.same(
+                [item for pair in ours.pairs for item in pair], [x for pair in pairs for x in pair], path
+            )
+            return
+        # Gaps are left out.
+        self.same([item for item in ours.objects if item is not None], theirs["arr"], path)
+        if "opt" in theirs:
+            assert [option or None for option in ours.options] == [
+                option or None for option in theirs["opt"]
+            ], path
+
+
+def test_objects_have_the_members_that_roots_json_has(things: Path, file: ar.File) -> None:
+    texts = json.loads((things / "things.json").read_text())
+    compared = Json()
+    for name, text in texts.items():
+        if name not in NOT_IN_JSON:
+            compared.same(file[name], json.loads(text), name)
+    assert compared.n_compared > 10_000
+
+
+def test_an_object_that_comes_twice_is_one_object_and_circles_close(file: ar.File) -> None:
+    outer = file["list"]
+    assert outer[0] is outer[4]
+    assert outer["shared"] is outer["inner"]["shared"]
+    assert [str(item) for item in outer["inner"][:3]] == ["item 0", "item 1", "item 2"]
+    assert outer["inner"].options == ["option 0", "option 1", "option 2", ""]
+    assert outer.options[1] == "o" * 300
+    circle = file["circle"]
+    assert circle[1][0] is circle
+    assert circle.to_dict()["fItems"][1]["object"]["fItems"][0]["object"] == {"$ref": 0}
+    assert '"$ref": 0' in circle.to_json()
+
+
+def test_collections_and_small_objects_are_useful(file: ar.File) -> None:
+    assert file["text"] == "text with\nlines " * 30
+    assert (file["named"].name, file["named"].title) == ("named", "a title")
+    values = {"bool": True, "int": -7, "long": 2**40, "Long64_t": -(2**50), "float": 0.5, "double": 1e-300}
+    for kind, value in values.items():
+        assert file[f"parameter_{kind}"].value == value, kind
+    assert file["map"]["key 2"].name == "value 2"
+    assert [item is None for item in file["object_array"]] == [True, False, True, True, False]
+    assert [(pair["key"], pair["value"]) for pair in file["number_map"]["fPairs"]] == [
+        (-i, i * 10**12) for i in range(4)
+    ]
+    for name in ("clones", "clones_streamed"):
+        assert [item.name for item in file[name]] == ["clone 0", "clone 1", "clone 2"], name
+    for name in ("clones_lorentz", "clones_lorentz_streamed"):
+        assert [item["fP"]["fX"] for item in file[name]] == [0, 1, 2], name
+    assert [item.y.tolist() for item in file["clones_graph"]] == [[0], [2], [4]]
+    shared = file["list"]["shared"]
+    assert file["reference"]["ref"] == shared["fUniqueID"] == file["references"]["refs"][0]
+    assert file["std_string"] == "some text"
+    assert file["std_vector"].tolist() == [1.5, -2, 1e300]
+    assert file["matrix"].to_numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert file["symmetric"].to_numpy().tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+    assert file["vector"].to_numpy().tolist() == [1, 2, 3]
+    canvas = file["canvas"]
+    assert canvas["fPrimitives"]["passed_copy"].values().tolist() == [6, 7, 7, 6]
+    assert canvas["fCatt"].class_name == "TAttCanvas"
+
+
+def test_graphs_have_their_points_and_errors(file: ar.File) -> None:
+    points = [[i * scale + 0.25 for i in range(4)] for scale in (1, 2, 3, 4, 5, 6)]
+    sides = {
+        "graph": [None, None],
+        "graph_errors": [(2, 2), (3, 3)],
+        "graph_asymmetric": [(2, 3), (4, 5)],
+        "graph_bent": [(2, 3), (4, 5)],
+        "graph_multi": [(2, 3), (4, 5)],
+    }
+    for name, expected in sides.items():
+        graph = file[name]
+        assert isinstance(graph, ar.Graph)
+        assert [values.tolist() for values in graph.to_numpy()] == points[:2], name
+        for axis, places in zip("xy", expected, strict=True):
+            errors = graph.errors(axis)
+            if places is None:
+                assert errors is None, name
+            else:
+                assert [side.tolist() for side in errors] == [points[place] for place in places], (name, axis)
+    assert [values.tolist() for values in file["graph2d_errors"].to_numpy()] == points[:3]
+    assert file["no_points"].num_points == 0
+    assert file["no_points"].to_numpy()[0].tolist() == []
+
+
+def test_entries_that_wait_for_limits_are_not_taken_for_an_empty_histogram(file: ar.File) -> None:
+    for name in BUFFERED:
+        assert file[name].num_entries == 50
+        with pytest.raises(ar.UnsupportedError, match="its 50 entries wait in a buffer"):
+            file[name].values()
+
+
+def test_histograms_become_boost_histograms_with_the_same_contents(file: ar.File) -> None:
+    pytest.importorskip("hist")
+    bh = pytest.importorskip("boost_histogram")
+    storages = {
+        "h1D": bh.storage.Double,
+        "h2I": bh.storage.Int64,
+        "weighted": bh.storage.Weight,
+        "variable2": bh.storage.Double,
+        "profile": bh.storage.Mean,
+        "weighted_profile": bh.storage.WeightedMean,
+        "profile3": bh.storage.Mean,
+    }
+    for name, storage in storages.items():
+        h = file[name]
+        for made in (h.to_boost(), h.to_hist()):
+            assert made.storage_type is storage, name
+            np.testing.assert_allclose(made.values(flow=True), h.values(flow=True), rtol=1e-13, err_msg=name)
+            for axis, theirs in zip(h.axes, made.axes, strict=True):
+                np.testing.assert_allclose(theirs.edges, axis.edges(), rtol=1e-13, atol=1e-15)
+            if h.kind == "COUNT" and storage is bh.storage.Weight:
+                np.testing.assert_array_equal(made.variances(flow=True), h.variances(flow=True))
+            if h.kind == "MEAN":
+                np.testing.assert_allclose(made.counts(flow=True), h.counts(flow=True), rtol=1e-13)
+    labels = file["labels"].to_hist()
+    assert list(labels.axes[0]) == ["first", "second", "third é"]
+    assert labels.values().tolist() == [1, 2, 3]
+    named = file["h1F"].to_hist()
+    assert (named.name, named.axes[0].name, named.axes[0].label) == ("h1F", "xaxis", "x title")
+
+
+def test_histograms_follow_the_plottable_protocol_of_uhi(file: ar.File) -> None:
+    plottable = pytest.importorskip("uhi.typing.plottable")
+    for name in ("h1D", "h3S", "labels", "variable", "profile2"):
+        h = file[name]
+        assert isinstance(h, plottable.PlottableHistogram), name
+        axis = h.axes[0]
+        assert axis == file[name].axes[0]
+        assert len(list(axis)) == len(axis) == h.values().shape[0]
+        assert axis[len(axis) - 1] == axis[-1] == list(axis)[-1]
+    assert file["labels"].axes[0].traits.discrete
+    assert file["labels"].axes[0][1] == "second"
+    assert file["variable"].axes[0][1] == (0.5, 2)
+    assert file["h1D"].axes[0] != file["variable"].axes[0]
+
+
+def test_a_file_that_was_not_closed_still_gives_its_histograms(
+    things: Path, file: ar.File, tmp_path: Path
+) -> None:
+    # Neither key list nor streamer information are there before ROOT closes the file.
+    data = bytearray((things / "things.root").read_bytes())
+    cut = data[: max(file._native.keys(), key=lambda key: key.offset).offset]
+    broken = tmp_path / "cut.root"
+    broken.write_bytes(bytes(cut))
+    recovered = ar.open(broken)
+    assert recovered.was_recovered
+    for name in ("h1F", "h2D", "profile", "labels", "parameter_int", "list", "graph_bent", "symmetric"):
+        whole, other = file[name], recovered[name]
+        assert other.to_json() == whole.to_json(), name

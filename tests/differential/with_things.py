@@ -1,0 +1,263 @@
+"""Writes histograms, graphs and other objects with ROOT, and what ROOT says of them. Started by test_things.py.
+
+``with_things.py DIRECTORY`` writes ``things.root``, ``things.json`` (for each key ROOT's JSON of the object) and
+``bins.json`` (for each histogram contents and errors of all bins, flow bins included, and the edges).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from array import array
+from pathlib import Path
+from typing import Any
+
+N_FILLS = 200
+BUFFERED = ("waiting", "waiting2")
+#: In C++, as Python would share in owning what is in them.
+COLLECTIONS = """
+TClonesArray *clones_of(const char *kind, bool by_member) {
+   auto array = new TClonesArray(kind, 3);
+   for (int i = 0; i < 3; i++) {
+      TObject *item = array->ConstructedAt(i);
+      if (auto named = dynamic_cast<TNamed *>(item)) named->SetNameTitle(TString::Format("clone %d", i), "title");
+      if (auto graph = dynamic_cast<TGraph *>(item)) graph->SetPoint(0, i, 2 * i);
+      if (auto vector = dynamic_cast<TLorentzVector *>(item)) vector->SetPxPyPzE(i, 2, 3, 4);
+   }
+   array->BypassStreamer(by_member);
+   return array;
+}
+
+std::map<std::string, TObject *> ar_collections() {
+   auto inner = new TList, outer = new TList, circle = new TList;
+   inner->SetName("inner");
+   for (int i = 0; i < 3; i++)
+      inner->Add(new TObjString(TString::Format("item %d", i)), TString::Format("option %d", i));
+   auto shared = new TNamed("shared", "in both lists");
+   inner->Add(shared);
+   outer->Add(inner);
+   outer->Add(shared, TString('o', 300));
+   outer->Add(new TH1F("in_list", "", 3, 0, 3));
+   outer->Add(new TParameter<int>("p", 3));
+   outer->Add(inner);
+   circle->SetName("circle");
+   circle->Add(shared);
+   auto back = new TList;
+   back->Add(circle);
+   circle->Add(back);
+   auto hashed = new THashList;
+   auto ordered = new TOrdCollection;
+   auto holes = new TObjArray(5, -1);
+   auto pairs = new TMap;
+   auto numbers = new TExMap;
+   for (int i = 0; i < 4; i++) {
+      hashed->Add(new TObjString(TString::Format("hashed %d", i)));
+      ordered->Add(new TObjString(TString::Format("ordered %d", i)));
+      pairs->Add(new TObjString(TString::Format("key %d", i)), new TNamed(TString::Format("value %d", i).Data(), ""));
+      numbers->Add(i, -i, i * 1000000000000);
+   }
+   holes->AddAt(shared, 0);
+   holes->AddAt(shared, 3);
+   auto references = new TRefArray;
+   references->Add(shared);
+   return {{"list", outer}, {"circle", circle}, {"hash_list", hashed}, {"ordered", ordered}, {"object_array", holes},
+           {"map", pairs}, {"number_map", numbers}, {"references", references}, {"reference", new TRef(shared)},
+           {"clones", clones_of("TNamed", true)}, {"clones_streamed", clones_of("TNamed", false)},
+           {"clones_lorentz", clones_of("TLorentzVector", true)},
+           {"clones_lorentz_streamed", clones_of("TLorentzVector", false)},
+           {"clones_graph", clones_of("TGraph", false)}};
+}
+"""
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    os.chdir(directory)
+    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gROOT.SetBatch(True)
+    ROOT.TH1.AddDirectory(False)
+    ROOT.gRandom.SetSeed(7)
+    file = ROOT.TFile("things.root", "recreate")
+    made = {**histograms(ROOT), **profiles(ROOT), **graphs(ROOT), **small(ROOT), **functions(ROOT)}
+    bins, texts = {}, {}
+    for name, thing in made.items():
+        # A list is written in one piece only if that is asked for.
+        written = thing.Write(name, ROOT.TObject.kSingleKey) if hasattr(thing, "Write") else 0
+        if not written:
+            file.WriteObjectAny(thing, thing.Class(), name)
+    file.WriteObject(ROOT.std.string("some text"), "std_string")
+    file.WriteObject(ROOT.std.vector("double")([1.5, -2, 1e300]), "std_vector")
+    file.Close()
+    file = ROOT.TFile("things.root")
+    for name in made:
+        thing = file.Get(name)
+        # Asking for bins empties buffers.
+        texts[name] = str(ROOT.TBufferJSON.ToJSON(thing))
+        if isinstance(thing, ROOT.TH1) and name not in (*BUFFERED, "polygons"):
+            bins[name] = bins_of(thing)
+    Path("bins.json").write_text(json.dumps(bins))
+    Path("things.json").write_text(json.dumps(texts))
+
+
+def bins_of(h: Any) -> dict[str, Any]:
+    n_cells = h.GetNcells()
+    axes = [h.GetXaxis(), h.GetYaxis(), h.GetZaxis()][: h.GetDimension()]
+    contents = [h.GetBinContent(i) for i in range(n_cells)]
+    return {
+        "contents": contents,
+        "errors": [h.GetBinError(i) for i in range(n_cells)],
+        "edges": [[axis.GetBinLowEdge(i) for i in range(1, axis.GetNbins() + 2)] for axis in axes],
+        "labels": [[str(axis.GetBinLabel(i)) for i in range(1, axis.GetNbins() + 1)] for axis in axes],
+        "entries": h.GetEntries(),
+        "effective": [h.GetBinEffectiveEntries(i) for i in range(n_cells)]
+        if "Profile" in h.ClassName()
+        else [],
+    }
+
+
+def histograms(root: Any) -> dict[str, Any]:
+    random = root.gRandom
+    made: dict[str, Any] = {}
+    for kind in "CSILFD":
+        one = getattr(root, f"TH1{kind}")(f"h1{kind}", "one;x title;y title", 10, -2, 3)
+        two = getattr(root, f"TH2{kind}")(f"h2{kind}", "two", 4, -2, 3, 3, 0, 1)
+        three = getattr(root, f"TH3{kind}")(f"h3{kind}", "three", 4, -2, 3, 3, 0, 1, 2, -1, 1)
+        for _ in range(N_FILLS):
+            one.Fill(random.Gaus())
+            two.Fill(random.Gaus(), random.Uniform(1.2))
+            three.Fill(random.Gaus(), random.Uniform(1.2), random.Gaus())
+        made |= {one.GetName(): one, two.GetName(): two, three.GetName(): three}
+    edges = array("d", [0, 0.5, 2, 7, 7.25])
+    made["variable"] = root.TH1D("variable", "", 4, edges)
+    made["variable2"] = root.TH2F("variable2", "", 4, edges, 2, 0, 1)
+    made["weighted"] = root.TH1F("weighted", "with Sumw2", 6, 0, 6)
+    made["weighted"].Sumw2()
+    made["negative"] = root.TH1D("negative", "without Sumw2", 6, 0, 6)
+    made["labels"] = root.TH1I("labels", "", 3, 0, 3)
+    made["some_labels"] = root.TH2I("some_labels", "", 3, 0, 3, 2, 0, 2)
+    made["empty"] = root.TH1F("empty", "", 1, 0, 1)
+    made["latin"] = root.TH1F("latin", b"caf\xe9".decode("latin-1"), 2, 0, 1)
+    made["limits"] = root.TH1F("limits", "a buffer, limits known", 5, 0, 5)
+    made["limits"].SetBuffer(100)
+    made["limits_weighted"] = root.TH2D("limits_weighted", "", 5, 0, 5, 3, 0, 3)
+    made["limits_weighted"].SetBuffer(100)
+    made["waiting"] = root.TH1D("waiting", "limits not known yet", 5, 0, 0)
+    made["waiting2"] = root.TH2D("waiting2", "", 5, 0, 0, 5, 0, 0)
+    for i in range(N_FILLS):
+        made["variable"].Fill(random.Uniform(-1, 8))
+        made["variable2"].Fill(random.Uniform(-1, 8), random.Uniform(1))
+        made["weighted"].Fill(random.Uniform(-1, 7), random.Gaus(1))
+        made["negative"].SetBinContent(i % 8, 4 - i)
+        if i < 50:
+            made["limits"].Fill(random.Uniform(-1, 6))
+            made["limits_weighted"].Fill(random.Uniform(-1, 6), random.Uniform(-1, 4), random.Gaus(1))
+            made["waiting"].Fill(random.Gaus())
+            made["waiting2"].Fill(random.Gaus(), 1)
+    for i, label in enumerate(["first", "second", "third é"]):
+        made["labels"].GetXaxis().SetBinLabel(i + 1, label)
+        made["labels"].Fill(label, i + 1)
+    made["some_labels"].GetYaxis().SetBinLabel(2, "up")
+    made["some_labels"].Fill(1, "up", 1)
+    fitted = root.TH1D("fitted", "with a function", 20, -3, 3)
+    fitted.FillRandom("gaus", 500)
+    fitted.Fit("gaus", "Q0")
+    made["fitted"] = fitted
+    return made
+
+
+def profiles(root: Any) -> dict[str, Any]:
+    random = root.gRandom
+    made: dict[str, Any] = {}
+    for mode in ("", "s", "i", "g"):
+        made[f"profile{mode}"] = root.TProfile(f"profile{mode}", "p", 8, 0, 4, mode)
+        made[f"profile2{mode}"] = root.TProfile2D(f"profile2{mode}", "p", 4, 0, 4, 3, 0, 3, mode)
+        made[f"profile3{mode}"] = root.TProfile3D(f"profile3{mode}", "p", 2, 0, 2, 2, 0, 2, 2, 0, 2, mode)
+        made[f"weighted_profile{mode}"] = root.TProfile(f"weighted_profile{mode}", "p", 8, 0, 4, mode)
+        for i in range(N_FILLS):
+            x, y, z = (random.Uniform(-0.2, 4) for _ in range(3))
+            # Bin 1 has values that are all the same.
+            value = 3 if x < 0.5 else random.Gaus(5)
+            made[f"profile{mode}"].Fill(x, value)
+            made[f"profile2{mode}"].Fill(x, y, value)
+            made[f"profile3{mode}"].Fill(x, y, z, value)
+            made[f"weighted_profile{mode}"].Fill(x, value, 0.5 + i % 3)
+    return made
+
+
+def graphs(root: Any) -> dict[str, Any]:
+    n = 4
+    points = [array("d", [i * scale + 0.25 for i in range(n)]) for scale in (1, 2, 3, 4, 5, 6, 7)]
+    x, y, *errors = points
+    multi = root.TGraphMultiErrors("multi", "", n, x, y, *errors[:4])
+    both = root.TMultiGraph("both", "two graphs")
+    both.Add(root.TGraph(n, x, y), "lp")
+    both.Add(root.TGraphErrors(n, x, y, errors[0], errors[1]))
+    made = {
+        "graph": root.TGraph(n, x, y),
+        "graph_errors": root.TGraphErrors(n, x, y, errors[0], errors[1]),
+        "graph_asymmetric": root.TGraphAsymmErrors(n, x, y, *errors[:4]),
+        "graph_bent": root.TGraphBentErrors(n, x, y, *errors[:4], *errors[:4]),
+        "graph_multi": multi,
+        "graph2d": root.TGraph2D(n, x, y, errors[0]),
+        "graph2d_errors": root.TGraph2DErrors(n, x, y, errors[0], errors[1], errors[2], errors[3]),
+        "multigraph": both,
+        "no_points": root.TGraph(),
+    }
+    made["graph_errors"].SetTitle("with errors;x;y")
+    return made
+
+
+def small(root: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "named": root.TNamed("named", "a title"),
+        "text": root.TObjString("text with\nlines " * 30),
+        "lorentz": root.TLorentzVector(1, 2, 3, 4),
+        "vector": root.TVectorD(3, array("d", [1, 2, 3])),
+        "matrix": root.TMatrixD(2, 3, array("d", range(6))),
+        "macro": root.TMacro("macro", "a macro"),
+        "symmetric": root.TMatrixDSym(3, array("d", [1, 2, 3, 2, 4, 5, 3, 5, 6])),
+    }
+    made["macro"].AddLine("int main() {}")
+    numbers = {"bool": True, "int": -7, "long": 2**40, "Long64_t": -(2**50), "float": 0.5, "double": 1e-300}
+    for kind, value in numbers.items():
+        made[f"parameter_{kind}"] = root.TParameter[kind](f"p_{kind}", value)
+    root.gInterpreter.Declare(COLLECTIONS)
+    return made | {str(pair.first): pair.second for pair in root.ar_collections()}
+
+
+def functions(root: Any) -> dict[str, Any]:
+    polygons = root.TH2Poly("polygons", "", 0, 2, 0, 2)
+    polygons.Honeycomb(0, 0, 0.5, 2, 2)
+    polygons.Fill(0.5, 0.5)
+    passed, total = root.TH1D("passed", "", 4, 0, 4), root.TH1D("total", "", 4, 0, 4)
+    for i in range(40):
+        total.Fill(i % 4)
+        if i % 3:
+            passed.Fill(i % 4)
+    stack = root.THStack("stack", "two histograms")
+    stack.Add(passed)
+    stack.Add(total)
+    sparse = root.THnSparseD("sparse", "", 2, array("i", [4, 5]), array("d", [0, 0]), array("d", [1, 1]))
+    sparse.Fill(array("d", [0.1, 0.9]), 2.5)
+    canvas = root.TCanvas("canvas", "a canvas", 300, 200)
+    passed.DrawCopy()
+    canvas.Update()
+    return {
+        "f1": root.TF1("f1", "[0]*x + sin(x)", 0, 3),
+        "f2": root.TF2("f2", "x*y*[0]", 0, 1, 0, 1),
+        "formula": root.TFormula("formula", "x*x"),
+        "polygons": polygons,
+        "efficiency": root.TEfficiency(passed, total),
+        "stack": stack,
+        "sparse": sparse,
+        "canvas": canvas,
+        "pave": root.TPaveText(0, 0, 1, 1),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Records and what is made of them, from files that uproot writes and from records made by hand."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from arrowroot._objects.factory import Factory, kind_of
+
+
+def record(class_name, members, bases=()):
+    factory = Factory()
+    made = factory.record(class_name, bases)
+    factory.fill(made, members)
+    return made
+
+
+@pytest.fixture
+def histograms(tmp_path):
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path / "histograms.root"
+    with uproot.recreate(path) as file:
+        file["dir/h"] = np.histogram([1, 1, 2, 7], bins=4, range=(0, 8))
+        file["dir/h"] = np.histogram([5], bins=4, range=(0, 8))
+        file["text"] = "some\ttext"
+    return path
+
+
+def test_cycles_and_directories_lead_to_objects_too(histograms):
+    file = ar.open(histograms)
+    assert file["dir/h"].values().tolist() == [0, 0, 1, 0]
+    assert file["dir/h;1"].values().tolist() == [2, 1, 0, 1]
+    assert file["dir"]["h;2"].values().tolist() == [0, 0, 1, 0]
+    assert file["text"] == "some\ttext"
+    with pytest.raises(ar.NoSuchKeyError, match="has no cycle '3', only 2, 1"):
+        file["dir/h;3"]
+    with pytest.raises(ar.NoSuchKeyError, match="did you mean 'text'"):
+        file["test"]
+
+
+def test_raw_gives_the_bytes_of_an_object_but_not_of_a_directory(histograms):
+    file = ar.open(histograms)
+    assert file.raw("text").endswith(b"\x09some\ttext")
+    assert len(file["dir"].raw("h;1")) == len(file.raw("dir/h"))
+    with pytest.raises(ar.InvalidRequestError, match="is a directory"):
+        file.raw("dir")
+    with pytest.raises(ar.NoSuchKeyError, match="no object 'nothing'"):
+        file.raw("nothing")
+
+
+def test_arrays_are_the_callers_own(histograms):
+    h = ar.open(histograms)["dir/h;1"]
+    h.values()[:] = -1
+    h.values(flow=True)[:] = -1
+    assert h.values().tolist() == [2, 1, 0, 1]
+    assert h.values().flags.c_contiguous
+
+
+def test_a_record_can_be_copied_and_sent(histograms):
+    h = ar.open(histograms)["dir/h"]
+    for other in (pickle.loads(pickle.dumps(h)), copy.deepcopy(h)):  # noqa: S301 - our own bytes
+        assert isinstance(other, ar.Histogram)
+        assert other.to_json() == h.to_json()
+
+
+def test_a_member_that_is_missing_comes_with_near_names(histograms):
+    h = ar.open(histograms)["dir/h"]
+    with pytest.raises(AttributeError, match="TH1D has no member 'fEntry'; did you mean 'fEntries'"):
+        _ = h.fEntry
+    with pytest.raises(KeyError, match="fEntries"):
+        h["fEntry"]
+    assert "fEntries" in h
+    assert "fEntries" in dir(h)
+
+
+def test_json_has_no_nan_and_says_what_cannot_be_read():
+    error = ar.UnsupportedError("Strange, cannot be read")
+    inner = Factory().unreadable("Strange", error, b"123")
+    outer = record(
+        "A", {"x": float("nan"), "y": np.array([1, np.inf]), "z": inner, "again": inner, "b": b"\xff"}
+    )
+    document = json.loads(outer.to_json())
+    assert document["x"] is None
+    assert document["y"] == [1, None]
+    assert document["z"] == {"_typename": "Strange", "_error": "Strange, cannot be read"}
+    assert document["again"] == {"$ref": 1}
+    with pytest.raises(ar.UnsupportedError, match="Strange"):
+        inner["fName"]
+    with pytest.raises(ar.UnsupportedError, match="Strange"):
+        list(inner)
+    assert "not readable, 3 bytes" in repr(outer)
+
+
+def test_objects_nested_without_end_are_an_error_and_no_crash():
+    deep = record("A", {})
+    for _ in range(5000):
+        deep = record("A", {"inner": deep})
+    with pytest.raises(ar.UnsupportedError, match="nested more than 200 deep"):
+        deep.to_dict()
+    assert "inner" in repr(deep)
+
+
+def test_the_class_of_a_derived_histogram_follows_from_its_bases():
+    assert kind_of("MyHist", ("TH1D", "TH1", "TNamed")) is ar.Histogram
+    assert kind_of("TH2Poly", ("TH2D", "TH2", "TH1", "TNamed")) is ar.Record
+    assert kind_of("TProfile2D", ("TH2D", "TH2", "TH1")) is ar.Profile
+    assert kind_of("TParameter<double>", ("TObject",)) is ar.Parameter
+    assert kind_of("Mine", ("TNamed", "TObject")) is ar.Named
+    assert kind_of("Mine", ()) is ar.Record
+
+
+def histogram(n_values, **members):
+    axis = record(
+        "TAxis", {"fName": "x", "fTitle": "", "fNbins": 2, "fXmin": 0, "fXmax": 2, "fXbins": np.zeros(0)}
+    )
+    usual = {
+        "fXaxis": axis,
+        "fDimension": 1,
+        "fArray": np.zeros(n_values),
+        "fSumw2": np.zeros(0),
+        "fEntries": 0.0,
+    }
+    return record("TH1D", {"fName": "h", "fTitle": "", **usual, **members}, ("TH1", "TNamed"))
+
+
+def test_a_histogram_that_contradicts_itself_is_corrupt():
+    assert histogram(4).values().tolist() == [0, 0]
+    with pytest.raises(ar.CorruptFileError, match="fArray has 3 values for 4 bins"):
+        histogram(3).values()
+    with pytest.raises(ar.CorruptFileError, match="fSumw2 has 1 values"):
+        histogram(4, fSumw2=np.zeros(1)).variances()
+    with pytest.raises(ar.CorruptFileError, match="7 dimensions"):
+        _ = histogram(4, fDimension=7).axes
+    broken = histogram(4)
+    broken["fXaxis"]._members["fNbins"] = -1
+    with pytest.raises(ar.CorruptFileError, match="of -1 bins"):
+        _ = broken.axes
+
+
+def test_a_buffer_is_filled_with_its_weights_and_what_is_outside_goes_to_the_flow_bins():
+    entries = [(2.0, 0.5), (1.0, 5.0), (3.0, -1.0), (0.5, float("nan")), (1.5, 1.0)]
+    buffer = np.array([len(entries), *(number for entry in entries for number in entry), 77, 77])
+    h = histogram(4, fBuffer=buffer, fArray=np.array([0, 1.0, 0, 0]))
+    assert h.values(flow=True).tolist() == [3, 3, 1.5, 1.5]
+    assert h.variances(flow=True).tolist() == [9, 5, 2.25, 1.25]
+    assert h.num_entries == 5
+    already = histogram(4, fBuffer=np.array([-2, 1.0, 0.5, 1.0, 0.5]), fArray=np.array([0, 2.0, 0, 0]))
+    assert already.values().tolist() == [2, 0]
+    with pytest.raises(ar.CorruptFileError, match="9 entries in a smaller buffer"):
+        histogram(4, fBuffer=np.array([9, 1.0])).values()
+
+
+def test_show_draws_what_there_is(histograms, arrowroot_command):
+    shown = arrowroot_command("show", f"{histograms}:dir/h;1").stdout
+    assert "TH1D: 4 bins in [0, 8), 4 entries" in shown
+    lines = [line for line in shown.splitlines() if line.startswith("[")]
+    assert [line.split()[2] for line in lines] == ["2", "1", "0", "1"]
+    assert lines[0].count("█") > lines[1].count("█") > lines[2].count("█") == 0
+    document = json.loads(arrowroot_command("show", f"{histograms}:dir/h", "--json").stdout)
+    assert (document["_typename"], document["fEntries"]) == ("TH1D", 1)
+    assert "fBarOffset" in arrowroot_command("show", f"{histograms}:dir/h", "--members").stdout
+    assert "\t" not in arrowroot_command("show", f"{histograms}:text").stdout
+    listed = arrowroot_command("ls", histograms).stdout
+    assert "4 bins in [0, 8), 4 entries" in listed
+    assert "4 bins" not in arrowroot_command("ls", histograms, "--keys").stdout
+    summaries = [
+        key["summary"] for key in json.loads(arrowroot_command("ls", histograms, "--json").stdout)["keys"]
+    ]
+    assert "some\\ttext" in summaries
+
+
+@pytest.mark.parametrize("n_bins", [1, 30, 1000])
+def test_pictures_fit_the_terminal(n_bins):
+    from arrowroot.cli import art
+
+    contents = np.zeros(n_bins + 2)
+    contents[1:-1] = np.linspace(-3, 5, n_bins)
+    contents[1] = np.nan
+    h = histogram(0, fArray=contents)
+    h["fXaxis"]._members["fNbins"] = n_bins
+    for width in (30, 80, 200):
+        lines = art.histogram(h, width)
+        assert lines
+        assert max(map(len, lines)) <= max(width, 52)
