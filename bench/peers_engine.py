@@ -40,8 +40,9 @@ class Stopwatch:
 
 
 def branch_name(job: Job, column: str) -> str:
-    """The kit names members of vectors of objects ``jets.pt``; their branch is ``jets/jets.pt``."""
-    return f"{column.partition('.')[0]}/{column}" if job["dataset"] == "aod" else column
+    """The kit names members of vectors of objects ``jets.pt``, as fields are; their branch is ``jets/jets.pt``."""
+    is_branch = job["dataset"] == "aod" and job["format"] == "ttree"
+    return f"{column.partition('.')[0]}/{column}" if is_branch else column
 
 
 def read(job: Job) -> Answer:

@@ -59,6 +59,7 @@ fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, 
         n_threads: 1,
         trace: false,
         text: arrowroot::TextForm::Utf8,
+        verify_checksums: true,
     };
     let Ok(mut scan) = Scan::new(tree, &request) else { return };
     if tree.n_entries() > MAX_ENTRIES {

@@ -44,8 +44,9 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let footer = envelope(2, &[&[0; 8], &named[..], footer].concat());
     let footer = Footer::parse(&footer, &mut schema);
     let slots = Slots::new(&schema).ok()?;
+    let infos = schema.streamer_infos();
     for member in schema.members().iter().take(1000) {
-        let _ = slots.shape(&schema, &member.chain);
+        let _ = slots.shape(&schema, &member.chain, &|| infos.as_ref().map_err(Clone::clone));
     }
     if let Ok(footer) = footer {
         assert!(footer.n_entries() <= i64::MAX as u64);

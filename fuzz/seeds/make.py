@@ -25,8 +25,14 @@ PRIMITIVES = ["bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "ui
               "float", "double", "Float16_t", "Double32_t"]  # fmt: skip
 # Columns with structure, as ROOT writes them: two baskets each, the second one in the tree's record.
 ROOT_MACRO = """
+#include <array>
+#include <bitset>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleWriter.hxx>
 #include "TFile.h"
 #include "TNamed.h"
 #include "TTree.h"
@@ -49,18 +55,44 @@ void write_seed(const char *path) {
   }
   tree.Write(); file.mkdir("inner")->cd(); TNamed("name", "title").Write(); file.Close();
 }
+// Every kind of field, a number that was added late, two cluster groups, a view, and an object of a streamer.
+void write_ntuple_seed(const char *path) {
+  auto model = ROOT::RNTupleModel::Create();
+  auto n = model->MakeField<int>("n"); auto b = model->MakeField<bool>("b"); auto d = model->MakeField<double>("d");
+  auto list = model->MakeField<std::vector<std::pair<int, std::string>>>("list");
+  auto array = model->MakeField<std::array<float, 2>>("array"); auto bits = model->MakeField<std::bitset<9>>("bits");
+  auto variant = model->MakeField<std::variant<int, std::string>>("variant");
+  auto optional = model->MakeField<std::optional<float>>("optional");
+  auto quantized = std::make_unique<ROOT::RField<float>>("quantized"); quantized->SetQuantized(7, {-1.f, 1.f});
+  model->AddField(std::move(quantized));
+  model->AddField(std::make_unique<ROOT::RStreamerField>("named", "TNamed"));
+  model->AddProjectedField(std::make_unique<ROOT::RField<ROOT::RNTupleCardinality<std::uint32_t>>>("n_list"),
+                           [](const std::string &) { return "list"; });
+  ROOT::RNTupleWriteOptions options; options.SetCompression(0);
+  auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "t", path, options);
+  for (int i = 0; i < 12; ++i) {
+    *n = i; *b = i % 2; *d = i; list->assign(i % 3, {i, "text"}); *variant = i; *optional = 1.f * i;
+    writer->Fill();
+    if (i % 4 == 3) writer->CommitCluster(i == 7);
+    if (i == 5) {
+      auto updater = writer->CreateModelUpdater();
+      updater->BeginUpdate(); updater->MakeField<std::vector<short>>("late"); updater->CommitUpdate();
+    }
+  }
+}
 """
 
 
 def write_files(directory: Path) -> list[Path]:
     import ROOT
 
-    by_root, by_uproot = directory / "root.root", directory / "uproot.root"
+    by_root, by_uproot, ntuple = (directory / f"{name}.root" for name in ("root", "uproot", "ntuple"))
     ROOT.gInterpreter.Declare(ROOT_MACRO)
     ROOT.write_seed(str(by_root))
+    ROOT.write_ntuple_seed(str(ntuple))
     with uproot.recreate(by_uproot, compression=uproot.ZLIB(9)) as file:
         file["t"] = {"i": np.arange(300, dtype="i4"), "b": np.arange(300) % 3 == 0}
-    return [by_root, by_uproot]
+    return [by_root, ntuple, by_uproot]
 
 
 def number(name: str) -> bytes | None:
@@ -131,8 +163,39 @@ def parts(path: Path, most_infos_bytes: int | None = None):
     try:
         with uproot.open(path, minimal_ttree_metadata=False) as file:
             yield from parts_of_trees(file, data, streamer_infos(file.file)[:most_infos_bytes])
+            for name, class_name in file.classnames(recursive=True).items():
+                if class_name == "ROOT::RNTuple":
+                    yield from parts_of_ntuple(file, name)
     except Exception as error:  # noqa: BLE001 - files of the suite are odd, and the rest of their parts is enough
         print(f"{path.name}: {type(error).__name__}", file=sys.stderr)
+
+
+def envelope(file, offset: int, stored_bytes: int, n_bytes: int) -> bytes:
+    chunk = file.file.chunk(offset, offset + stored_bytes)
+    cursor = uproot.source.cursor.Cursor(offset)
+    if stored_bytes != n_bytes:
+        chunk = uproot.compression.decompress(chunk, cursor, {}, stored_bytes, n_bytes)
+        cursor = uproot.source.cursor.Cursor(0)
+    return bytes(chunk.get(cursor.index, cursor.index + n_bytes, cursor, {}))
+
+
+def parts_of_ntuple(file, name: str):
+    """Anchor; and header, footer and page lists without their frames and without the checksum of the header."""
+    yield "rntuple", b"\0" + object_of(file.key(name))[1]
+    anchor = file[name]
+    seek = lambda what: [anchor.member(f"f{part}{what}") for part in ("Seek", "NBytes", "Len")]  # noqa: E731
+    header = envelope(file, *seek("Header"))[8:-8]
+    footer = envelope(file, *seek("Footer"))
+    # The links to page lists: size, then a locator of 12 bytes.
+    for at in range(24, len(footer) - 20):
+        n_bytes, stored_bytes, offset = struct.unpack_from("<QiQ", footer, at)
+        if 32 < stored_bytes <= n_bytes < 65_536 and offset < anchor.member("fSeekFooter"):
+            page_list = envelope(file, offset, stored_bytes, n_bytes)
+            if page_list[:2] == b"\3\0":
+                payloads = (header, footer[24:-8], page_list[16:-8])
+                if all(len(payload) < 65_536 for payload in payloads):
+                    yield "rntuple", b"\1" + b"".join(struct.pack(">H", len(p)) + p for p in payloads)
+                return
 
 
 def parts_of_trees(file, data: bytes, infos: bytes):

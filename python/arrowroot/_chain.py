@@ -67,6 +67,7 @@ def scan(
     memory_budget: int | str = MEMORY_BUDGET,
     n_threads: int = 0,
     strings: Strings = "utf8",
+    verify_checksums: bool = True,
     trace: bool = False,
     friends: Mapping[str, Location | Iterable[Location] | Friends] | None = None,
     **storage: Unpack[StorageOptions],
@@ -96,6 +97,7 @@ def scan(
         n_threads=n_threads,
         strings=strings,
         trace=trace,
+        verify_checksums=verify_checksums,
     )
     chain = Chain(opened_trees(expand(paths, tree), storage))
     for alias, given in (friends or {}).items():

@@ -54,6 +54,7 @@ class Branch:
     stored_bytes: int  # compressed baskets with their keys
     memory_bytes: int  # uncompressed baskets with their keys
     compression: str  # "zstd 5", "none", "lz4 4": the setting of new baskets
+    encoding: str  # column types of a field: "SplitIndex64, SplitReal32"; "" for a branch
     depth: int  # 0 for a branch of the tree itself
 
 @final
@@ -114,6 +115,7 @@ class Tree:
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,
         strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
+        verify_checksums: bool = True,  # of an RNTuple's pages
     ) -> Scan: ...
 
 @final
@@ -134,6 +136,9 @@ class Ntuple:
     stored_bytes: int  # of all pages
     memory_bytes: int  # of all pages, uncompressed
     def column_names(self) -> list[str]: ...  # paths of the fields at the top, readable or not
+    written_by: str  # version of the format, and the writer
+    attribute_sets: list[str]
+    def attribute_set(self, name: str) -> Ntuple: ...
     def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
     def branches(self) -> list[Branch]: ...  # fields, and the members of records in them, depth first
     def branch(self, name: str) -> Branch: ...
@@ -154,6 +159,7 @@ class Ntuple:
         n_threads: int = 0,  # 0: as many as cores
         trace: bool = False,
         strings: str = "utf8",  # as of Tree
+        verify_checksums: bool = True,
     ) -> Scan: ...
 
 @final

@@ -26,6 +26,7 @@ class EngineOptions(TypedDict):
     n_threads: int
     trace: bool
     strings: Strings
+    verify_checksums: bool
 
 
 class Options(NamedTuple):
@@ -36,6 +37,7 @@ class Options(NamedTuple):
     n_threads: int
     trace: bool
     strings: Strings
+    verify_checksums: bool
 
     @classmethod
     def checked(
@@ -46,6 +48,7 @@ class Options(NamedTuple):
         n_threads: int,
         strings: Strings,
         trace: bool = False,
+        verify_checksums: bool = True,
     ) -> Options:
         """Return the options that a user gave; ``batch_size`` None: all in one batch.
 
@@ -61,6 +64,7 @@ class Options(NamedTuple):
             n_threads,
             trace,
             strings,
+            verify_checksums,
         )
 
     @classmethod
@@ -76,6 +80,7 @@ class Options(NamedTuple):
             "n_threads": self.n_threads,
             "trace": self.trace,
             "strings": self.strings,
+            "verify_checksums": self.verify_checksums,
         }
 
     def shared_by(self, n_parts: int) -> Options:

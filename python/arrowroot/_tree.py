@@ -197,6 +197,27 @@ class Tree:
         return any(branch.path == name for branch in self.branches)
 
     @property
+    def written_by(self) -> str:
+        """Version of an RNTuple's format and what wrote it; "" for a TTree."""
+        return str(getattr(self._native, "written_by", ""))
+
+    @property
+    def attribute_sets(self) -> list[str]:
+        """Names of an RNTuple's attribute sets: what was noted of ranges of its entries. None of a TTree."""
+        return list(getattr(self._native, "attribute_sets", []))
+
+    def attribute_set(self, name: str) -> Tree:
+        """Open an attribute set. Its entries hold ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
+
+        Raises: NoSuchColumnError, with the names that there are; InvalidRequestError for a TTree, which has none.
+        """
+        from arrowroot import _native  # noqa: PLC0415
+
+        if not isinstance(self._native, _native.Ntuple):
+            raise InvalidRequestError(f"{self.where}: a {self.class_name} has no attribute sets")
+        return Tree(self._native.attribute_set(name), self._url, self._file_of_friend)
+
+    @property
     def recorded_friends(self) -> list[tuple[str, str, str]]:
         """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
 
@@ -308,6 +329,7 @@ class Tree:
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
         strings: Strings = "utf8",
+        verify_checksums: bool = True,
         trace: bool = False,
     ) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
@@ -325,6 +347,8 @@ class Tree:
         n_threads: 0 for as many as there are cores.
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
             same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
+        verify_checksums: of an RNTuple's pages, where the writer left any, against what was read. Baskets of
+            TTrees have none but in their LZ4 blocks, where they are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
@@ -335,6 +359,7 @@ class Tree:
             n_threads=n_threads,
             strings=strings,
             trace=trace,
+            verify_checksums=verify_checksums,
         )
         return self._scan(columns, filter_name, entries, filter, options)
 
@@ -348,10 +373,15 @@ class Tree:
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
         strings: Strings = "utf8",
+        verify_checksums: bool = True,
     ) -> Table:
         """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`."""
         options = Options.checked(
-            batch_size=None, memory_budget=memory_budget, n_threads=n_threads, strings=strings
+            batch_size=None,
+            memory_budget=memory_budget,
+            n_threads=n_threads,
+            strings=strings,
+            verify_checksums=verify_checksums,
         )
         return self._scan(columns, filter_name, entries, filter, options).read_all()
 

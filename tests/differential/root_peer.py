@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-TIMEOUT_S = 300
+TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its time
 
 
 @functools.cache

@@ -1,6 +1,9 @@
 // Writes RNTuples of all kinds of fields with ROOT, and beside each file what is in it as JSON (values in the conformance
 // suite's canonical form). Called by with_root_ntuples.py.
 
+// It runs once: code that is compiled fast, not fast code.
+#pragma cling optimize(0)
+
 #include <ROOT/RField.hxx>
 #include <ROOT/RNTupleModel.hxx>
 #include <ROOT/RNTupleWriteOptions.hxx>
@@ -70,9 +73,11 @@ template <typename T> void put(std::ostream &out, const ROOT::RVec<T> &v) { putI
 template <typename T> void put(std::ostream &out, const std::set<T> &v) { putItems(out, v); }
 template <typename T> void put(std::ostream &out, const std::multiset<T> &v) { putItems(out, v); }
 template <typename T> void put(std::ostream &out, const std::unordered_set<T> &v) { putItems(out, v); }
+template <typename T> void put(std::ostream &out, const std::unordered_multiset<T> &v) { putItems(out, v); }
 template <typename K, typename V> void put(std::ostream &out, const std::map<K, V> &v) { putItems(out, v); }
 template <typename K, typename V> void put(std::ostream &out, const std::multimap<K, V> &v) { putItems(out, v); }
 template <typename K, typename V> void put(std::ostream &out, const std::unordered_map<K, V> &v) { putItems(out, v); }
+template <typename K, typename V> void put(std::ostream &out, const std::unordered_multimap<K, V> &v) { putItems(out, v); }
 template <typename A, typename B> void put(std::ostream &out, const std::pair<A, B> &v);
 template <typename... T> void put(std::ostream &out, const std::tuple<T...> &v);
 template <typename... T> void put(std::ostream &out, const std::variant<T...> &v);
@@ -155,9 +160,11 @@ template <typename T> void make(ROOT::RVec<T> &);
 template <typename T> void make(std::set<T> &);
 template <typename T> void make(std::multiset<T> &);
 template <typename T> void make(std::unordered_set<T> &);
+template <typename T> void make(std::unordered_multiset<T> &);
 template <typename K, typename V> void make(std::map<K, V> &);
 template <typename K, typename V> void make(std::multimap<K, V> &);
 template <typename K, typename V> void make(std::unordered_map<K, V> &);
+template <typename K, typename V> void make(std::unordered_multimap<K, V> &);
 template <std::size_t N> void make(std::bitset<N> &);
 template <typename T> void make(std::atomic<T> &);
 template <typename... T> void make(std::variant<T...> &);
@@ -177,7 +184,11 @@ inline void make(double &v)
 }
 inline void make(std::byte &v) { v = std::byte(few(256)); }
 template <typename T>
-std::enable_if_t<std::is_integral_v<T>> make(T &v) { v = T(few(3) ? generator() : generator() % 7); }
+std::enable_if_t<std::is_integral_v<T>> make(T &v)
+{
+   const T odd[] = {0, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+   v = few(10) == 0 ? odd[few(3)] : T(few(3) ? generator() : generator() % 7);
+}
 inline void make(std::string &v)
 {
    static const char *pieces[] = {"", "a", "\xc3\xa4", "quote\"", "\\", "long text that does not fit into a small string"};
@@ -213,6 +224,7 @@ void makeSet(S &v)
 template <typename T> void make(std::set<T> &v) { makeSet(v); }
 template <typename T> void make(std::multiset<T> &v) { makeSet(v); }
 template <typename T> void make(std::unordered_set<T> &v) { makeSet(v); }
+template <typename T> void make(std::unordered_multiset<T> &v) { makeSet(v); }
 template <typename M>
 void makeMap(M &v)
 {
@@ -228,6 +240,7 @@ void makeMap(M &v)
 template <typename K, typename V> void make(std::map<K, V> &v) { makeMap(v); }
 template <typename K, typename V> void make(std::multimap<K, V> &v) { makeMap(v); }
 template <typename K, typename V> void make(std::unordered_map<K, V> &v) { makeMap(v); }
+template <typename K, typename V> void make(std::unordered_multimap<K, V> &v) { makeMap(v); }
 template <typename T>
 void make(std::optional<T> &v)
 {

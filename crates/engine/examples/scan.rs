@@ -28,6 +28,7 @@ fn main() -> arrowroot::Result<()> {
             n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),
             trace: false,
             text: arrowroot::TextForm::Utf8,
+            verify_checksums: true,
         };
         let mut scan = Scan::new(&tree, &request)?;
         let mut batches = Vec::new();

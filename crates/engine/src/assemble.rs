@@ -243,7 +243,7 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
 }
 
 /// Bytes that a null takes in the arrays of these values.
-fn null_bytes(values: &Values) -> usize {
+pub(crate) fn null_bytes(values: &Values) -> usize {
     match values {
         Values::Primitive(primitive, _) => primitive.stored_bytes(),
         Values::Text(..) | Values::List(..) | Values::Map(..) => 4,

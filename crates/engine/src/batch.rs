@@ -504,6 +504,9 @@ impl Finishing<'_> {
         }
         assemble::values(all, self.text).map_err(|fault| match fault {
             Fault::Arrow(error) => self.of_arrow(error),
+            Fault::Format(source) => {
+                Error::Format { url: self.url.to_owned(), object: self.column.path.clone(), source }
+            }
             Fault::Text { place, text } => Error::InvalidText {
                 url: self.url.to_owned(),
                 object: self.column.path.clone(),

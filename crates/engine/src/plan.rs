@@ -37,6 +37,8 @@ pub struct Request {
     pub trace: bool,
     /// The form of text.
     pub text: TextForm,
+    /// Whether the checksums of an RNTuple's pages are compared with the pages.
+    pub verify_checksums: bool,
 }
 
 /// Which entries.

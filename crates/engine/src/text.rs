@@ -19,6 +19,8 @@ pub enum TextForm {
 pub(crate) enum Fault {
     /// Value number `place` has a text in it that is not UTF-8.
     Text { place: usize, text: Vec<u8> },
+    /// The bytes of an object are not what its class says.
+    Format(arrowroot_format::Error),
     /// Anything else.
     Arrow(ArrowError),
 }
@@ -34,7 +36,7 @@ impl Fault {
     pub(crate) fn in_list(self, list_of: impl FnOnce(usize) -> usize) -> Self {
         match self {
             Fault::Text { place, text } => Fault::Text { place: list_of(place), text },
-            Fault::Arrow(error) => Fault::Arrow(error),
+            other => other,
         }
     }
 }

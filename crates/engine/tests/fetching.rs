@@ -103,6 +103,7 @@ fn request(tree: &Tree, n_threads: usize) -> Request {
         n_threads,
         trace: true,
         text: arrowroot::TextForm::Utf8,
+        verify_checksums: true,
     }
 }
 

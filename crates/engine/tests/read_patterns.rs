@@ -26,6 +26,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
         n_threads: 1,
         trace: true,
         text: arrowroot::TextForm::Utf8,
+        verify_checksums: true,
     }
 }
 

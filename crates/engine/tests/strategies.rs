@@ -38,6 +38,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         n_threads,
         trace: true,
         text: arrowroot::TextForm::Utf8,
+        verify_checksums: true,
     };
     Scan::new(tree, &request).unwrap()
 }

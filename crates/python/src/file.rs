@@ -74,6 +74,8 @@ pub(crate) struct PyBranch {
     pub(crate) stored_bytes: i64,
     pub(crate) memory_bytes: i64,
     pub(crate) compression: String,
+    /// Column types of a field; empty for a branch.
+    pub(crate) encoding: String,
     pub(crate) depth: usize,
 }
 
@@ -438,7 +440,7 @@ impl PyTree {
 
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, strings = "utf8",
+        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true,
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -451,6 +453,7 @@ impl PyTree {
         n_threads: usize,
         trace: bool,
         strings: &str,
+        verify_checksums: bool,
     ) -> PyResult<PyScan> {
         let entries = chosen_entries(entries, self.tree.n_entries())?;
         let text = text_form(strings)?;
@@ -463,7 +466,16 @@ impl PyTree {
                     .map(|name| tree.find(&name).map(|id| (id, name)))
                     .collect::<arrowroot::Result<Vec<_>>>()?,
             };
-            let request = Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text };
+            let request = Request {
+                columns,
+                entries,
+                batch_bytes,
+                memory_budget_bytes,
+                n_threads,
+                trace,
+                text,
+                verify_checksums,
+            };
             arrowroot::Scan::new(&tree, &request)
         })?;
         scan.map(PyScan::new).map_err(to_python)
@@ -521,6 +533,7 @@ fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) ->
         stored_bytes: branch.stored_bytes,
         memory_bytes: branch.memory_bytes,
         compression: compression(tree, branch).to_string(),
+        encoding: String::new(),
         depth,
     }
 }

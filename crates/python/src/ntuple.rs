@@ -1,7 +1,7 @@
 //! RNTuples, with the face of trees.
 
 use arrowroot::format::codec::CompressionSetting;
-use arrowroot::format::rntuple::{FieldId, Schema};
+use arrowroot::format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -46,12 +46,29 @@ fn field_sizes(schema: &Schema, sizes: &[Sizes], id: FieldId) -> Sizes {
     field.children.iter().fold(own, |sum, &child| added(sum, field_sizes(schema, sizes, child)))
 }
 
+/// The column types of a field and of the parts that are no members of their own, each once; those of other
+/// representations too.
+fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
+    let Some(field) = schema.field_of(id) else { return };
+    for column in field.columns.iter().filter_map(|&column| schema.column_of(column)) {
+        let name = column.column_type.name();
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    if field.role != Role::Record {
+        field.children.iter().for_each(|&child| encodings(schema, child, found));
+    }
+}
+
 fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
     let member = ntuple.member(id);
     let field = ntuple.field(id);
     let arrow = ntuple.arrow_field(id, &member.name, arrowroot::TextForm::Utf8);
     let sizes = field_sizes(ntuple.schema(), sizes, member.field);
     let depth = member.chain.len() - 1;
+    let mut encoding = Vec::new();
+    encodings(ntuple.schema(), member.field, &mut encoding);
     let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
     let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
     PyBranch {
@@ -68,6 +85,7 @@ fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
         stored_bytes: signed(sizes.stored_bytes),
         memory_bytes: signed(sizes.memory_bytes),
         compression: compression.map_or_else(String::new, |setting| CompressionSetting(setting).to_string()),
+        encoding: encoding.join(", "),
         depth,
     }
 }
@@ -75,8 +93,8 @@ fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
 #[pymethods]
 impl PyNtuple {
     #[getter]
-    fn path(&self) -> String {
-        self.ntuple.entry().path()
+    fn path(&self) -> &str {
+        self.ntuple.path()
     }
 
     #[getter]
@@ -89,14 +107,14 @@ impl PyNtuple {
         &self.ntuple.schema().description
     }
 
-    #[getter]
-    fn class_name(&self) -> &str {
-        &self.ntuple.entry().key.class_name
+    #[classattr]
+    fn class_name() -> &'static str {
+        ANCHOR_CLASS
     }
 
     #[getter]
     fn cycle(&self) -> u16 {
-        self.ntuple.entry().key.cycle
+        self.ntuple.cycle()
     }
 
     #[getter]
@@ -159,6 +177,28 @@ impl PyNtuple {
         branch.map_err(to_python)
     }
 
+    /// Version of the format, and what wrote it.
+    #[getter]
+    fn written_by(&self) -> String {
+        let version = self.ntuple.version().map(|part| part.to_string()).join(".");
+        match self.ntuple.schema().writer.as_str() {
+            "" => format!("format {version}"),
+            writer => format!("format {version}, written by {writer}"),
+        }
+    }
+
+    /// Names of the attribute sets.
+    #[getter]
+    fn attribute_sets(&self) -> Vec<String> {
+        self.ntuple.footer().attributes.iter().map(|set| set.name.clone()).collect()
+    }
+
+    fn attribute_set(&self, py: Python<'_>, name: String) -> PyResult<PyNtuple> {
+        let ntuple = self.ntuple.clone();
+        let set = patiently(py, is_remote(ntuple.file()), move || ntuple.attribute_set(&name))?;
+        set.map(PyNtuple::new).map_err(to_python)
+    }
+
     fn short_columns(&self) -> Vec<(String, i64, i64)> {
         Vec::new()
     }
@@ -175,7 +215,7 @@ impl PyNtuple {
 
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, strings = "utf8",
+        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true,
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -188,6 +228,7 @@ impl PyNtuple {
         n_threads: usize,
         trace: bool,
         strings: &str,
+        verify_checksums: bool,
     ) -> PyResult<PyScan> {
         let entries: Entries = chosen_entries(entries, self.ntuple.n_entries())?;
         let text = text_form(strings)?;
@@ -204,7 +245,16 @@ impl PyNtuple {
                     .collect::<arrowroot::Result<Vec<_>>>()?,
             };
             let columns = Vec::new();
-            let request = Request { columns, entries, batch_bytes, memory_budget_bytes, n_threads, trace, text };
+            let request = Request {
+                columns,
+                entries,
+                batch_bytes,
+                memory_budget_bytes,
+                n_threads,
+                trace,
+                text,
+                verify_checksums,
+            };
             arrowroot::Scan::of_ntuple(&ntuple, &members, &request)
         })?;
         scan.map(PyScan::new).map_err(to_python)

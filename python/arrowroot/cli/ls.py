@@ -32,8 +32,11 @@ _BRANCH_KEYS = (
     "stored_bytes",
     "memory_bytes",
     "compression",
+    "encoding",
 )
 _HEADER = ("branch", "C++ type", "entries", "stored", "memory", "ratio", "baskets", "codec")
+#: What an RNTuple has instead.
+_NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
 #: Names and types are not cut below these.
 _NAME_WIDTH = 16
 _TYPE_WIDTH = 12
@@ -216,7 +219,10 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
         f"{counted(max(0, len(tree.clusters) - 1), 'cluster')}, {format_bytes(tree.stored_bytes)} stored, "
         f"{format_bytes(tree.memory_bytes)} in memory, ratio {_ratio(tree.memory_bytes, tree.stored_bytes)}"
     )
-    columns = [branch for branch in listed.branches if not branch.is_group]
+    if tree.written_by:
+        sets = ", ".join(printable(name) for name in tree.attribute_sets)
+        print(f"{printable(tree.written_by)}{', attribute sets: ' + sets if sets else ''}")
+    columns = _counted_once(listed.branches)
     stored = sum(branch.stored_bytes for branch in columns)
     memory = sum(branch.memory_bytes for branch in columns)
     rows = [list(_HEADER), *(_branch_row(branch) for branch in listed.branches)]
@@ -236,14 +242,31 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
     if not long:
         rows, right = _fitted(rows, right, terminal.width())
     else:
-        right += [False, False]
-        ends = [(b.arrow_type or b.unsupported or "", b.title) for b in listed.branches]
-        for row, end in zip(rows, [("Arrow type", "title"), *ends, ("", "")], strict=True):
+        ends = [
+            [b.arrow_type or b.unsupported or "", b.title, *([b.encoding] if tree.written_by else [])]
+            for b in listed.branches
+        ]
+        header = ["Arrow type", "title", *(["encoding"] if tree.written_by else [])]
+        right += [False] * len(header)
+        for row, end in zip(rows, [header, *ends, [""] * len(header)], strict=True):
             row += [printable(text) for text in end]
+    if tree.written_by:
+        rows[0] = [_NTUPLE_WORDS.get(title, title) for title in rows[0]]
     lines = text_table(rows, right=right).split("\n")
     lines[0] = style.strong(lines[0])
     lines[-1] = style.strong(lines[-1])
     print("\n".join(lines))
+
+
+def _counted_once(branches: Sequence[Branch]) -> list[Branch]:
+    """Leave out groups, and members of fields that are there themselves."""
+    paths = {branch.path for branch in branches}
+
+    def is_inside(branch: Branch) -> bool:
+        parts = branch.path.split(".")
+        return any(".".join(parts[:k]) in paths for k in range(1, len(parts)))
+
+    return [b for b in branches if not b.is_group and not (b.is_part and is_inside(b))]
 
 
 def _fitted(rows: list[list[str]], right: list[bool], width: int) -> tuple[list[list[str]], list[bool]]:

@@ -7,13 +7,18 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
 use arrow_select::take::take;
+use arrowroot_format::column::{DataType, Layout};
+use arrowroot_format::decode::Values;
 use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::streamer::Primitive;
 
 use super::builder::Filled;
 use super::plan::{PagePlan, SlotKind};
 use super::runs::BatchRuns;
-use crate::assemble::{MAX_NULL_BYTES, lists_of, numbers, primitive_type};
+use crate::assemble::{
+    MAX_NULL_BYTES, arrow_type as object_type, lists_of, null_bytes as object_null_bytes, numbers, primitive_type,
+    values as collected,
+};
 use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 
 const ITEM: &str = "item";
@@ -22,7 +27,11 @@ const NOTHING: &str = "none";
 
 /// The Arrow field of a shape.
 pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
-    let is_nullable = matches!(shape, Shape::Optional { .. });
+    let is_nullable = match shape {
+        Shape::Optional { .. } => true,
+        Shape::Streamed { layout, .. } => matches!(layout.data_type(), DataType::Optional(_)),
+        _ => false,
+    };
     Field::new(name, arrow_type(shape, text), is_nullable)
 }
 
@@ -61,6 +70,7 @@ fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
         }
         Shape::Struct { members } => ArrowType::Struct(struct_fields(members, text)),
         Shape::Variant { alternatives, .. } => ArrowType::Union(union_fields(alternatives, text), UnionMode::Dense),
+        Shape::Streamed { layout, .. } => object_type(&layout.data_type(), text),
     }
 }
 
@@ -161,6 +171,11 @@ impl Assembly<'_> {
                 ArrayData::builder(data_type()).len(n).child_data(columns).build()?
             }
             Shape::Variant { switch, alternatives } => self.variants(*switch, alternatives, n)?,
+            Shape::Streamed { ends, bytes, layout } => {
+                let (ends, _) = self.ends(*ends)?;
+                let bytes = self.values(*bytes, Primitive::UInt8)?;
+                objects(ends.typed_data(), &bytes, layout, self.text)?
+            }
             Shape::Cardinality { ends, primitive } => {
                 let (ends, _) = self.ends(*ends)?;
                 let sizes = ends.typed_data::<i32>().windows(2).map(|pair| (pair[1] - pair[0]).unsigned_abs());
@@ -208,6 +223,17 @@ impl Assembly<'_> {
     }
 }
 
+/// Objects, from the bytes that streamers wrote.
+fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Result<ArrayData, Fault> {
+    let mut values = Values::empty(&layout.data_type());
+    let place = |end: i32| usize::try_from(end).unwrap_or(0);
+    for pair in ends.windows(2) {
+        let object = bytes.get(place(pair[0])..place(pair[1])).unwrap_or_default();
+        layout.decode_entry(object, 0, &mut values).map_err(Fault::Format)?;
+    }
+    Ok(collected(values, text)?.to_data())
+}
+
 /// Bytes that a null takes in the place of a value.
 fn null_bytes(shape: &Shape) -> usize {
     match shape {
@@ -217,6 +243,7 @@ fn null_bytes(shape: &Shape) -> usize {
         Shape::FixedList { item, n_items } => null_bytes(item).saturating_mul(*n_items as usize),
         Shape::Struct { members } => members.iter().fold(0, |sum, (_, member)| null_bytes(member).saturating_add(sum)),
         Shape::Variant { .. } => 5,
+        Shape::Streamed { layout, .. } => object_null_bytes(&Values::empty(&layout.data_type())),
     }
 }
 

@@ -166,6 +166,7 @@ impl Builder {
             let in_field = |error| of_arrow(url, field.name(), &error);
             let array = assembly.array(shape, n_entries).map_err(|fault| match fault {
                 Fault::Arrow(error) => in_field(error),
+                Fault::Format(source) => Error::Format { url: url.to_owned(), object: field.name().clone(), source },
                 Fault::Text { place, text } => Error::InvalidText {
                     url: url.to_owned(),
                     object: field.name().clone(),

@@ -55,23 +55,16 @@ impl Ntuple {
         if missing.is_empty() {
             return Ok(());
         }
+        let path = self.path();
+        let in_group = |error| format_error(self.file().source().as_ref(), path, error);
         let blobs: Vec<Blob> = missing
             .iter()
-            .map(|&group| {
-                let link = groups.groups[group].page_list;
-                Blob {
-                    offset: link.locator.offset,
-                    stored_bytes: link.locator.n_bytes,
-                    uncompressed_bytes: link.uncompressed_bytes,
-                    max_key_bytes: self.inner.anchor.max_key_bytes(),
-                }
-            })
-            .collect();
-        let path = self.entry().path();
-        for (&group, (envelope, blob)) in missing.iter().zip(read_blobs(self.file(), &path, &blobs)?.iter().zip(&blobs))
+            .map(|&group| groups.groups[group].page_list.blob(self.inner.anchor.max_key_bytes()).map_err(in_group))
+            .collect::<Result<_>>()?;
+        for (&group, (envelope, blob)) in missing.iter().zip(read_blobs(self.file(), path, &blobs)?.iter().zip(&blobs))
         {
             let list = PageList::parse(envelope, self.schema())
-                .map_err(|error| format_error(self.file().source().as_ref(), &path, error.at(blob.offset)))?;
+                .map_err(|error| format_error(self.file().source().as_ref(), path, error.at(blob.offset)))?;
             let _ = groups.lists[group].set(list);
         }
         Ok(())
@@ -131,7 +124,7 @@ impl Ntuple {
 
     pub(super) fn corrupt(&self, what: String) -> Error {
         let error = format::Error::corrupt(0, what);
-        format_error(self.file().source().as_ref(), &self.entry().path(), error)
+        format_error(self.file().source().as_ref(), self.path(), error)
     }
 
     fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<&ColumnPages> {
@@ -217,7 +210,8 @@ impl Ntuple {
 
     /// A slot whose elements tell how many items a domain has.
     pub(super) fn witness_of(&self, domain: usize) -> Option<(SlotId, &Slot)> {
-        (0..).map(SlotId).zip(&self.slots().slots).find(|(_, slot)| slot.domain == domain && slot.factor > 0)
+        let id = self.slots().witness_of(domain)?;
+        Some((id, self.slots().slot(id)))
     }
 
     /// What the pages of each physical column take.

@@ -14,7 +14,10 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use arrowroot_format as format;
 use arrowroot_storage::Part;
 use format::codec::Decompressor;
-use format::rntuple::{Anchor, Blob, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots};
+use format::rntuple::{
+    ANCHOR_CLASS, Anchor, Blob, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots,
+};
+use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, nearest};
 use crate::fetch::read_parts;
@@ -26,6 +29,9 @@ pub(crate) use page::{PageTask, PageWorker};
 pub(crate) use plan::{PagePlan, plan};
 
 use clusters::Groups;
+
+/// The major version of the schema of attribute sets that is read.
+const ATTRIBUTES_MAJOR: u16 = 1;
 
 /// Number of a readable field among those of [`Ntuple::members`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,13 +45,15 @@ pub struct Ntuple {
 
 struct Inner {
     file: File,
-    entry: Entry,
+    path: String,
+    cycle: u16,
     anchor: Anchor,
     schema: Schema,
     slots: Slots,
     footer: Footer,
     members: OnceLock<Members>,
     groups: Groups,
+    infos: OnceLock<Result<StreamerInfos, format::Error>>,
 }
 
 struct Members {
@@ -75,6 +83,11 @@ impl Ntuple {
         let in_key = |error: format::Error| format_error(source, &path, error.at(entry.key.seek_key));
         let object = if entry.key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(&entry.key)? };
         let anchor = Anchor::parse(&object, &entry.key.class_name).map_err(in_key)?;
+        Self::at(file, path, entry.key.cycle, anchor)
+    }
+
+    fn at(file: &File, path: String, cycle: u16, anchor: Anchor) -> Result<Ntuple> {
+        let source = file.source().as_ref();
         let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let in_envelope = |blob: Blob| {
             let path = &path;
@@ -84,9 +97,48 @@ impl Ntuple {
         let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
-        let (file, entry) = (file.clone(), entry.clone());
-        let inner = Inner { file, entry, anchor, schema, slots, footer, members: OnceLock::new(), groups };
+        let (file, members, infos) = (file.clone(), OnceLock::new(), OnceLock::new());
+        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, members, groups, infos };
         Ok(Ntuple { inner: Arc::new(inner) })
+    }
+
+    /// Opens an attribute set: an RNTuple whose entries say something about ranges of this one's entries. Its path is
+    /// this one's, a colon and its name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the names there are; [`Error::Format`] if it cannot be read.
+    pub fn attribute_set(&self, name: &str) -> Result<Ntuple> {
+        let sets = &self.inner.footer.attributes;
+        let set = sets.iter().find(|set| set.name == name).ok_or_else(|| Error::NotFound {
+            url: self.file().url().to_owned(),
+            kind: "attribute set",
+            name: name.to_owned(),
+            near: nearest(name, sets.iter().map(|set| set.name.as_str())),
+        })?;
+        let path = format!("{}:{name}", self.path());
+        let source = self.file().source().as_ref();
+        let in_set = |error| format_error(source, &path, error);
+        if set.version[0] > ATTRIBUTES_MAJOR {
+            let [major, minor] = set.version;
+            let what = format!("an attribute set of schema {major}.{minor}");
+            return Err(in_set(format::Error::unsupported(0, what)));
+        }
+        let blob = set.anchor.blob(0).map_err(in_set)?;
+        let object = read_blobs(self.file(), &path, &[blob])?.pop().unwrap_or_default();
+        let anchor = Anchor::parse(&object, ANCHOR_CLASS).map_err(|error| in_set(error.at(blob.offset)))?;
+        Self::at(self.file(), path, self.inner.cycle, anchor)
+    }
+
+    /// What is said of the classes that ROOT's streamers wrote: by the RNTuple itself or, where it says nothing, by the
+    /// file.
+    fn streamer_infos(&self) -> Result<&StreamerInfos, format::Error> {
+        let own = self.inner.infos.get_or_init(|| self.inner.schema.streamer_infos());
+        match own.as_ref().map_err(Clone::clone)? {
+            infos if infos.is_empty() => {
+                self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()))
+            }
+            infos => Ok(infos),
+        }
     }
 
     /// The file.
@@ -94,9 +146,14 @@ impl Ntuple {
         &self.inner.file
     }
 
-    /// The key that it was opened by.
-    pub fn entry(&self) -> &Entry {
-        &self.inner.entry
+    /// Its path in the file.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// Cycle of the key that it was opened by.
+    pub fn cycle(&self) -> u16 {
+        self.inner.cycle
     }
 
     /// Version of the format.
@@ -191,7 +248,7 @@ impl Ntuple {
     /// # Errors
     /// [`format::Error::Unsupported`] if it is not readable, with its type.
     pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
-        self.inner.slots.shape(&self.inner.schema, &self.member(id).chain)
+        self.inner.slots.shape(&self.inner.schema, &self.member(id).chain, &|| self.streamer_infos())
     }
 
     pub(crate) fn readable_shape(&self, id: MemberId) -> Result<Shape> {

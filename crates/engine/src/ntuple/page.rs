@@ -91,6 +91,27 @@ pub(crate) struct PageWorker {
     natural: Vec<u8>,
 }
 
+/// What is done with the checksum behind a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checksum {
+    /// There is none.
+    Absent,
+    /// It is compared with that of the page.
+    Compared,
+    /// It is not looked at.
+    PassedOver,
+}
+
+impl Checksum {
+    pub(super) fn of(page: &Page, is_verified: bool) -> Checksum {
+        match (page.has_checksum, is_verified) {
+            (false, _) => Checksum::Absent,
+            (true, true) => Checksum::Compared,
+            (true, false) => Checksum::PassedOver,
+        }
+    }
+}
+
 /// Bytes that are read for a page.
 pub(super) fn bytes_to_read(page: &Page) -> u64 {
     page.stored_bytes.saturating_add(if page.has_checksum { PAGE_CHECKSUM_BYTES as u64 } else { 0 })
@@ -99,16 +120,19 @@ pub(super) fn bytes_to_read(page: &Page) -> u64 {
 /// Checks and decompresses a page. `stored`: its bytes and the checksum; `n_bytes`: uncompressed.
 pub(super) fn open_page<'p>(
     stored: &'p [u8],
-    has_checksum: bool,
+    checksum: Checksum,
     n_bytes: usize,
     decompressor: &mut Decompressor,
     unpacked: &'p mut Vec<u8>,
 ) -> format::Result<&'p [u8]> {
-    let mut page = stored;
-    if has_checksum {
-        check_page(stored)?;
-        page = &stored[..stored.len() - PAGE_CHECKSUM_BYTES];
-    }
+    let page = match checksum {
+        Checksum::Absent => stored,
+        Checksum::Compared => {
+            check_page(stored)?;
+            &stored[..stored.len() - PAGE_CHECKSUM_BYTES]
+        }
+        Checksum::PassedOver => &stored[..stored.len().saturating_sub(PAGE_CHECKSUM_BYTES)],
+    };
     if page.len() == n_bytes {
         return Ok(page);
     }
@@ -194,8 +218,8 @@ impl PageWorker {
     /// Decompresses a page that more than one batch needs.
     pub(crate) fn unpack(&mut self, stored: &[u8], page: &PlannedPage, counters: &Counters) -> format::Result<Vec<u8>> {
         let start = Instant::now();
-        let has_checksum = page.page.has_checksum;
-        let plain = open_page(stored, has_checksum, page.n_bytes, &mut self.decompressor, &mut self.unpacked)?.to_vec();
+        let plain =
+            open_page(stored, page.checksum, page.n_bytes, &mut self.decompressor, &mut self.unpacked)?.to_vec();
         count(page, counters);
         add_ns(&counters.decompress_ns, start.elapsed());
         Ok(plain)
@@ -215,7 +239,7 @@ impl PageWorker {
             Payload::Stored(window, range) => {
                 count(page, counters);
                 let stored = window.bytes.get(range.clone()).unwrap_or_default();
-                open_page(stored, page.page.has_checksum, page.n_bytes, &mut self.decompressor, &mut unpacked)
+                open_page(stored, page.checksum, page.n_bytes, &mut self.decompressor, &mut unpacked)
             }
         };
         let decompressed = Instant::now();
@@ -312,6 +336,10 @@ impl PageWorker {
         let stored = encoding.primitive().ok_or_else(|| format::Error::corrupt(0, "a number stored as an end"))?;
         if stored == primitive || is_bytes(stored) && is_bytes(primitive) {
             natural_numbers(plain, n, encoding, elements, out);
+            return Ok(());
+        }
+        if let (Encoding::Quantized { bits, min, max }, Primitive::Float64) = (encoding, primitive) {
+            kernels::quantized_doubles(plain, elements, bits, (min, max), out);
             return Ok(());
         }
         self.natural.clear();

@@ -11,7 +11,7 @@ use format::streamer::Primitive;
 use format::tree::BasketLocation;
 
 use super::clusters::Cluster;
-use super::page::bytes_to_read;
+use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
 use super::{MemberId, Ntuple, assemble};
 use crate::error::{Error, Result};
@@ -81,6 +81,7 @@ pub(crate) struct PlannedPage {
     pub(crate) encoding: Encoding,
     /// Uncompressed.
     pub(crate) n_bytes: usize,
+    pub(crate) checksum: Checksum,
 }
 
 impl PlannedPage {
@@ -134,7 +135,7 @@ pub(crate) fn plan(
     let Collecting { mut slots, by_slot, domains, .. } = collecting;
     let mut columns = Vec::with_capacity(slots.len());
     for slot in &mut slots {
-        columns.push(add_pages(ntuple, source, &clusters, slot)?);
+        columns.push(add_pages(ntuple, source, &clusters, slot, request.verify_checksums)?);
     }
     let target = request.batch_bytes.filter(|_| !members.is_empty()).map(|batch_bytes| {
         let n_entries: u64 = clusters.iter().map(|cluster| cluster.n_entries).sum();
@@ -159,7 +160,8 @@ pub(crate) fn plan(
             BatchRuns { domains: all }
         })
         .collect();
-    let finder = Finder { ntuple, source, clusters: &clusters, slots: &slots, domains: &domains };
+    let verifies = request.verify_checksums;
+    let finder = Finder { ntuple, source, clusters: &clusters, slots: &slots, domains: &domains, verifies };
     finder.fill(&mut runs)?;
     let mut needed = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
@@ -187,6 +189,8 @@ struct Collecting<'n> {
     slots: Vec<PlannedSlot>,
     by_slot: HashMap<SlotKey, usize>,
     domains: Vec<PlannedDomain>,
+    /// Places of those, by number in the schema.
+    by_domain: HashMap<usize, usize>,
     /// For the slot of a domain of the schema, and its tag, the number of the domain.
     below: HashMap<(SlotId, Option<u32>), usize>,
 }
@@ -200,6 +204,7 @@ impl<'n> Collecting<'n> {
             slots: Vec::new(),
             by_slot: HashMap::new(),
             domains: vec![PlannedDomain { domain: 0, by: None, depth: 0 }],
+            by_domain: HashMap::from([(0, 0)]),
             below,
         }
     }
@@ -229,10 +234,11 @@ impl<'n> Collecting<'n> {
     fn domain(&mut self, by: SlotId, tag: Option<u32>, around: usize) -> Result<usize> {
         let number = self.below.get(&(by, tag)).copied();
         let number = number.ok_or_else(|| self.ntuple.corrupt("lists without items".to_owned()))?;
-        if let Some(place) = self.domains.iter().position(|domain| domain.domain == number) {
+        if let Some(&place) = self.by_domain.get(&number) {
             return Ok(place);
         }
         let depth = self.domains[around].depth + 1;
+        self.by_domain.insert(number, self.domains.len());
         self.domains.push(PlannedDomain { domain: number, by: None, depth });
         Ok(self.domains.len() - 1)
     }
@@ -252,7 +258,7 @@ impl<'n> Collecting<'n> {
             Shape::Number { slot, primitive } => {
                 self.slot(*slot, SlotKind::Numbers(*primitive), domain, factor).map(drop)
             }
-            Shape::Text { ends, bytes } => {
+            Shape::Text { ends, bytes } | Shape::Streamed { ends, bytes, .. } => {
                 let items = self.ends(*ends, domain, factor)?;
                 self.slot(*bytes, SlotKind::Numbers(Primitive::UInt8), items, 1).map(drop)
             }
@@ -291,6 +297,7 @@ fn add_pages(
     source: &dyn Source,
     clusters: &[Cluster],
     slot: &mut PlannedSlot,
+    verifies: bool,
 ) -> Result<PlannedColumn> {
     let path = ntuple.slot_path(slot.slot);
     let in_slot = |error: format::Error| format_error(source, &path, error);
@@ -304,6 +311,7 @@ fn add_pages(
         let mut first = found.n_gap;
         for page in found.pages.iter().filter(|page| page.n_elements > 0) {
             let at = |error: format::Error| in_slot(error.at(page.offset));
+            page.check_place().map_err(in_slot)?;
             let column_type = found.column_type;
             let encoding = column_type.encoding.ok_or_else(|| {
                 at(format::Error::unsupported(0, format!("a page of {}, which is not known", column_type.name())))
@@ -332,7 +340,8 @@ fn add_pages(
                 entry_end: entries.end,
                 embedded: None,
             });
-            slot.pages.push(PlannedPage { page: *page, first, encoding, n_bytes });
+            let checksum = Checksum::of(page, verifies);
+            slot.pages.push(PlannedPage { page: *page, first, encoding, n_bytes, checksum });
             (stored_bytes, memory_bytes) = (stored_bytes + n_read, memory_bytes + n_bytes as u64);
             first = end;
         }

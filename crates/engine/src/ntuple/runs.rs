@@ -14,7 +14,7 @@ use format::rntuple::{Encoding, Page};
 
 use super::Ntuple;
 use super::clusters::{Cluster, SlotPages};
-use super::page::{Switches, index_values, open_page, switches};
+use super::page::{Checksum, Switches, index_values, open_page, switches};
 use super::plan::{PlannedSlot, SlotKind};
 use crate::error::{Error, Result};
 use crate::fetch::read_parts;
@@ -98,6 +98,8 @@ pub(super) struct Finder<'a> {
     pub(super) clusters: &'a [Cluster],
     pub(super) slots: &'a [PlannedSlot],
     pub(super) domains: &'a [PlannedDomain],
+    /// Whether checksums of pages are compared.
+    pub(super) verifies: bool,
 }
 
 /// An end of a list that has to be looked up: slot, cluster, element.
@@ -269,6 +271,8 @@ impl Finder<'_> {
             if !shared.is_empty()
                 && let Some(encoding) = column_type.encoding
             {
+                let at_slot = |error| format_error(self.source, &self.ntuple.slot_path(self.slots[slot].slot), error);
+                page.check_place().map_err(at_slot)?;
                 pages.push(Needed {
                     slot,
                     cluster,
@@ -326,8 +330,8 @@ impl Finder<'_> {
             format_error(self.source, &self.ntuple.slot_path(slot.slot), error.at(needed.page.offset))
         };
         let mut unpacked = Vec::new();
-        let page = open_page(stored, needed.page.has_checksum, needed.page_bytes, decompressor, &mut unpacked)
-            .map_err(in_page)?;
+        let checksum = Checksum::of(&needed.page, self.verifies);
+        let page = open_page(stored, checksum, needed.page_bytes, decompressor, &mut unpacked).map_err(in_page)?;
         let n_elements = needed.page.n_elements as usize;
         let local = |element: u64| usize::try_from(element - needed.elements.start).unwrap_or(usize::MAX);
         if matches!(slot.kind, SlotKind::Switches { .. }) {

@@ -31,8 +31,22 @@ pub struct Locator {
 pub struct EnvelopeLink {
     /// Bytes when uncompressed.
     pub uncompressed_bytes: u64,
-    /// Where it is.
-    pub locator: Locator,
+    /// Where it is; `None` if that is not in a file, but in a store that only later versions of the format know.
+    pub locator: Option<Locator>,
+}
+
+impl EnvelopeLink {
+    /// The payload to read. `max_key_bytes`: of the anchor.
+    ///
+    /// # Errors
+    /// Unsupported if it is not in the file.
+    pub fn blob(&self, max_key_bytes: u64) -> Result<Blob> {
+        let Some(Locator { offset, n_bytes }) = self.locator else {
+            return Err(Error::unsupported(0, "an envelope outside of a file (locator of an unknown type)"));
+        };
+        let uncompressed_bytes = self.uncompressed_bytes;
+        Ok(Blob { offset, stored_bytes: n_bytes, uncompressed_bytes, max_key_bytes })
+    }
 }
 
 /// A payload in one key, or in several if it is longer than `max_key_bytes`.
@@ -146,9 +160,5 @@ pub(super) fn locator(reader: &mut Reader<'_>) -> Result<Option<Locator>> {
 
 /// Reads a link to an envelope.
 pub(super) fn link(reader: &mut Reader<'_>) -> Result<EnvelopeLink> {
-    let start = reader.offset();
-    let uncompressed_bytes = reader.u64()?;
-    let locator = locator(reader)?
-        .ok_or_else(|| Error::unsupported(start, "an envelope outside of a file (locator of an unknown type)"))?;
-    Ok(EnvelopeLink { uncompressed_bytes, locator })
+    Ok(EnvelopeLink { uncompressed_bytes: reader.u64()?, locator: locator(reader)? })
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, Within};
 
-use super::envelope::{EnvelopeLink, Kind, link, open};
+use super::envelope::{EnvelopeLink, Kind, link, locator, open};
 use super::reader::Reader;
 use super::schema::Schema;
 
@@ -105,9 +105,6 @@ fn group(reader: &mut Reader<'_>) -> Result<ClusterGroup> {
 fn attribute_set(reader: &mut Reader<'_>) -> Result<AttributeSet> {
     let version = [reader.u16()?, reader.u16()?];
     let uncompressed_bytes = u64::from(reader.u32()?);
-    let start = reader.offset();
-    let locator = super::envelope::locator(reader)?
-        .ok_or_else(|| Error::unsupported(start, "an attribute set outside of the file"))?;
-    let name = reader.string()?;
-    Ok(AttributeSet { name, version, anchor: EnvelopeLink { uncompressed_bytes, locator } })
+    let anchor = EnvelopeLink { uncompressed_bytes, locator: locator(reader)? };
+    Ok(AttributeSet { name: reader.string()?, version, anchor })
 }

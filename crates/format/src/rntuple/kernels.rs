@@ -193,10 +193,10 @@ pub fn halves(page: &[u8], n: usize, range: &Range<usize>, is_split: bool, out: 
 
 /// Elements of `bits` bits, packed lowest first, each given to `turn`.
 #[inline(always)]
-fn unpack(page: &[u8], range: &Range<usize>, bits: u8, out: &mut [u8], turn: impl Fn(u32) -> f32) {
+fn unpack<const N: usize>(page: &[u8], range: &Range<usize>, bits: u8, out: &mut [u8], turn: impl Fn(u32) -> [u8; N]) {
     let bits = usize::from(bits);
     let mask = if bits >= 32 { u64::from(u32::MAX) } else { (1 << bits) - 1 };
-    for (place, element) in out.as_chunks_mut::<4>().0.iter_mut().zip(range.clone()) {
+    for (place, element) in out.as_chunks_mut::<N>().0.iter_mut().zip(range.clone()) {
         let from = element.wrapping_mul(bits);
         // An element of at most 32 bits lies in five bytes.
         let rest = page.get(from / 8..).unwrap_or_default();
@@ -206,23 +206,29 @@ fn unpack(page: &[u8], range: &Range<usize>, bits: u8, out: &mut [u8], turn: imp
         };
         #[expect(clippy::cast_possible_truncation, reason = "masked to 32 bits")]
         let element = (word >> (from % 8) & mask) as u32;
-        *place = turn(element).to_ne_bytes();
+        *place = turn(element);
     }
 }
 
 /// Elements of single precision of which the highest `bits` bits are stored.
 pub fn truncated(page: &[u8], range: &Range<usize>, bits: u8, out: &mut [u8]) {
     let shift = 32 - u32::from(bits.clamp(1, 32));
-    unpack(page, range, bits, out, |word| f32::from_bits(word << shift));
+    unpack(page, range, bits, out, |word| f32::from_bits(word << shift).to_ne_bytes());
 }
 
-/// Elements that are steps between `min` and `max`.
+/// Elements that are steps between `min` and `max`, as single precision.
 ///
 /// Source: `Internal::Quantize::UnquantizeReals` (ROOT 6.40): in double precision, then rounded to the type of the field.
 pub fn quantized(page: &[u8], range: &Range<usize>, bits: u8, (min, max): (f64, f64), out: &mut [u8]) {
     let (scale, min) = quantum(bits, min, max);
-    #[expect(clippy::cast_possible_truncation, reason = "single precision is what the column is declared to hold")]
-    unpack(page, range, bits, out, |word| (f64::from(word) * scale + min) as f32);
+    #[expect(clippy::cast_possible_truncation, reason = "the field is of single precision")]
+    unpack(page, range, bits, out, |word| ((f64::from(word) * scale + min) as f32).to_ne_bytes());
+}
+
+/// The same for a field of double precision.
+pub fn quantized_doubles(page: &[u8], range: &Range<usize>, bits: u8, (min, max): (f64, f64), out: &mut [u8]) {
+    let (scale, min) = quantum(bits, min, max);
+    unpack(page, range, bits, out, |word| (f64::from(word) * scale + min).to_ne_bytes());
 }
 
 fn quantum(bits: u8, min: f64, max: f64) -> (f64, f64) {
@@ -329,6 +335,7 @@ mod tests {
             halves(&page, n, &range, true, &mut out);
             truncated(&page, &range, bits, &mut out);
             quantized(&page, &range, bits, (0.0, 1.0), &mut out);
+            quantized_doubles(&page, &range, bits, (0.0, 1.0), &mut out);
         }
     }
 
@@ -357,5 +364,8 @@ mod tests {
         let mut out = vec![0; 8];
         quantized(&[0xF0], &(0..2), 4, (-1.0, 2.0), &mut out);
         assert_eq!(out, [(-1.0_f32).to_ne_bytes(), 2.0_f32.to_ne_bytes()].concat());
+        let mut out = vec![0; 8];
+        quantized_doubles(&[0x01], &(0..1), 4, (0.0, 1.0), &mut out);
+        assert_eq!(out, (1.0_f64 / 15.0).to_ne_bytes(), "not rounded to single precision");
     }
 }

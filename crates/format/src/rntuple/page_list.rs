@@ -27,6 +27,8 @@ pub struct Page {
     pub n_elements: u32,
     /// A checksum follows it.
     pub has_checksum: bool,
+    /// It is not in the file, but in a store that only later versions of the format know.
+    pub is_elsewhere: bool,
 }
 
 /// The pages of a column in a cluster.
@@ -58,11 +60,25 @@ const PAGE_BYTES: usize = 8;
 /// The cluster has only some of the columns. Reserved: no version of the format writes it.
 const SHARDED: u64 = 1 << 56;
 
+impl Page {
+    /// That the page can be read: it is in the file.
+    ///
+    /// # Errors
+    /// Unsupported for locators of a type that is not known.
+    pub fn check_place(&self) -> Result<()> {
+        if self.is_elsewhere {
+            Err(Error::unsupported(0, "a page outside of a file (locator of an unknown type)"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
 impl PageList {
     /// Reads a page list envelope.
     ///
     /// # Errors
-    /// Corrupt if the checksum differs or the list contradicts the schema; unsupported for pages outside of files.
+    /// Corrupt if the checksum differs or the list contradicts the schema; unsupported for sharded clusters.
     pub fn parse(envelope: &[u8], schema: &Schema) -> Result<PageList> {
         let (mut reader, _) = open(envelope, Kind::PageList).within(|| "page list")?;
         Self::parse_payload(&mut reader, schema).within(|| "page list")
@@ -119,15 +135,14 @@ fn pages_of_column(reader: &mut Reader<'_>) -> Result<ColumnPages> {
     let (mut list, n_pages) = reader.list(PAGE_BYTES)?;
     let mut pages = Vec::with_capacity(n_pages);
     for _ in 0..n_pages {
-        let start = list.offset();
         let n_elements = list.i32()?;
-        let place = locator(&mut list)?
-            .ok_or_else(|| Error::unsupported(start, "a page outside of a file (locator of an unknown type)"))?;
+        let place = locator(&mut list)?;
         pages.push(Page {
-            offset: place.offset,
-            stored_bytes: place.n_bytes,
+            offset: place.map_or(0, |place| place.offset),
+            stored_bytes: place.map_or(0, |place| place.n_bytes),
             n_elements: n_elements.unsigned_abs(),
             has_checksum: n_elements < 0,
+            is_elsewhere: place.is_none(),
         });
     }
     let start = list.offset();

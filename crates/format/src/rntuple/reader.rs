@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+/// Unknown feature flags that an error names.
+const MAX_FLAGS_SHOWN: usize = 8;
+
 /// A position in an envelope.
 #[derive(Debug, Clone)]
 pub(super) struct Reader<'a> {
@@ -60,11 +63,16 @@ impl<'a> Reader<'a> {
 
     little_endian! { u16: u16, u32: u32, i32: i32, u64: u64, i64: i64, f64: f64 }
 
-    /// A string: a count of bytes, and UTF-8.
-    pub(super) fn string(&mut self) -> Result<String> {
+    /// A string of any bytes, behind their number.
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {
         let n_bytes = self.u32()? as usize;
-        let offset = self.offset();
-        let bytes = self.take(n_bytes)?;
+        self.take(n_bytes)
+    }
+
+    /// A string of UTF-8.
+    pub(super) fn string(&mut self) -> Result<String> {
+        let offset = self.offset() + 4;
+        let bytes = self.bytes()?;
         String::from_utf8(bytes.to_vec()).map_err(|error| Error::corrupt(offset, format!("a string: {error}")))
     }
 
@@ -112,17 +120,25 @@ impl<'a> Reader<'a> {
     /// Feature flags: all words, of which none may have a bit that is not known.
     pub(super) fn feature_flags(&mut self, known: u64) -> Result<u64> {
         const MORE: u64 = 1 << 63;
+        // As ROOT 6.40 counts them: the bit that says that more follow has a number, too.
+        const BITS: u64 = 64;
         let offset = self.offset();
         let first = self.u64()?;
-        let mut unknown = first & !MORE & !known != 0;
+        let mut unknown = vec![first & !MORE & !known];
         let mut last = first;
         while last & MORE != 0 {
             last = self.u64()?;
-            unknown |= last & !MORE != 0;
+            unknown.push(last & !MORE);
         }
-        if unknown {
-            let what =
-                format!("an RNTuple with feature flags {first:#x}, which this version of arrowroot does not know");
+        let words = (0_u64..).map(|word| word * BITS).zip(unknown);
+        let flags: Vec<String> = words
+            .flat_map(|(before, word)| (0..BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| before + bit))
+            .take(MAX_FLAGS_SHOWN)
+            .map(|flag| if flag == 0 { "0 (nested deferred columns)".to_owned() } else { flag.to_string() })
+            .collect();
+        if !flags.is_empty() {
+            let flags = flags.join(", ");
+            let what = format!("an RNTuple with feature flag {flags}, which this version of arrowroot does not know");
             return Err(Error::unsupported(offset, what));
         }
         Ok(first & !MORE)

@@ -1,6 +1,8 @@
 //! The schema: fields and columns, from the header and from the extensions in the footer.
 
+use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
+use crate::streamer::{ObjectSlot, ObjectSlots, StreamerInfos};
 
 use super::encoding::ColumnType;
 use super::envelope::{Kind, open};
@@ -42,6 +44,8 @@ pub struct NtupleField {
     pub type_alias: String,
     /// Description.
     pub description: String,
+    /// Version of the way in which fields of its kind are stored; 0 is the only one so far.
+    pub field_version: u32,
     /// Version of the C++ class.
     pub type_version: u32,
     /// What it is.
@@ -101,6 +105,8 @@ pub struct Schema {
     pub columns: Vec<NtupleColumn>,
     /// Fields at the top.
     pub top_fields: Vec<FieldId>,
+    /// What is said of the classes that streamers wrote: an object with a list of streamer information, or nothing.
+    streamer_info: Vec<u8>,
 }
 
 const REPETITIVE: u16 = 1;
@@ -109,12 +115,15 @@ const HAS_TYPE_CHECKSUM: u16 = 4;
 const SOA: u16 = 8;
 const DEFERRED: u16 = 1;
 const HAS_RANGE: u16 = 2;
-/// Feature bits that are read. Bit 0 (nested deferred columns, 1.0.2) has no writer yet.
+/// Feature bits that are read. Bit 0, nested deferred columns, is declared in 1.0.2.1; ROOT 6.40 neither writes nor reads it.
 const KNOWN_FEATURES: u64 = 0;
 /// The fewest bytes of the frames of a field, a column and an alias column.
 const FIELD_BYTES: usize = 40;
 const COLUMN_BYTES: usize = 20;
 const ALIAS_BYTES: usize = 16;
+const EXTRA_BYTES: usize = 20;
+/// The kind of extra type information that is read.
+const STREAMER_INFO: u32 = 0;
 /// Fields inside each other; C++ types of real data are some ten deep.
 const MAX_DEPTH: u32 = 64;
 
@@ -157,15 +166,50 @@ impl Schema {
         for number in 0..n_aliases {
             self.alias(&mut list.record()?).within(|| format!("alias column {number} of {n_aliases}"))?;
         }
-        // Streamer information of streamed fields: what they hold is not interpreted.
-        reader.list(0)?;
+        let (mut list, n_infos) = reader.list(EXTRA_BYTES)?;
+        for number in 0..n_infos {
+            self.extra_info(&mut list.record()?).within(|| format!("extra type information {number} of {n_infos}"))?;
+        }
         Ok(())
+    }
+
+    /// Takes streamer information; that of an extension holds all of what came before. Other kinds are passed over.
+    fn extra_info(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        let content = reader.u32()?;
+        reader.u32()?; // version and name of the type: streamer information is of all types
+        reader.bytes()?;
+        if content == STREAMER_INFO {
+            self.streamer_info = reader.bytes()?.to_vec();
+        }
+        Ok(())
+    }
+
+    /// What is said of the classes that streamers wrote; empty if nothing is.
+    ///
+    /// # Errors
+    /// Corrupt if it is no list of streamer information.
+    ///
+    /// # Source
+    /// `RNTupleSerializer::SerializeStreamerInfos` (ROOT 6.40): a `TList` as `TBuffer::WriteObject` writes it.
+    pub fn streamer_infos(&self) -> Result<StreamerInfos> {
+        if self.streamer_info.is_empty() {
+            return Ok(StreamerInfos::default());
+        }
+        let mut cursor = Cursor::new(&self.streamer_info);
+        let within = || "extra type information";
+        match ObjectSlots::new(0).read(&mut cursor).within(within)? {
+            ObjectSlot::Object { class: b"TList", .. } => {
+                let start = cursor.position();
+                StreamerInfos::parse(&self.streamer_info[start..], start).within(within)
+            }
+            _ => Err(Error::corrupt(0, "streamer information that is no list").within(within().to_owned())),
+        }
     }
 
     fn field(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
         let id = u32::try_from(self.fields.len()).map_err(|_| Error::unsupported(start, "more than 2^32 fields"))?;
-        reader.u32()?; // version of the field
+        let field_version = reader.u32()?;
         let type_version = reader.u32()?;
         let parent = reader.u32()?;
         let role = match reader.u16()? {
@@ -205,6 +249,7 @@ impl Schema {
             type_name,
             type_alias,
             description,
+            field_version,
             type_version,
             role,
             parent,

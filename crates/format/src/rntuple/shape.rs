@@ -1,9 +1,11 @@
 //! What the values of a field look like, and which columns they are made of.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use crate::column::{Layout, column_of_type};
 use crate::error::{Error, Result};
-use crate::streamer::Primitive;
+use crate::streamer::{Primitive, StreamerInfos};
 
 use super::encoding::Encoding;
 use super::schema::{ColumnId, FieldId, NtupleField, Role, Schema};
@@ -45,6 +47,10 @@ pub struct Slots {
     pub domains: Vec<Domain>,
     /// For each physical column its slot.
     by_column: Vec<Option<SlotId>>,
+    /// For each domain a slot whose elements tell how many items it has.
+    witnesses: Vec<Option<SlotId>>,
+    /// The fields in whose field at the top there is something that a later version of the format has brought.
+    strange: HashSet<FieldId>,
 }
 
 /// How the values of a field are made.
@@ -106,6 +112,15 @@ pub enum Shape {
         /// Tag 1 is the first.
         alternatives: Vec<Shape>,
     },
+    /// Objects that ROOT's streamers wrote.
+    Streamed {
+        /// The ends of their bytes.
+        ends: SlotId,
+        /// Their bytes.
+        bytes: SlotId,
+        /// How they are read.
+        layout: Arc<Layout>,
+    },
     /// Lengths of lists.
     Cardinality {
         /// The ends of the lists.
@@ -149,12 +164,17 @@ impl Slots {
     /// Corrupt if the representations of a field have different numbers of columns.
     pub fn new(schema: &Schema) -> Result<Slots> {
         let mut slots = Slots {
+            strange: strange_fields(schema),
             domains: vec![Domain { by: None, tag: None, parent: 0 }],
             by_column: vec![None; schema.columns.len()],
             ..Slots::default()
         };
         for &top in &schema.top_fields {
             slots.add_field(schema, top, 0, 1)?;
+        }
+        slots.witnesses = vec![None; slots.domains.len()];
+        for (id, slot) in (0..).map(SlotId).zip(&slots.slots).filter(|(_, slot)| slot.factor > 0) {
+            slots.witnesses[slot.domain].get_or_insert(id);
         }
         Ok(slots)
     }
@@ -230,6 +250,11 @@ impl Slots {
         Ok(own)
     }
 
+    /// A slot whose elements tell how many items a domain has.
+    pub fn witness_of(&self, domain: usize) -> Option<SlotId> {
+        self.witnesses.get(domain).copied().flatten()
+    }
+
     /// A slot.
     pub fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.0 as usize]
@@ -250,32 +275,48 @@ impl Slots {
 
     /// How the values of the field at the end of a chain are made, inside the lists that are passed on the way.
     ///
+    /// `infos` are asked for only if ROOT's streamers wrote a part of it.
+    ///
     /// # Errors
     /// Unsupported, with the type, if the field or a part of it is of a kind that is not read.
-    pub fn shape(&self, schema: &Schema, chain: &[FieldId]) -> Result<Shape> {
+    pub fn shape<'i>(
+        &self,
+        schema: &Schema,
+        chain: &[FieldId],
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<Shape> {
         match chain.split_first() {
-            Some((&top, rest)) => Build { schema, slots: self }.field(top, rest),
+            Some((&top, rest)) => Build { schema, slots: self, infos }.field(top, rest),
             None => Err(Error::corrupt(0, "no field")),
         }
     }
 }
 
-struct Build<'a> {
+struct Build<'a, 'i> {
     schema: &'a Schema,
     slots: &'a Slots,
+    infos: &'a dyn Fn() -> Result<&'i StreamerInfos>,
 }
 
-impl Build<'_> {
+impl Build<'_, '_> {
     /// `chain`: what is chosen of the records further down.
     fn field(&self, id: FieldId, chain: &[FieldId]) -> Result<Shape> {
         let field = self.schema.field_of(id).ok_or_else(|| Error::corrupt(0, "a field that is not there"))?;
+        if field.field_version > 0 {
+            return Err(self.unsupported(field, &format!("stored in version {} of its kind", field.field_version)));
+        }
+        // What is not understood is not shown under another name either.
+        if let Some(source) = field.source.filter(|source| self.slots.strange.contains(source)) {
+            let source = self.schema.field_of(source).map_or("", |source| source.name.as_str());
+            return Err(self.unsupported(field, &format!("a view of {source:?}, which is of a later version")));
+        }
         let slots = self.slots.of_field(field);
         let shape = match field.role {
             Role::Leaf => self.leaf(field, &slots, chain)?,
             Role::Collection => self.collection(field, &slots, chain)?,
             Role::Record => return self.fixed(field, self.record(field, chain)?),
             Role::Variant => self.variant(field, &slots)?,
-            Role::Streamer => return Err(self.unsupported(field, "written by ROOT's streamer")),
+            Role::Streamer => self.streamed(field, &slots)?,
             Role::Unknown(role) => return Err(self.unsupported(field, &format!("of structural role {role}"))),
         };
         self.fixed(field, shape)
@@ -361,6 +402,19 @@ impl Build<'_> {
         }
     }
 
+    fn streamed(&self, field: &NtupleField, slots: &[SlotId]) -> Result<Shape> {
+        let [ends, bytes] = slots else {
+            return Err(self.unsupported(field, &format!("written by a streamer into {} columns", slots.len())));
+        };
+        let ends = self.ends(field, &[*ends])?;
+        if !matches!(self.encoding(field, *bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
+            return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
+        }
+        let column = column_of_type(&field.type_name, true, (self.infos)()?)?;
+        let layout = column.layout.ok_or_else(|| self.unsupported(field, "written by a streamer"))?;
+        Ok(Shape::Streamed { ends, bytes: *bytes, layout: Arc::new(layout) })
+    }
+
     fn collection(&self, field: &NtupleField, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {
         let ends = self.ends(field, slots)?;
         let is_map = begins(&field.type_name, &MAP_TYPES) && chain.is_empty();
@@ -417,6 +471,29 @@ impl Build<'_> {
         let alternatives = field.children.iter().map(|&child| self.field(child, &[])).collect::<Result<_>>()?;
         Ok(Shape::Variant { switch, alternatives })
     }
+}
+
+/// All fields inside the fields at the top of which any part is of a later version.
+///
+/// Source: "Notes on Backward and Forward Compatibility" of the specification.
+fn strange_fields(schema: &Schema) -> HashSet<FieldId> {
+    let numbered = || (0..).map(FieldId).zip(&schema.fields);
+    let mut tops: Vec<FieldId> = Vec::with_capacity(schema.fields.len());
+    for (id, field) in numbered() {
+        // The field around comes first.
+        tops.push(field.parent.map_or(id, |parent| tops[parent.0 as usize]));
+    }
+    let unknown =
+        |column: &ColumnId| schema.column_of(*column).is_some_and(|column| column.column_type.encoding.is_none());
+    let is_strange = |field: &NtupleField| {
+        matches!(field.role, Role::Unknown(_)) || field.field_version > 0 || field.columns.iter().any(unknown)
+    };
+    let strange_tops: HashSet<FieldId> =
+        numbered().filter(|(_, field)| is_strange(field)).map(|(id, _)| tops[id.0 as usize]).collect();
+    if strange_tops.is_empty() {
+        return HashSet::new();
+    }
+    numbered().map(|(id, _)| id).filter(|id| strange_tops.contains(&tops[id.0 as usize])).collect()
 }
 
 /// Whether a field is a base class of the record that it is part of.

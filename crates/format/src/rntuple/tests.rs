@@ -89,6 +89,11 @@ fn schema() -> Schema {
     Schema::parse(&header().envelope(1)).unwrap()
 }
 
+fn shape(slots: &Slots, schema: &Schema, chain: &[FieldId]) -> crate::Result<Shape> {
+    let infos = schema.streamer_infos()?;
+    slots.shape(schema, chain, &|| Ok(&infos))
+}
+
 fn footer(schema: &Schema) -> Bytes {
     let group = Bytes::default().u64(0).u64(4).u32(1).u64(1000).i32(500).u64(7000);
     Bytes::default().u64(0).u64(schema.header_checksum).record(&Bytes::default()).records(&[group])
@@ -147,10 +152,10 @@ fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
     assert_eq!(names, ["x", "list", "_0", "new"]);
     assert_eq!(schema.top_fields, [FieldId(0), FieldId(1), FieldId(3)]);
     let slots = Slots::new(&schema).unwrap();
-    let x = slots.shape(&schema, &[FieldId(0)]).unwrap();
+    let x = shape(&slots, &schema, &[FieldId(0)]).unwrap();
     assert_eq!(x, Shape::Number { slot: SlotId(0), primitive: Primitive::Float32 });
     let text = Box::new(Shape::Text { ends: SlotId(2), bytes: SlotId(3) });
-    let list = slots.shape(&schema, &[FieldId(1)]).unwrap();
+    let list = shape(&slots, &schema, &[FieldId(1)]).unwrap();
     assert_eq!(list, Shape::List { ends: SlotId(1), item: text });
     assert_eq!(slots.slot(SlotId(3)).domain, 2);
 }
@@ -159,8 +164,93 @@ fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
 fn a_column_type_of_a_later_version_spoils_its_field_alone() {
     let schema = schema();
     let slots = Slots::new(&schema).unwrap();
-    let error = slots.shape(&schema, &[FieldId(3)]).unwrap_err();
+    let error = shape(&slots, &schema, &[FieldId(3)]).unwrap_err();
     assert!(matches!(&error, Error::Unsupported(_)) && error.to_string().contains("0x55"), "{error}");
+}
+
+/// The header of one field with a list of numbers, and a view of it; `field_version` and `item_code` may be of a later version.
+fn header_with_view(field_version: u32, item_code: u16) -> Bytes {
+    let projected = |parent: u32, role: u16, name: &str, type_name: &str, source: u32| {
+        let head = Bytes::default().u32(0).u32(0).u32(parent).u16(role).u16(2);
+        head.string(name).string(type_name).string("").string("").u32(source)
+    };
+    let mut list = field(0, 1, "list", "std::vector<float>");
+    list.0[..4].copy_from_slice(&field_version.to_le_bytes());
+    let fields = [
+        list,
+        field(0, 0, "_0", "float"),
+        projected(2, 1, "view", "std::vector<float>", 0),
+        projected(2, 0, "_0", "float", 1),
+        projected(4, 0, "n", "ROOT::RNTupleCardinality<std::uint32_t>", 0),
+    ];
+    let columns = [column(0x0E, 32, 0), column(item_code, 32, 1)];
+    let aliases = [Bytes::default().u32(0).u32(2), Bytes::default().u32(1).u32(3), Bytes::default().u32(0).u32(4)];
+    let head = Bytes::default().u64(0).string("Events").string("").string("test");
+    head.records(&fields).records(&columns).records(&aliases).records(&[])
+}
+
+#[test]
+fn a_view_of_what_a_later_version_has_brought_is_not_shown() {
+    for (field_version, item_code, is_readable) in [(0, 0x0C, true), (1, 0x0C, false), (0, 0x55, false)] {
+        let schema = Schema::parse(&header_with_view(field_version, item_code).envelope(1)).unwrap();
+        let slots = Slots::new(&schema).unwrap();
+        for top in [0, 2, 4] {
+            let found = shape(&slots, &schema, &[FieldId(top)]);
+            assert_eq!(found.is_ok(), is_readable, "field {top}, version {field_version}, column {item_code:#x}");
+            assert!(matches!(found, Ok(_) | Err(Error::Unsupported(_))));
+        }
+    }
+}
+
+#[test]
+fn pages_and_page_lists_outside_of_files_are_refused_when_they_are_needed() {
+    let mut schema = schema();
+    // Locator of type 2: an object of a store.
+    let object = |bytes: Bytes| bytes.i32(-(16 | 2 << 24)).u32(16).u64(77);
+    let page = object(Bytes::default().i32(3));
+    let columns = [Bytes::default().list(&[page], &Bytes::default().u64(0).u32(505))];
+    let cluster = Bytes::default().list(&columns, &Bytes::default());
+    let summary = Bytes::default().u64(0).u64(3);
+    let list = Bytes::default().u64(schema.header_checksum).records(&[summary]).list(&[cluster], &Bytes::default());
+    let found = PageList::parse(&list.envelope(3), &schema).unwrap();
+    let page = found.columns[0][0].pages[0];
+    assert_eq!(page.n_elements, 3);
+    assert!(matches!(page.check_place(), Err(Error::Unsupported(_))));
+
+    let group = object(Bytes::default().u64(0).u64(4).u32(1).u64(1000));
+    let set = object(Bytes::default().u16(1).u16(0).u32(78)).string("notes");
+    let head = Bytes::default().u64(0).u64(schema.header_checksum).record(&Bytes::default());
+    let footer = Footer::parse(&head.records(&[group]).records(&[set]).envelope(2), &mut schema).unwrap();
+    assert!(matches!(footer.groups[0].page_list.blob(0), Err(Error::Unsupported(_))));
+    assert_eq!(footer.attributes[0].name, "notes");
+    assert!(matches!(footer.attributes[0].anchor.blob(0), Err(Error::Unsupported(_))));
+}
+
+#[test]
+fn streamer_information_is_a_list_and_other_extra_information_is_passed_over() {
+    let with = |content: u32, bytes: &[u8]| {
+        let info = Bytes::default().u32(content).u32(0).string("").u32(u32::try_from(bytes.len()).unwrap());
+        let head = Bytes::default().u64(0).string("Events").string("").string("test");
+        let header = head.records(&[]).records(&[]).records(&[]).records(&[info.bytes(bytes)]);
+        Schema::parse(&header.envelope(1)).unwrap()
+    };
+    assert!(with(9, b"of a later version").streamer_infos().unwrap().is_empty());
+    assert!(with(0, b"no list").streamer_infos().is_err());
+    let mut list = vec![0xFF; 4];
+    list.extend_from_slice(b"TList\0");
+    // Byte count, version 5, TObject, name, no entries.
+    list.extend_from_slice(&[0x40, 0, 0, 17, 0, 5, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(with(0, &list).streamer_infos().unwrap().is_empty());
+}
+
+#[test]
+fn unknown_features_are_refused_by_their_numbers() {
+    let mut bytes = header().0[8..].to_vec();
+    for word in [1_u64 << 5 | 1 << 63, 1 << 37 | 1].iter().rev() {
+        bytes.splice(0..0, word.to_le_bytes());
+    }
+    let error = Schema::parse(&Bytes(bytes).envelope(1)).unwrap_err().to_string();
+    assert!(error.contains("feature flag 5, 64, 101,"), "{error}");
 }
 
 #[test]
@@ -188,7 +278,7 @@ fn a_footer_belongs_to_its_header() {
     let right = footer(&schema);
     let found = Footer::parse(&right.envelope(2), &mut schema).unwrap();
     assert_eq!(found.n_entries(), 4);
-    assert_eq!(found.groups[0].page_list.locator, Locator { offset: 7000, n_bytes: 500 });
+    assert_eq!(found.groups[0].page_list.locator, Some(Locator { offset: 7000, n_bytes: 500 }));
     schema.header_checksum ^= 1;
     assert!(matches!(Footer::parse(&right.envelope(2), &mut schema), Err(Error::Corrupt(_))));
 }
@@ -199,7 +289,7 @@ fn pages_are_read_with_large_locators_and_suppressed_columns() {
     let list = PageList::parse(&page_list(&schema).envelope(3), &schema).unwrap();
     assert_eq!(list.clusters, [ClusterSummary { first_entry: 0, n_entries: 4 }]);
     let columns = &list.columns[0];
-    let page = Page { offset: 4000, stored_bytes: 16, n_elements: 4, has_checksum: true };
+    let page = Page { offset: 4000, stored_bytes: 16, n_elements: 4, has_checksum: true, is_elsewhere: false };
     assert_eq!((columns[0].pages.as_slice(), columns[0].compression), (&[page][..], 505));
     assert_eq!((columns[1].pages[0].offset, columns[1].pages[0].stored_bytes), (1 << 40, 1 << 33));
     assert!(columns[2].is_suppressed && !columns[0].is_suppressed);
@@ -268,7 +358,7 @@ fn read_changed(mut header: Bytes, changes: &[(prop::sample::Index, u8)], which:
     let _ = PageList::parse(&pages.envelope(3), &schema);
     if let Ok(slots) = Slots::new(&schema) {
         for member in schema.members() {
-            let _ = slots.shape(&schema, &member.chain);
+            let _ = shape(&slots, &schema, &member.chain);
         }
     }
 }

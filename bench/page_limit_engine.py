@@ -1,0 +1,35 @@
+"""The limit of an RNTuple's own pages as an engine of the peers kit: asks ``examples/page_limit`` of the engine crate.
+
+It has no checksum of values to give, so the kit calls it wrong: bench/ntuples.py knows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+#: Passes over the pages in one process, of which the median counts: the first one meets cold caches.
+REPETITIONS = 5
+
+
+def main() -> None:
+    """Answer one job."""
+    job = json.load(sys.stdin)
+    if job["format"] != "rntuple" or job["entries"] or job["threads"] > 1:
+        print(json.dumps({"unsupported": "only whole columns of RNTuples, on one thread"}))
+        return
+    program = os.environ["ARROWROOT_PAGE_LIMIT"]
+    names = [column["name"] for column in job["columns"]]
+    done = subprocess.run(
+        [program, job["file"], job["tree"], str(REPETITIONS), *names],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(done.stdout.strip() if done.returncode == 0 else json.dumps({"error": done.stderr.strip()[-300:]}))
+
+
+if __name__ == "__main__":
+    main()
