@@ -211,11 +211,10 @@ class Tree:
 
         Raises: NoSuchColumnError, with the names that there are; InvalidRequestError for a TTree, which has none.
         """
-        from arrowroot import _native  # noqa: PLC0415
-
-        if not isinstance(self._native, _native.Ntuple):
+        open_set: Callable[[str], _native.Ntuple] | None = getattr(self._native, "attribute_set", None)
+        if open_set is None:
             raise InvalidRequestError(f"{self.where}: a {self.class_name} has no attribute sets")
-        return Tree(self._native.attribute_set(name), self._url, self._file_of_friend)
+        return Tree(open_set(name), self._url, self._file_of_friend, self.file_identity)
 
     @property
     def recorded_friends(self) -> list[tuple[str, str, str]]:
