@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import CorruptFileError
+from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Text, text_of
 from arrowroot._sizes import counted
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot._objects.record import Record
 
 #: Bit of ``fBits2`` of an axis whose range filling extends. Source: ``TAxis::kCanExtend`` (ROOT 6.40).
 _CAN_EXTEND = 1 << 1
@@ -38,7 +38,7 @@ class Axis:
         #: The ``TAxis`` with all its members.
         self.record = record
         #: Number of bins, without those below and above the range.
-        self.n_bins: int = record["fNbins"]
+        self.n_bins = int(record.number_of("fNbins"))
         if self.n_bins < 1:
             raise CorruptFileError(f"an axis {self.name!r} of {self.n_bins} bins")
 
@@ -55,17 +55,17 @@ class Axis:
     @property
     def low(self) -> float:
         """Lower end of the range."""
-        return float(self.record["fXmin"])
+        return float(self.record.number_of("fXmin"))
 
     @property
     def high(self) -> float:
         """Upper end of the range."""
-        return float(self.record["fXmax"])
+        return float(self.record.number_of("fXmax"))
 
     @property
     def is_regular(self) -> bool:
         """Whether all bins have one width."""
-        return len(self.record["fXbins"]) != self.n_bins + 1
+        return len(self.record.array_of("fXbins")) != self.n_bins + 1
 
     def edges(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the edges of the bins, shape (n_bins + 1,); with ``flow`` also -inf and inf at the ends."""
@@ -74,7 +74,7 @@ class Axis:
         if self.is_regular:
             edges = np.linspace(self.low, self.high, self.n_bins + 1)
         else:
-            edges = np.array(self.record["fXbins"], np.float64)
+            edges = np.array(self.record.array_of("fXbins"), np.float64)
         return np.concatenate([[-np.inf], edges, [np.inf]]) if flow else edges
 
     @property
@@ -93,7 +93,7 @@ class Axis:
     def labels(self) -> list[str] | None:
         """The label of each bin, "" where it has none; None if no bin has one."""
         found = self.record.get("fLabels")
-        if found is None:
+        if not isinstance(found, Record):
             return None
         labels = [""] * self.n_bins
         for label in found:
@@ -112,7 +112,7 @@ class Axis:
     @property
     def can_extend(self) -> bool:
         """Whether filling may extend the range."""
-        return bool(self.record.get("fBits2", 0) & _CAN_EXTEND)
+        return "fBits2" in self.record and bool(int(self.record.number_of("fBits2")) & _CAN_EXTEND)
 
     def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, InvalidRequestError
+from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
@@ -23,11 +24,11 @@ class Graph(Named):
     @property
     def num_points(self) -> int:
         """Number of points."""
-        return max(0, int(self["fNpoints"]))
+        return max(0, int(self.number_of("fNpoints")))
 
     def _coordinates(self, name: str) -> npt.NDArray[np.float64]:
         """Return one number for each point."""
-        array: npt.NDArray[np.float64] = self[name]
+        array = self.array_of(name)
         if len(array) < self.num_points:
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: {name} has {len(array)} values for "
@@ -60,7 +61,7 @@ class Graph(Named):
     def functions(self) -> list[Any]:
         """Objects attached to it, such as fitted functions."""
         found = self.get("fFunctions")
-        return [] if found is None else list(found)
+        return list(found) if isinstance(found, Record) else []
 
     def errors(self, axis: str = "y") -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
         """Return the errors below and above of a coordinate, each of shape (n_points,); None if there are none.
@@ -71,10 +72,11 @@ class Graph(Named):
         if axis not in _BELOW:
             raise InvalidRequestError(f"axis={axis!r}: expected 'x', 'y' or 'z'")
         if axis == "y" and "fEyL" in self:
-            if not self["fEyL"]:
+            sides = [self.get(name) for name in ("fEyL", "fEyH")]
+            if not all(isinstance(side, list) and side for side in sides):
                 return None
-            below, above = self["fEyL"][0], self["fEyH"][0]
-            return below[: self.num_points], above[: self.num_points]
+            below, above = (side[0][: self.num_points] for side in sides)
+            return below.copy(), above.copy()
         low = next((name for name in _BELOW[axis] if name in self), None)
         high = next((name for name in _ABOVE[axis] if name in self), None)
         return (self._coordinates(low), self._coordinates(high)) if low and high else None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
 from arrowroot._objects.axis import Axis
+from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
@@ -28,7 +29,7 @@ class Histogram(Named):
     @property
     def n_dimensions(self) -> int:
         """Number of axes: 1, 2 or 3."""
-        n_dimensions = self["fDimension"] if "fDimension" in self else self._dimension_of_class()
+        n_dimensions = self.number_of("fDimension") if "fDimension" in self else self._dimension_of_class()
         if n_dimensions not in (1, 2, 3):
             raise CorruptFileError(f"{self.class_name} {self.name!r} of {n_dimensions} dimensions")
         return int(n_dimensions)
@@ -40,7 +41,10 @@ class Histogram(Named):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes: x, then y and z if it has them."""
-        return tuple(Axis(self[name]) for name in _AXES[: self.n_dimensions])
+        found = [self.get(name) for name in _AXES[: self.n_dimensions]]
+        if not all(isinstance(axis, Record) for axis in found):
+            raise CorruptFileError(f"{self.class_name} {self.name!r} without an axis")
+        return tuple(Axis(axis) for axis in found)
 
     def axis(self, index: int | str = 0) -> Axis:
         """Return an axis by its number, or as "x", "y" or "z"."""
@@ -49,18 +53,18 @@ class Histogram(Named):
     @property
     def num_entries(self) -> float:
         """How often it was filled, as ROOT counted."""
-        return float(self["fEntries"]) + self._n_buffered()
+        return float(self.number_of("fEntries")) + self._n_buffered()
 
     @property
     def is_weighted(self) -> bool:
         """Whether the sum of squares of weights is stored for each bin (``Sumw2``)."""
-        return len(self["fSumw2"]) > 0
+        return len(self.array_of("fSumw2")) > 0
 
     @property
     def functions(self) -> list[Any]:
         """Objects attached to it, such as fitted functions and the statistics box."""
         found = self.get("fFunctions")
-        return [] if found is None else list(found)
+        return list(found) if isinstance(found, Record) else []
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -172,7 +176,7 @@ class Histogram(Named):
 
         Raises: CorruptFileError if it has another length.
         """
-        array: npt.NDArray[Any] = self[name]
+        array = self.array_of(name)
         n_bins = 1
         for n in self.shape:
             n_bins *= n + 2
@@ -192,8 +196,10 @@ class Histogram(Named):
 
     def _n_buffered(self) -> int:
         """Return how many entries wait in the buffer for limits to be found; negative means that none does."""
-        buffer = self.get("fBuffer")
-        return max(0, int(buffer[0])) if buffer is not None and len(buffer) else 0
+        if "fBuffer" not in self or not len(self.array_of("fBuffer")):
+            return 0
+        n_entries = float(self.array_of("fBuffer")[0])
+        return int(n_entries) if 0 < n_entries < float("inf") else 0
 
     def _with_buffer(
         self, contents: npt.NDArray[Any], squares: npt.NDArray[np.float64] | None
@@ -202,7 +208,7 @@ class Histogram(Named):
         import numpy as np  # noqa: PLC0415 - imported with the first array
 
         n_entries, n_dimensions = self._n_buffered(), self.n_dimensions
-        stored = self["fBuffer"][1 : 1 + n_entries * (n_dimensions + 1)]
+        stored = self.array_of("fBuffer")[1 : 1 + n_entries * (n_dimensions + 1)]
         if len(stored) != n_entries * (n_dimensions + 1):
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: {n_entries} entries in a smaller buffer"

@@ -19,14 +19,14 @@ class Matrix(Record):
     def shape(self) -> tuple[int, ...]:
         """Rows and columns, or the length of a vector."""
         if self.class_name.startswith("TVectorT<"):
-            return (self["fNrows"],)
-        return self["fNrows"], self["fNcols"]
+            return (int(self.number_of("fNrows")),)
+        return int(self.number_of("fNrows")), int(self.number_of("fNcols"))
 
     def to_numpy(self) -> npt.NDArray[Any]:
         """Return the elements, of shape ``shape``. Of a symmetric matrix half is stored, and both are returned."""
         import numpy as np  # noqa: PLC0415 - imported with the first array
 
-        stored: npt.NDArray[Any] = self["fElements"]
+        stored = self.array_of("fElements")
         shape = self.shape
         is_symmetric = self.class_name.startswith("TMatrixTSym<")
         n_stored = shape[0] * (shape[0] + 1) // 2 if is_symmetric else int(np.prod(shape))

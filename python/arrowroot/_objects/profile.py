@@ -36,13 +36,13 @@ class Profile(Histogram):
     @property
     def error_mode(self) -> str:
         """What the errors mean: "" of the mean, "s" the spread, "i" for integer values, "g" from Gaussian weights."""
-        mode = self["fErrorMode"]
+        mode = int(self.number_of("fErrorMode"))
         return ERROR_MODES[mode] if 0 <= mode < len(ERROR_MODES) else ""
 
     @property
     def is_weighted(self) -> bool:
         """Whether the sum of squares of weights is stored for each bin."""
-        return len(self.get("fBinSumw2", ())) > 0
+        return "fBinSumw2" in self and len(self.array_of("fBinSumw2")) > 0
 
     def values(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the mean in each bin, 0 where there are no entries, as ROOT's ``GetBinContent``."""

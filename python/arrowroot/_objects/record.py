@@ -5,12 +5,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import ArrowrootError, UnsupportedError, nearest
+from arrowroot._errors import ArrowrootError, CorruptFileError, UnsupportedError, nearest
 from arrowroot._render import clip, printable, text_table
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView
+
+    import numpy.typing as npt
 
 _MAX_DEPTH = 200
 _REPR_MEMBERS = 60
@@ -64,6 +66,27 @@ class Record:
     def get(self, name: str, default: Any = None) -> Any:
         """Return a member, or ``default`` if the class has none of that name."""
         return self._members.get(name, default)
+
+    def array_of(self, name: str) -> npt.NDArray[Any]:
+        """Return a member that must be an array of numbers.
+
+        Raises: CorruptFileError if there is none, or if the file says that it is something else.
+        """
+        value: Any = self._members.get(name)
+        if getattr(value, "ndim", None) != 1:
+            raise CorruptFileError(f"{self.class_name} without an array of numbers {name!r}")
+        array: npt.NDArray[Any] = value
+        return array
+
+    def number_of(self, name: str) -> int | float:
+        """Return a member that must be a number.
+
+        Raises: CorruptFileError if there is none, or if the file says that it is something else.
+        """
+        value = self._members.get(name)
+        if not isinstance(value, int | float):
+            raise CorruptFileError(f"{self.class_name} without a number {name!r}")
+        return value
 
     def keys(self) -> KeysView[str]:
         """Return the names of the members."""

@@ -66,8 +66,7 @@ class Parameter(Record):
     @property
     def value(self) -> bool | int | float:
         """The number."""
-        value: bool | int | float = self["fVal"]
-        return value
+        return self.number_of("fVal")
 
     def __float__(self) -> float:
         return float(self.value)

@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
                     .ok_or_else(|| Error::unsupported(range.start, "too many references into unreadable objects"))?;
                 links.pending.push(Pending { number, class, range });
             } else {
-                let start = start.unwrap_or(0);
+                let start = start.unwrap_or(0).min(data.len());
                 let error = Error::corrupt(start, format!("a reference to an object at {number}, where none is"));
                 links.objects.insert(number, unreadable(String::new(), error, start..start));
             }

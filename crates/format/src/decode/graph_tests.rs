@@ -101,9 +101,12 @@ fn a_class_that_nothing_describes_is_named() {
 
 #[test]
 fn references_to_nowhere_are_the_fault_of_what_they_lead_to() {
-    let graph = read("TList", &list(&[vec![0, 0, 0, 60], vec![0, 0, 0xff, 0xff]])).unwrap();
+    let data = list(&[vec![0, 0, 0, 60], vec![0, 0, 0xff, 0xff]]);
+    let graph = read("TList", &data).unwrap();
     for link in links(&graph.objects[&OUTERMOST]) {
         assert!(error_of(&graph.objects[&link]).contains("where none is"));
+        assert!(graph.objects[&link].range.is_empty());
+        assert!(graph.objects[&link].range.end <= data.len());
     }
 }
 
