@@ -85,7 +85,7 @@ class Terminal(io.StringIO):
 class SlowScan:
     """As far as Progress looks: half of the baskets are done."""
 
-    plan = SimpleNamespace(n_baskets=10)
+    plan = SimpleNamespace(n_baskets=10, filter=None)
     stats = SimpleNamespace(n_baskets=5, unzip_bytes=3_000_000)
 
 
