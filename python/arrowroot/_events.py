@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterable
@@ -83,6 +82,16 @@ class Member(Protocol):
     @property
     def identity(self) -> tuple[int, str]:
         """Size in bytes and UUID of the file."""
+
+
+class OnlyTree(NamedTuple):
+    """A tree as the only one in a row."""
+
+    url: str
+    path: str
+    num_entries: int
+    identity: tuple[int, str]
+    first_entry: int = 0
 
 
 def place_of(url: str) -> str:
@@ -294,6 +303,8 @@ class EventIndex:
 
         Raises: NoSuchFileError, StorageError, CorruptFileError.
         """
+        import json  # noqa: PLC0415 - every scan imports this module
+
         self.path = os.fspath(path)
         with self._opened() as file:
             metadata = (file.metadata.metadata or {}).get(METADATA_KEY)

@@ -143,6 +143,7 @@ class FilteredSource:
         self._ended: list[_Cost] = []
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
+        self._n_selected = 0
         self._n_delivered = 0
         self._n_batches = 0
         self._n_looked_at = 0
@@ -152,7 +153,7 @@ class FilteredSource:
 
     @property
     def num_entries(self) -> int:
-        return self._n_delivered if self._is_over else self._first.num_entries
+        return self._n_selected if self._is_over else self._first.num_entries
 
     @property
     def column_names(self) -> list[str]:
@@ -197,6 +198,7 @@ class FilteredSource:
             if len(one.entries):
                 looked.append(one)
                 n_selected += len(one.entries)
+                self._n_selected += len(one.entries)
         if not looked:
             return None
         rows = pa.Table.from_batches([one.rows for one in looked])

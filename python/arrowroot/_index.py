@@ -79,15 +79,21 @@ def index(
         raise StorageError(f"{parts}: {error.strerror}") from error
     before = _Before(target, parts, None if columns is None else tuple(columns))
     pieces: list[_Piece] = []
-    only: str | None = None
     n_read = 0
-    for number, (location, named) in enumerate(files):
+    there = [before.untouched(*files[0])]
+    waiting = opened_trees(files[:1], storage)
+    for number, (location, _) in enumerate(files):
         if progress:
             progress(number, len(files), redacted(location))
-        name = named or only
-        piece = before.untouched(location, name)
+        if number == 1:
+            # The first one says which tree is meant, and which columns. The others are opened ahead.
+            files = [(other, name or pieces[0].file.tree) for other, name in files]
+            there += [before.untouched(*file) for file in files[1:]]
+            missing = [file for file, piece in zip(files[1:], there[1:], strict=True) if piece is None]
+            waiting = opened_trees(missing, storage)
+        piece = there[number]
         if piece is None:
-            opened = next(opened_trees([(location, name)], storage))
+            opened = next(waiting)
             known = IndexedFile(
                 place_of(opened.url),
                 opened.path,
@@ -103,7 +109,6 @@ def index(
                 piece = _write_piece(parts, opened.tree, known, chosen)
                 n_read += 1
         before.columns = piece.columns
-        only = only or piece.file.tree
         pieces.append(piece)
     _join(target, pieces)
     shutil.rmtree(parts)
@@ -133,6 +138,8 @@ class _Before:
                 if path == target:
                     raise  # whatever it is, it is not ours to replace
                 continue
+            if path == target and self.columns is None:
+                self.columns = found.columns
             self._pieces |= {(f.url, f.tree): _Piece(str(path), found.columns, f) for f in found.files}
 
     def _usable(self, piece: _Piece) -> bool:

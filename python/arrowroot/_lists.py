@@ -129,7 +129,7 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Array, 
 
     A value of an entry meets every item of its list. Raises: Problem if lists differ in length.
     """
-    deepest = max(values, key=lambda value: len(value.levels))
+    deepest = max(values, key=lambda value: (len(value.levels), not value.is_constant))
     data = []
     valid: Array | None = None
     for value in values:
@@ -147,6 +147,8 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Array, 
         data.append(one)
         if its_valid is not None:
             valid = its_valid if valid is None else valid & its_valid
+    if valid is not None and valid.ndim == 0 and not deepest.is_constant:
+        valid = np.broadcast_to(valid, (len(deepest.data),))  # a constant that is null
     return data, valid, deepest.levels
 
 

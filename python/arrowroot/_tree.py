@@ -67,18 +67,6 @@ class Column(NamedTuple):
         )
 
 
-class _Alone:
-    """A tree as the only one in a row."""
-
-    first_entry = 0
-
-    def __init__(self, tree: Tree) -> None:
-        self.url = tree.url
-        self.path = tree.path
-        self.num_entries = tree.num_entries
-        self.identity = tree.file_identity
-
-
 class Tree:
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
@@ -249,9 +237,12 @@ class Tree:
             return None
         class_name, names = recorded
         if names is None:
-            raise UnsupportedError(
-                f"{self.where}: has an index that cannot be read{class_name and f', a {class_name}'}"
+            what = (
+                f"has an index that cannot be read, a {class_name}"
+                if class_name
+                else "may have an index: its record cannot be read that far"
             )
+            raise UnsupportedError(f"{self.where}: {what}")
         columns = tuple(name for name in names if name not in ("", "0"))
         own = {name for branch in self.branches for name in (branch.path, branch.name)}
         wrong = next((name for name in columns if name not in own), None)
@@ -434,7 +425,8 @@ class Tree:
         if not isinstance(entries, _events.EventList):
             return _entries.normalise(entries, self.num_entries)
         if entries.index is not None:
-            return entries.entries(entries.found_among([_Alone(self)]), self.where)
+            alone = _events.OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
+            return entries.entries(entries.found_among([alone]), self.where)
         from arrowroot._source import batches_of  # noqa: PLC0415
 
         columns = self.choose(list(entries.columns_in(self.__contains__, self.where)))

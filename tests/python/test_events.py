@@ -156,6 +156,16 @@ def test_an_index_is_brought_up_to_date_by_reading_what_changed(files):
         ar.pick(index, [id_of(1001)], "x")
 
 
+def test_an_index_keeps_its_columns_unless_others_are_named(files):
+    index = files / "index.parquet"
+    ar.index(files / "run1.root", index, columns=["run", "event"])
+    grown = ar.index(files / "run*.root", index)
+    assert (grown.n_read, grown.n_reused, grown.events.columns) == (2, 1, ("run", "event"))
+    other = ar.index(files / "run*.root", index, columns=["event"])
+    assert (other.n_read, other.events.columns) == (3, ("event",))
+    assert ar.pick(index, [(2**63 + 5,)], "x")["x"].to_pylist() == [2.5]
+
+
 def test_an_index_that_was_interrupted_goes_on_where_it_was(files):
     index = files / "index.parquet"
     (files / "run9.root").write_bytes((files / "run2.root").read_bytes()[:200])

@@ -1,5 +1,6 @@
 """A filter selects what its text says, reads its columns once, and of the others what has selected entries."""
 
+import math
 import pickle
 
 import hypothesis
@@ -48,6 +49,11 @@ TEXTS = {
     "run / 2 == 3501.5": lambda r: r["run"] == 7003,
     "pt[npt - 1] > 1": lambda r: bool(r["pt"]) and r["pt"][-1] > 1,
     "any(pt > weight)": lambda r: any(x > r["weight"] for x in r["pt"]),
+    "(pt + 5 % 0)[0] > -9": lambda _: False,
+    "any(pt + 5 % 0 > -9) || npt == 0": lambda r: r["npt"] == 0,
+    "pt[run % 0] > -9 || 5 % 0 == 0": lambda _: False,
+    "max(pt[pt > 7 % 0]) > -9": lambda _: False,
+    "min(npt, 2 + 1 % 0) > -9": lambda _: False,
     "npt > 99": lambda _: False,
     "npt < 99": lambda _: True,
 }
@@ -275,6 +281,8 @@ ROWS = pa.table(
         "n": pa.array([1, None, 3, None, 0, 7], pa.int64()),
         "l": pa.array([[1, 2], [], [3], [-1, 0, 5], [2], []], pa.list_(pa.int16())),
         "m": pa.array([[0.5, -2.0], [], [9.0], [1.0, 1.0, 0.0], [2.5], []], pa.list_(pa.float32())),
+        "s": pa.array(["a", "", None, "ab", "é", "b"]),
+        "k": pa.array([[[1], []], [], [[2, 3]], [[], []], [[4]], []], pa.list_(pa.list_(pa.int32()))),
     }
 )
 
@@ -334,6 +342,7 @@ numbers = st.deferred(
         lists.map(lambda t: (f"max({t[0]})", lambda r: max(t[1](r), default=None), 9)),
         lists.map(lambda t: (f"sum({t[0]})", lambda r: sum(t[1](r)), 9)),
         numbers.map(lambda t: (f"abs({t[0]})", lambda r: null_if(abs)(t[1](r)), 9)),
+        st.integers(-3, 3).map(lambda v: (f"i % {v}", lambda r: int(math.fmod(r["i"], v)) if v else None, 7)),
         numbers.map(lambda t: (f"-{wrapped(t, 9)}", lambda r: null_if(lambda v: -v)(t[1](r)), 8)),
         binary(numbers, "+", lambda a, b: a + b, 6),
         binary(numbers, "-", lambda a, b: a - b, 6),
@@ -421,6 +430,35 @@ def test_any_text_is_a_filter_or_an_error_of_ours(text):
     try:
         found = mask_of(text)
     except (ar.FilterError, ar.NoSuchColumnError):
+        return
+    assert len(found) == ROWS.num_rows
+
+
+def compound(inside):
+    from arrowroot._expression import FUNCTIONS
+
+    operators = ["+", "-", "*", "/", "%", "&", "|", "&&", "||", "==", "!=", "<", "<=", ">", ">="]
+    return st.one_of(
+        st.tuples(inside, st.sampled_from(operators), inside).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(st.sampled_from("!-+"), inside).map("".join),
+        st.tuples(inside, inside).map(lambda t: f"{t[0]}[{t[1]}]"),
+        st.tuples(st.sampled_from(sorted(FUNCTIONS)), st.lists(inside, min_size=1, max_size=3)).map(
+            lambda t: f"{t[0]}({', '.join(t[1])})"
+        ),
+    )
+
+
+LEAVES = st.sampled_from(
+    [*"iuxfbnlm", "0", "1", "-1", "2.5", "true", "'a'", "18446744073709551615", "(5 % 0)", "s", "k"]
+)
+
+
+@hypothesis.given(st.recursive(LEAVES, compound, max_leaves=8))
+@hypothesis.settings(max_examples=1000)
+def test_any_expression_is_computed_or_an_error_of_ours(text):
+    try:
+        found = mask_of(text)
+    except ar.FilterError:
         return
     assert len(found) == ROWS.num_rows
 

@@ -38,10 +38,10 @@ pub struct TreeRecord {
     branches_of_leaves: Vec<Option<BranchId>>,
 }
 
-/// The index that `TTree::BuildIndex` made.
+/// The index that `TTree::BuildIndex` made, or may have made: the default says that this could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordedIndex {
-    /// Class, `TTreeIndex`; empty if what the record holds there could not be read.
+    /// Class, `TTreeIndex`; empty if it could not be read whether there is an index.
     pub class_name: String,
     /// The expressions of its major and minor values (`fMajorName`, `fMinorName`) if the class is `TTreeIndex`.
     pub names: Option<(String, String)>,
@@ -301,7 +301,10 @@ fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerI
 /// Goes on behind the branches up to the list of friends.
 fn read_tail<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version: u16) -> Result<Tail> {
     if !(16..=20).contains(&version) {
-        return Ok(Tail::default());
+        return Err(Error::unsupported(
+            cursor.position(),
+            format!("what follows the branches of TTree version {version}"),
+        ));
     }
     let (n_leaves, end) = read_array_head(cursor)?; // fLeaves: all seen before
     for _ in 0..n_leaves {
@@ -356,7 +359,10 @@ fn read_index<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<
             cursor.leave(end)?; // the values and entry numbers: the columns have them too
             Ok(Some(index))
         }
-        Slot::Seen(_) | Slot::New { .. } => Ok(Some(RecordedIndex::default())),
+        Slot::Seen(_) => Ok(Some(RecordedIndex::default())),
+        Slot::New { class, position, .. } => {
+            Err(Error::unsupported(position, format!("a {class} without a byte count")))
+        }
     }
 }
 
