@@ -22,8 +22,9 @@ from tables import best_peer, find, mark, markdown, median, ratio, text  # noqa:
 
 LIMIT, ENGINE = "page-limit", "arrowroot"
 CPU_TARGET = 1.25
-PEERS = ("rntuple-views", "rntuple-bulk")
+#: Cases of the kit's tasks, and who reads them: bulk reads take no vectors of objects.
 TASKS = {"read": ("flat:*", "nano:*"), "aod": ("split99:*",)}
+PEERS = {"read": ("rntuple-views", "rntuple-bulk"), "aod": ("rntuple-views",)}
 
 
 def parse() -> argparse.Namespace:
@@ -61,7 +62,7 @@ def measure(options: argparse.Namespace, task: str, cases: tuple[str, ...]) -> d
     ]
     subprocess.run(
         [sys.executable, str(kit_directory() / "bench.py"), task, "--formats", "rntuple", *externals,
-         "--engines", ",".join(PEERS), "--set", options.set, "--codecs", ",".join(options.codecs),
+         "--engines", ",".join(PEERS[task]), "--set", options.set, "--codecs", ",".join(options.codecs),
          "--cases", ",".join(cases), "--threads", "1", "--repeat", str(options.repeat), "--timeout", str(RUN_TIMEOUT_S),
          "--json", str(path)],
         check=False,
