@@ -196,8 +196,8 @@ class Generator:
             template, item = pick.choice(SEQUENCES), self.item(depth)
             if isinstance(item, t.Bool):
                 return t.VectorOfBools()
-            # ROOT 6.40 writes counts and no items of an RVec of strings or containers, and other memory than that of the
-            # items where enumerations are in anything but a vector.
+            # ROOT 6.40 writes counts and no items of an RVec of strings or containers, and other memory than the items
+            # where enumerations are in anything but a vector.
             is_odd = "RVec" in template and not isinstance(item, t.Integer | t.Float | t.Double | t.Class)
             if is_odd or isinstance(item, t.Enumeration):
                 template = "std::vector"
