@@ -40,14 +40,31 @@ class Stopwatch:
 
 
 def branch_name(job: Job, column: str) -> str:
-    """The kit names members of vectors of objects ``jets.pt``, as fields are; their branch is ``jets/jets.pt``."""
-    is_branch = job["dataset"] == "aod" and job["format"] == "ttree"
-    return f"{column.partition('.')[0]}/{column}" if is_branch else column
+    """The kit calls members of vectors of objects ``jets.pt``: branch ``jets/jets.pt``, or ``jets`` where unsplit.
+
+    Fields of RNTuples are called so too.
+    """
+    if job["dataset"] != "aod" or job["format"] != "ttree":
+        return column
+    objects = column.partition(".")[0]
+    return objects if job["layout"] == "split0" else f"{objects}/{column}"
+
+
+def column_of(job: Job, table: pa.Table, column: str) -> pa.ChunkedArray:
+    """The values of a column of the kit's: of unsplit objects a member of each."""
+    found = table[branch_name(job, column)]
+    if job["dataset"] != "aod" or job["layout"] != "split0" or job["format"] != "ttree":
+        return found
+    member = column.partition(".")[2]
+    lists = [
+        pa.ListArray.from_arrays(chunk.offsets, chunk.values.field(member)) for chunk in found.chunks
+    ]  # the offsets are those of the values: no chunk is a slice
+    return pa.chunked_array(lists)
 
 
 def read(job: Job) -> Answer:
     """Tasks read and aod: the columns as Arrow arrays in memory."""
-    names = [branch_name(job, c["name"]) for c in job["columns"]]
+    names = list(dict.fromkeys(branch_name(job, c["name"]) for c in job["columns"]))
     entries = np.loadtxt(job["entries"], dtype=np.int64, ndmin=1) if job["entries"] else None
 
     watch = Stopwatch()
@@ -63,7 +80,7 @@ def read(job: Job) -> Answer:
         # From here on nothing is timed.
         peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         plan = tree.scan(names, entries=entries, n_threads=job["threads"]).plan
-    columns = {c["name"]: table[name] for c, name in zip(job["columns"], names, strict=True)}
+    columns = {c["name"]: column_of(job, pa.table(table), c["name"]) for c in job["columns"]}
     return times | {
         "open_ns": open_ns,
         "n_entries": table.num_rows,

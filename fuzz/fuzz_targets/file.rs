@@ -60,6 +60,7 @@ fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, 
         trace: false,
         text: arrowroot::TextForm::Utf8,
         verify_checksums: true,
+        raw: false,
     };
     let Ok(mut scan) = Scan::new(tree, &request) else { return };
     if tree.n_entries() > MAX_ENTRIES {

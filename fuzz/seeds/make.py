@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 import uproot
 
+import arrowroot
+
 HERE = Path(__file__).resolve().parent
 MAX_FILE_BYTES, MAX_PART_BYTES = 100_000, 40_000
 MAX_COMMITTED_BYTES, MAX_COMMITTED_INFOS_BYTES = 13_000, 5000
@@ -162,7 +164,9 @@ def parts(path: Path, most_infos_bytes: int | None = None):
             yield "container", b"\3" + struct.pack(">I", object_bytes)[1:] + record[key_bytes:]
     try:
         with uproot.open(path, minimal_ttree_metadata=False) as file:
-            yield from parts_of_trees(file, data, streamer_infos(file.file)[:most_infos_bytes])
+            infos = streamer_infos(file.file)
+            yield from parts_of_trees(file, data, infos[:most_infos_bytes])
+            yield from objects(path, infos[2:])
             for name, class_name in file.classnames(recursive=True).items():
                 if class_name == "ROOT::RNTuple":
                     yield from parts_of_ntuple(file, name)
@@ -229,6 +233,21 @@ def parts_of_trees(file, data: bytes, infos: bytes):
                 script = layout_script(branch)
                 size = int(branch.member("fBasketBytes")[0])
                 yield "basket", bytes([len(script)]) + script + data[seek : seek + size]
+
+
+def objects(path: Path, infos: bytes):
+    """The first entries of columns that are not split, with their types."""
+    with arrowroot.open(str(path)) as file:
+        for tree in (file[name] for name in file.trees):
+            if tree.class_name == "ROOT::RNTuple" or len(infos) >= 65_536:
+                continue
+            for column in tree.columns:
+                type_name = column.type_name.encode()
+                if "/" in column.name or len(type_name) > 250:
+                    continue
+                entries = tree.to_arrow([column.name], entries=slice(2), raw=True)[column.name].to_pylist()
+                head = struct.pack(">H", len(infos)) + infos + bytes([len(type_name)]) + type_name
+                yield from (("objects", head + b"\0" + entry) for entry in entries)
 
 
 def one_of_each(all_parts):

@@ -116,6 +116,7 @@ class Tree:
         trace: bool = False,
         strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
         verify_checksums: bool = True,  # of an RNTuple's pages
+        raw: bool = False,  # each column as the bytes of its entries
     ) -> Scan: ...
 
 @final

@@ -29,6 +29,12 @@ class EngineOptions(TypedDict):
     verify_checksums: bool
 
 
+class TreeOptions(EngineOptions):
+    """Those that RNTuples do not have."""
+
+    raw: bool
+
+
 class Options(NamedTuple):
     """How to read, checked. ``batch_bytes`` None: all in one batch."""
 
@@ -38,6 +44,8 @@ class Options(NamedTuple):
     trace: bool
     strings: Strings
     verify_checksums: bool
+    assemble: bool = False
+    raw: bool = False
 
     @classmethod
     def checked(
@@ -49,6 +57,8 @@ class Options(NamedTuple):
         strings: Strings,
         trace: bool = False,
         verify_checksums: bool = True,
+        assemble: bool = False,
+        raw: bool = False,
     ) -> Options:
         """Return the options that a user gave; ``batch_size`` None: all in one batch.
 
@@ -58,6 +68,8 @@ class Options(NamedTuple):
             raise InvalidRequestError(f"n_threads: expected a number from 0 on, got {n_threads!r}")
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
+        if assemble and raw:
+            raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
         return cls(
             None if batch_size is None else parse_size(batch_size, "batch_size"),
             parse_size(memory_budget, "memory_budget"),
@@ -65,6 +77,8 @@ class Options(NamedTuple):
             trace,
             strings,
             verify_checksums,
+            assemble,
+            raw,
         )
 
     @classmethod
@@ -82,6 +96,10 @@ class Options(NamedTuple):
             "strings": self.strings,
             "verify_checksums": self.verify_checksums,
         }
+
+    def of_tree(self) -> TreeOptions:
+        """Return the options as keyword arguments of the engine for trees."""
+        return {**self.engine(), "raw": self.raw}
 
     def shared_by(self, n_parts: int) -> Options:
         """Return the options of each of several passes that run side by side."""

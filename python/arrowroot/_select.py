@@ -122,12 +122,17 @@ def select(
     columns: str | Iterable[str] | None,
     filter_name: str | Iterable[str] | None,
     where: str,
+    *,
+    assemble: bool = False,
+    raw: bool = False,
 ) -> Selection:
     """Choose columns from a tree's branches (depth first, groups before their members).
 
     ``columns``: each an exact path, a name that only one branch has, or a glob; a group stands for its
     members. They keep the order asked for, without repeats. ``filter_name`` (see :func:`name_filter`) then
     keeps those that match. With neither, all columns are chosen. ``where`` names the tree in errors.
+    ``assemble``: a group stands for itself, and with neither so do all at the top. ``raw``: what cannot be read
+    is chosen too.
 
     Raises: NoSuchColumnError with the nearest names; UnsupportedError for a column named exactly that cannot
     be read (others of that kind are reported in ``left_out``); InvalidRequestError for a name of several
@@ -135,24 +140,25 @@ def select(
     """
     chosen: Iterable[Candidate]
     if columns is None:
-        chosen = branches if filter_name is not None else whole(branches)
+        at_top = [branch for branch in branches if branch.depth == 0] if assemble else branches
+        chosen = at_top if filter_name is not None else whole(at_top)
     else:
-        index = _Index(branches, where)
+        index = _Index(branches, where, assemble=assemble, raw=raw)
         chosen = (branch for text in texts_of(columns, "columns") for branch in index.resolve(text))
     if filter_name is not None:
         accepts = name_filter(filter_name)
         chosen = whole(branch for branch in chosen if accepts(branch.path, branch.name))
-    unique = {branch.path: branch for branch in chosen if not branch.is_group}
-    return Selection(
-        [path for path, branch in unique.items() if branch.unsupported is None],
-        [(path, branch.type_name) for path, branch in unique.items() if branch.unsupported is not None],
-    )
+    unique = {branch.path: branch for branch in chosen if assemble or not branch.is_group}
+    left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None and not raw}
+    return Selection([path for path in unique if path not in left_out], list(left_out.items()))
 
 
 class _Index:
-    def __init__(self, branches: Sequence[Candidate], where: str) -> None:
+    def __init__(self, branches: Sequence[Candidate], where: str, *, assemble: bool, raw: bool) -> None:
         self.branches = branches
         self.where = where
+        self.assemble = assemble
+        self.raw = raw
         self.by_path = {branch.path: branch for branch in branches}
         self.by_name: dict[str, list[Candidate]] = {}
         for branch in branches:
@@ -168,9 +174,9 @@ class _Index:
             branch = same_name[0] if same_name else None
         if branch is None:
             return self._matching(text)
-        if branch.is_group:
+        if branch.is_group and not self.assemble:
             return self._members(branch)
-        if branch.unsupported is not None:
+        if branch.unsupported is not None and not self.raw:
             raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
 

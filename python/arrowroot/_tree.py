@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from arrowroot import _friends, _native
+    from arrowroot import _friends
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._events import Missing
     from arrowroot._file import File
@@ -321,6 +322,8 @@ class Tree:
         strings: Strings = "utf8",
         verify_checksums: bool = True,
         trace: bool = False,
+        assemble: bool = False,
+        raw: bool = False,
     ) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
@@ -340,6 +343,10 @@ class Tree:
         verify_checksums: of an RNTuple's pages, where the writer left any, against what was read. Baskets of
             TTrees have none but in their LZ4 blocks, where they are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
+        assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
+            ``columns``, every object whole. Otherwise a group stands for its members.
+        raw: every column becomes binary: the bytes of each entry as they are stored, of branches that cannot
+            be read too. Not of RNTuples.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
         """
@@ -350,6 +357,8 @@ class Tree:
             strings=strings,
             trace=trace,
             verify_checksums=verify_checksums,
+            assemble=assemble,
+            raw=raw,
         )
         return self._scan(columns, filter_name, entries, filter, options)
 
@@ -364,6 +373,8 @@ class Tree:
         n_threads: int = 0,
         strings: Strings = "utf8",
         verify_checksums: bool = True,
+        assemble: bool = False,
+        raw: bool = False,
     ) -> Table:
         """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`."""
         options = Options.checked(
@@ -372,6 +383,8 @@ class Tree:
             n_threads=n_threads,
             strings=strings,
             verify_checksums=verify_checksums,
+            assemble=assemble,
+            raw=raw,
         )
         return self._scan(columns, filter_name, entries, filter, options).read_all()
 
@@ -409,6 +422,15 @@ class Tree:
         chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
+        if options.raw or options.assemble:
+            if condition is not None or self._together is not None:
+                raise InvalidRequestError(
+                    f"{self.where}: assemble and raw: not with a filter, nor with friends"
+                )
+            if options.raw and not isinstance(self._native, _native.Tree):
+                raise InvalidRequestError(f"{self.where}: raw: an RNTuple has pages, not entries of bytes")
+            paths = self.choose(columns, filter_name, assemble=options.assemble, raw=options.raw)
+            return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
         names, make = self._chosen(columns, filter_name)
         if condition is None:
             return Scan(lambda: make(names, chosen_entries, options), self.where)
@@ -539,6 +561,9 @@ class Tree:
         self,
         columns: str | Iterable[str] | None = None,
         filter_name: str | Iterable[str] | None = None,
+        *,
+        assemble: bool = False,
+        raw: bool = False,
     ) -> list[str]:
         """Return the paths of the columns that :meth:`scan` would read of this tree's own.
 
@@ -546,7 +571,9 @@ class Tree:
         """
         from arrowroot import _select  # noqa: PLC0415
 
-        selection = _select.select(self.branches, self._canonical(columns), filter_name, self.where)
+        selection = _select.select(
+            self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
+        )
         warn_left_out(selection.left_out, self.where)
         return selection.paths if columns is not None else self._without_short(selection.paths)
 
@@ -579,6 +606,8 @@ class Tree:
         """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
         from arrowroot._source import TreeSource  # noqa: PLC0415
 
+        if isinstance(self._native, _native.Tree):
+            return TreeSource(self._native.scan(paths, entries=entries, **options.of_tree()), self._url)
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def __reduce__(self) -> NoReturn:

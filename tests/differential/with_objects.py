@@ -24,6 +24,7 @@ def main() -> None:
 
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gROOT.SetBatch(True)
+    ROOT.gSystem.SetFlagsOpt("-O0")  # compiling takes longest
     if not ROOT.gSystem.CompileMacro(str(MACRO), "kO", "", str(directory)):
         raise SystemExit(NO_COMPILER)
     for split in (0, 1, 99):

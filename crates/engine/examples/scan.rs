@@ -29,6 +29,7 @@ fn main() -> arrowroot::Result<()> {
             trace: false,
             text: arrowroot::TextForm::Utf8,
             verify_checksums: true,
+            raw: false,
         };
         let mut scan = Scan::new(&tree, &request)?;
         let mut batches = Vec::new();

@@ -36,6 +36,7 @@ pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
         DataType::Optional(value) => arrow_type(value, text),
         DataType::Nothing => ArrowType::Null,
         DataType::Link => ArrowType::UInt32,
+        DataType::Bytes => ArrowType::Binary,
     }
 }
 
@@ -201,6 +202,11 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
         Values::Optional(is_there, values) => optional(&is_there, *values, text)?,
         Values::Nothing(n_values) => ArrayData::new_null(&ArrowType::Null, n_values),
         Values::Links(links) => UInt32Array::from(links).to_data(),
+        Values::Bytes(ends, bytes) => ArrayData::builder(ArrowType::Binary)
+            .len(ends.len())
+            .add_buffer(offsets(&ends))
+            .add_buffer(Buffer::from_vec(bytes))
+            .build()?,
     })
 }
 
@@ -246,7 +252,7 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
 pub(crate) fn null_bytes(values: &Values) -> usize {
     match values {
         Values::Primitive(primitive, _) => primitive.stored_bytes(),
-        Values::Text(..) | Values::List(..) | Values::Map(..) => 4,
+        Values::Text(..) | Values::Bytes(..) | Values::List(..) | Values::Map(..) => 4,
         Values::FixedList(items, n_items) => null_bytes(items).saturating_mul(*n_items as usize),
         Values::Struct(_, members) => members.iter().fold(0, |sum, (_, member)| sum.saturating_add(null_bytes(member))),
         Values::Optional(_, values) => null_bytes(values),

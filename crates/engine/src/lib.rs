@@ -6,12 +6,14 @@
 
 mod assemble;
 mod batch;
+mod counts;
 mod error;
 mod fetch;
 mod file;
 mod listing;
 mod logical;
 mod memory;
+mod nested;
 mod ntuple;
 mod object;
 mod place;

@@ -12,15 +12,16 @@ use format::column::{Header, Layout};
 use format::tree::{BasketHead, BranchId};
 
 use crate::batch::Builder;
+use crate::counts::{ItemCounts, read_counts, read_item_counts};
 use crate::error::{Error, Result};
 use crate::fetch::{Fetched, Held, WindowBytes, fetch};
-use crate::file::{format_error, read_range};
+use crate::file::format_error;
 use crate::logical::LogicalReads;
 use crate::memory::Pool;
 use crate::ntuple::{self, PageTask};
-use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow, planned_column};
+use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow};
 use crate::stats::Counters;
-use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, Worker, fixed_bytes};
+use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, fixed_bytes};
 use crate::text::TextForm;
 use crate::tree::Tree;
 use crate::work::{Building, Task, Workers};
@@ -40,7 +41,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    fn tree(&self) -> Result<&Tree> {
+    pub(crate) fn tree(&self) -> Result<&Tree> {
         self.tree.as_ref().ok_or_else(|| Error::Internal { what: "baskets without a tree".to_owned() })
     }
 }
@@ -276,8 +277,16 @@ impl Placer {
             Layout::Fixed { .. } => false,
             _ => !is_whole || !builder.shares_ends(column_place),
         };
+        let item_counts = match column.column().and_then(|column| column.item_counter) {
+            Some(counter) => Some(self.item_counts(context, counter, location.first_entry..location.entry_end)?),
+            None => None,
+        };
         if needs_offsets {
-            offsets = self.find_offsets(context, column_place, &head, &payload, offsets, location.first_entry)?;
+            let known = item_counts.as_deref().and_then(|counts| counts.offsets(layout, &head));
+            offsets = match known {
+                Some(words) if !head.has_offsets() => Offsets::Given(words),
+                _ => self.find_offsets(context, column_place, &head, &payload, offsets, location.first_entry)?,
+            };
         }
         let n_items = match (layout, &wanted) {
             (Layout::Jagged { header, number, dims }, Wanted::Range(range)) if places_items => {
@@ -286,7 +295,7 @@ impl Placer {
                     whole_items(&head, *header, item_bytes).map_err(in_branch)?
                 } else {
                     let Payload::Ready(bytes) = &payload else { return Err(Error::Cancelled) };
-                    let view = Basket { head: &head, payload: bytes, offsets: &offsets, layout };
+                    let view = Basket { head: &head, payload: bytes, offsets: &offsets, item_counts: None, layout };
                     view.n_items(*header, item_bytes, range).map_err(in_branch)?
                 }
             }
@@ -312,6 +321,7 @@ impl Placer {
             head,
             payload,
             offsets,
+            item_counts,
             wanted,
             target,
             batch: builder.number,
@@ -422,6 +432,13 @@ impl Placer {
         Ok(Offsets::Given(summed(head.key_bytes, std::iter::once(0).chain(before_last.iter().map(size)))))
     }
 
+    /// Numbers of items of the arrays of each object, for the entries of a basket.
+    fn item_counts(&mut self, context: &Context, counter: BranchId, wanted: Range<u64>) -> Result<Arc<ItemCounts>> {
+        let objects = context.tree()?.readable_column(counter)?.counter;
+        let objects = objects.map(|objects| self.counts(context, objects, wanted.clone())).transpose()?;
+        read_item_counts(context, counter, objects, &wanted, &mut self.worker.baskets).map(Arc::new)
+    }
+
     /// Values of a counter for some entries; the whole batch is read at once.
     fn counts(&mut self, context: &Context, counter: BranchId, wanted: Range<u64>) -> Result<Vec<u32>> {
         let held =
@@ -489,58 +506,4 @@ fn wanted_entries(entries: &BatchEntries, first_entry: u64, entry_end: u64) -> W
             Wanted::List(sorted[start..stop].iter().map(narrow).collect())
         }
     }
-}
-
-/// Reads the values of a counter: the whole baskets around some entries.
-fn read_counts(
-    context: &Context,
-    counter: BranchId,
-    wanted: &Range<u64>,
-    worker: &mut Worker,
-) -> Result<(Range<u64>, Vec<u32>)> {
-    let column = planned_column(context.tree()?, counter)?;
-    let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
-    let Some(Layout::Fixed { number, dims }) = column.layout() else {
-        return Err(in_branch(format::Error::unsupported(0, "a counter that is not a number")));
-    };
-    let width = number.stored_bytes();
-    if !dims.is_empty() {
-        return Err(in_branch(format::Error::unsupported(0, "a counter that is an array")));
-    }
-    let mut range = wanted.start..wanted.start;
-    let mut counts = Vec::new();
-    for location in &column.baskets {
-        if location.entry_end <= wanted.start || location.first_entry >= wanted.end {
-            continue;
-        }
-        let payload = match location.embedded {
-            Some(place) => {
-                let tree = context.tree()?;
-                let data = tree.branch(counter).embedded[place].data.clone();
-                tree.object_data().get(data).unwrap_or_default().to_vec()
-            }
-            None => {
-                let record = read_range(context.source.as_ref(), location.offset, u64::from(location.stored_bytes))?;
-                let head = BasketHead::parse(&record).map_err(in_branch)?;
-                let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
-                let mut payload = worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
-                payload.truncate(head.data_bytes as usize);
-                payload
-            }
-        };
-        if counts.is_empty() {
-            range.start = location.first_entry;
-        }
-        // Counts are never negative: the low 4 bytes are the number.
-        counts.extend(
-            payload
-                .chunks_exact(width)
-                .map(|value| value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))),
-        );
-        range.end = location.entry_end;
-    }
-    if range.start > wanted.start || range.end < wanted.end || counts.len() as u64 != range.end - range.start {
-        return Err(in_branch(format::Error::corrupt(0, format!("no counts for entries {wanted:?}"))));
-    }
-    Ok((range, counts))
 }

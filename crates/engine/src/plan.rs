@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use arrowroot_format::column::{Column, Layout};
+use arrowroot_format::column::{Column, DataType, Layout};
 use arrowroot_format::tree::{BasketLocation, BranchId};
 use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
+use crate::assemble::arrow_field;
 use crate::batch::estimated_batch_bytes;
 use crate::error::{Error, Result};
 use crate::file::format_error;
@@ -39,6 +40,8 @@ pub struct Request {
     pub text: TextForm,
     /// Whether the checksums of an RNTuple's pages are compared with the pages.
     pub verify_checksums: bool,
+    /// Each column as the bytes of its entries, not interpreted: for what cannot be read otherwise.
+    pub raw: bool,
 }
 
 /// Which entries.
@@ -207,6 +210,11 @@ impl Plan {
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
         for (branch, name) in &request.columns {
+            if request.raw {
+                fields.push(arrow_field(name, &DataType::Bytes, request.text));
+                columns.push(planned(tree, *branch, Column::of_bytes(tree.type_name(*branch)))?);
+                continue;
+            }
             fields.push(tree.field(*branch, name, request.text)?);
             columns.push(planned_column(tree, *branch)?);
         }
@@ -316,7 +324,18 @@ impl PlannedWindow {
 }
 
 pub(crate) fn planned_column(tree: &Tree, branch: BranchId) -> Result<PlannedColumn> {
-    let column = tree.readable_column(branch)?.clone();
+    planned(tree, branch, tree.readable_column(branch)?.clone())
+}
+
+/// The same for a branch that counts the items of others: it may be the group of these.
+pub(crate) fn planned_counter(tree: &Tree, branch: BranchId) -> Result<PlannedColumn> {
+    match Column::of_counts(tree.branch(branch)) {
+        Some(column) => planned(tree, branch, column),
+        None => planned_column(tree, branch),
+    }
+}
+
+fn planned(tree: &Tree, branch: BranchId, column: Column) -> Result<PlannedColumn> {
     let metadata = tree.branch(branch);
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let ratio = metadata.memory_bytes as f64 / metadata.stored_bytes.max(1) as f64;

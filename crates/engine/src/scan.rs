@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Held};
 use crate::file::format_error;
 use crate::logical::{LogicalRead, LogicalReads};
+use crate::nested::{self, Nesting};
 use crate::ntuple::{self, MemberId, Ntuple};
 use crate::place::{Context, Placed, Placer};
 use crate::plan::{Plan, Request};
@@ -42,6 +43,8 @@ pub struct Scan {
 
 struct Shared {
     context: Context,
+    /// How what is read is delivered; `None`: as it is.
+    nesting: Option<Nesting>,
     /// What the scan reads through.
     reading: ScanSource,
     memory_budget_bytes: u64,
@@ -83,8 +86,12 @@ impl Scan {
     /// As [`Plan::new`].
     pub fn new(tree: &Tree, request: &Request) -> Result<Scan> {
         let reading = tree.file().stack().scan(request.trace);
-        let plan = Plan::new(tree, request, &reading.style)?;
-        Ok(Self::begin(Some(tree.clone()), plan, reading, request))
+        let (request, nesting) = match nested::unnested(tree, request)? {
+            Some((request, nesting)) => (request, Some(nesting)),
+            None => (request.clone(), None),
+        };
+        let plan = Plan::new(tree, &request, &reading.style)?;
+        Ok(Self::begin(Some(tree.clone()), plan, nesting, reading, &request))
     }
 
     /// Plans a scan of an RNTuple. `members` take the place of the request's columns. Where batches begin or end inside
@@ -95,10 +102,10 @@ impl Scan {
     pub fn of_ntuple(ntuple: &Ntuple, members: &[(MemberId, String)], request: &Request) -> Result<Scan> {
         let reading = ntuple.file().stack().scan(request.trace);
         let plan = ntuple::plan(ntuple, members, request, &reading.style, reading.source.as_ref())?;
-        Ok(Self::begin(None, plan, reading, request))
+        Ok(Self::begin(None, plan, None, reading, request))
     }
 
-    fn begin(tree: Option<Tree>, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
+    fn begin(tree: Option<Tree>, plan: Plan, nesting: Option<Nesting>, reading: ScanSource, request: &Request) -> Scan {
         let n_threads = match request.n_threads {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             n_threads => n_threads.min(MAX_THREADS),
@@ -127,6 +134,7 @@ impl Scan {
         let state = State { placer: Some(Placer::new()), ..State::default() };
         let shared = Shared {
             context,
+            nesting,
             reading,
             memory_budget_bytes: request.memory_budget_bytes,
             fetcher,
@@ -154,7 +162,7 @@ impl Scan {
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        self.plan().schema()
+        self.shared.schema()
     }
 
     /// The next batch; `None` after the last. The calling thread decodes too.
@@ -186,10 +194,12 @@ impl Scan {
         let counters = &self.shared.context.counters;
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
-        if matches!(result, Ok(Some(_))) {
-            self.next += 1;
+        let Some(batch) = result? else { return Ok(None) };
+        self.next += 1;
+        match &self.shared.nesting {
+            Some(nesting) => nesting.apply(&batch, self.shared.reading.source.url()).map(Some),
+            None => Ok(Some(batch)),
         }
-        result
     }
 
     /// Begins to fetch windows of a far-away store before the first batch is asked for; near by it does nothing.
@@ -254,6 +264,11 @@ impl ScanHandle {
         self.shared.reading.source.nature().is_remote()
     }
 
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        self.shared.schema()
+    }
+
     /// Stops the scan: no batch follows. Does nothing after the end.
     pub fn cancel(&self) {
         self.shared.stop();
@@ -314,6 +329,10 @@ enum Step {
 }
 
 impl Shared {
+    fn schema(&self) -> &SchemaRef {
+        self.nesting.as_ref().map_or_else(|| self.context.plan.schema(), Nesting::schema)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

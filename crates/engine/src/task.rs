@@ -13,6 +13,7 @@ use format::streamer::Primitive;
 use format::tree::BasketHead;
 
 use crate::batch::{Part, Parts, Target};
+use crate::counts::ItemCounts;
 use crate::fetch::WindowBytes;
 use crate::file::unpack;
 use crate::logical::LogicalId;
@@ -61,6 +62,8 @@ pub(crate) struct BasketTask {
     pub(crate) head: BasketHead,
     pub(crate) payload: Payload,
     pub(crate) offsets: Offsets,
+    /// Where each object has an array: their numbers of items.
+    pub(crate) item_counts: Option<Arc<ItemCounts>>,
     pub(crate) wanted: Wanted,
     pub(crate) target: Target,
     /// Number of the batch, and its baskets that are not done.
@@ -92,7 +95,7 @@ impl Worker {
     }
 
     fn decode(&mut self, task: BasketTask, column: &PlannedColumn, counters: &Counters) -> format::Result<()> {
-        let BasketTask { head, payload, offsets, wanted, target, file_offset, first_entry, .. } = task;
+        let BasketTask { head, payload, offsets, item_counts, wanted, target, file_offset, first_entry, .. } = task;
         let in_basket =
             |error: format::Error| error.within(format!("basket of entries from {first_entry}")).at(file_offset);
         let start = Instant::now();
@@ -115,7 +118,7 @@ impl Worker {
         let unpacked = Instant::now();
         add_ns(&counters.decompress_ns, unpacked.duration_since(start));
         let layout = column.layout().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
-        let basket = Basket { head: &head, payload, offsets: &offsets, layout };
+        let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), layout };
         basket.decode(&wanted, target).map_err(in_basket)?;
         add_ns(&counters.decode_ns, unpacked.elapsed());
         Ok(())
@@ -151,6 +154,7 @@ pub(crate) struct Basket<'a> {
     pub(crate) head: &'a BasketHead,
     pub(crate) payload: &'a [u8],
     pub(crate) offsets: &'a Offsets,
+    pub(crate) item_counts: Option<&'a ItemCounts>,
     pub(crate) layout: &'a Layout,
 }
 
@@ -377,9 +381,16 @@ impl<'a> Basket<'a> {
             let (start, stop) = (self.entry_start(words, entry)?, self.entry_start(words, entry + 1)?);
             let bytes =
                 data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
-            layout
-                .decode_entry(bytes, self.head.key_bytes as usize + start, values)
-                .map_err(|error| error.within(format!("entry {entry} of the basket")).at(start as u64))
+            let origin = self.head.key_bytes as usize + start;
+            let decoded = match self.item_counts {
+                None => layout.decode_entry(bytes, origin, values),
+                Some(counts) => {
+                    let missing = || format::Error::corrupt(start, "no counts of the items of its arrays");
+                    let counts = counts.of_entry(entry).ok_or_else(missing)?;
+                    layout.decode_counted(bytes, counts, origin, values)
+                }
+            };
+            decoded.map_err(|error| error.within(format!("entry {entry} of the basket")).at(start as u64))
         };
         match wanted {
             Wanted::Range(range) => range.clone().try_for_each(&mut one),

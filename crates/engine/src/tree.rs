@@ -197,6 +197,11 @@ impl Tree {
         compiled.as_ref().map_err(Clone::clone)
     }
 
+    /// The C++ type of a branch or group; empty if that is not known.
+    pub(crate) fn type_name(&self, id: BranchId) -> &str {
+        self.column(id).map_or("", |column| column.type_name.as_str())
+    }
+
     /// The same with file and branch in the error; a group is an error too.
     pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
         let source = self.file().source().as_ref();

@@ -104,6 +104,7 @@ fn request(tree: &Tree, n_threads: usize) -> Request {
         trace: true,
         text: arrowroot::TextForm::Utf8,
         verify_checksums: true,
+        raw: false,
     }
 }
 

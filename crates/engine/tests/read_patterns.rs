@@ -27,6 +27,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
         trace: true,
         text: arrowroot::TextForm::Utf8,
         verify_checksums: true,
+        raw: false,
     }
 }
 

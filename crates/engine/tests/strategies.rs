@@ -39,6 +39,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         trace: true,
         text: arrowroot::TextForm::Utf8,
         verify_checksums: true,
+        raw: false,
     };
     Scan::new(tree, &request).unwrap()
 }

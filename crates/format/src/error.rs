@@ -103,6 +103,7 @@ pub trait Within<T> {
 }
 
 impl<T> Within<T> for Result<T> {
+    #[inline]
     fn within<S: Into<String>>(self, name: impl FnOnce() -> S) -> Result<T> {
         self.map_err(|error| error.within(name()))
     }

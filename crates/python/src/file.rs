@@ -440,7 +440,7 @@ impl PyTree {
 
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true,
+        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -454,6 +454,7 @@ impl PyTree {
         trace: bool,
         strings: &str,
         verify_checksums: bool,
+        raw: bool,
     ) -> PyResult<PyScan> {
         let entries = chosen_entries(entries, self.tree.n_entries())?;
         let text = text_form(strings)?;
@@ -475,6 +476,7 @@ impl PyTree {
                 trace,
                 text,
                 verify_checksums,
+                raw,
             };
             arrowroot::Scan::new(&tree, &request)
         })?;

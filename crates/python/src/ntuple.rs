@@ -254,6 +254,7 @@ impl PyNtuple {
                 trace,
                 text,
                 verify_checksums,
+                raw: false,
             };
             arrowroot::Scan::of_ntuple(&ntuple, &members, &request)
         })?;

@@ -206,6 +206,9 @@ impl<'py, 'g> Maker<'py, 'g> {
                     .collect())
             }
             Values::Nothing(n_values) => Ok(vec![None; *n_values]),
+            Values::Bytes(ends, bytes) => parts(ends)
+                .map(|range| Ok(Some(PyBytes::new(self.py, bytes.get(range).unwrap_or_default()).into_any())))
+                .collect(),
             Values::Links(links) => links.iter().map(|&number| self.link(number).map(Some)).collect(),
         }
     }

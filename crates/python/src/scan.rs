@@ -57,7 +57,7 @@ impl PyScan {
 
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.handle.plan().schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.handle.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
     #[getter]
@@ -76,7 +76,7 @@ impl PyScan {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, self.handle.plan().schema())
+        schema_capsule(py, self.handle.schema())
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -87,7 +87,7 @@ impl PyScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to ignore a requested schema.
         let _ = requested_schema;
-        let schema = self.handle.plan().schema().clone();
+        let schema = self.handle.schema().clone();
         stream_capsule(py, Box::new(Stream { schema, pass: Arc::clone(&self.pass) }))
     }
 

@@ -187,7 +187,7 @@ impl Node {
             Node::List(node) | Node::Fixed(node, _) | Node::Framed(node) | Node::ToEnd(node) | Node::ToFit(node) => {
                 node.size()
             }
-            Node::CountedBy { item, .. } => item.size(),
+            Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.size(),
             Node::Map(map) => map.key.size().saturating_add(map.value.size()),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.size(),
             Node::Object(class) => class.size,

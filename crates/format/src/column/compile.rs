@@ -225,8 +225,9 @@ impl<'i> Compiler<'i> {
                 return self.pair(name);
             }
             (true, _) => {
-                // Enumerations look like classes; the type of their items tells.
-                return match Primitive::from_type_code(item_code).filter(|_| (1..=19).contains(&item_code)) {
+                // Enumerations look like classes; the type of their items tells, or another member.
+                let by_code = Primitive::from_type_code(item_code).filter(|_| (1..=19).contains(&item_code));
+                return match by_code.or_else(|| self.infos.enumeration(&class_name)) {
                     Some(primitive) => Node::Number(Number::plain(primitive)),
                     None => self.unknown(format!("{class_name}, which the file does not describe")),
                 };

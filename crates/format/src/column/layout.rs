@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::class::Class;
+use super::class::{Class, CountedHead};
 use crate::cursor::Cursor;
-use crate::decode::{Values, decode_streamed};
+use crate::decode::{Values, decode_arrays, decode_streamed};
 use crate::error::Result;
 use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
 
@@ -29,6 +29,8 @@ pub enum DataType {
     Nothing,
     /// The number of an object of the same graph; 0 for none. Columns of trees have none.
     Link,
+    /// Bytes as they are stored.
+    Bytes,
 }
 
 /// A number as it is stored.
@@ -93,6 +95,17 @@ pub enum Node {
     Opaque(Arc<str>),
     /// A `TClonesArray`: the class of its objects is in the data. Only in graphs.
     Clones,
+    /// All bytes of the entry, whatever they mean.
+    Raw,
+    /// For each object of a split collection an array that another member counts, which is in another branch.
+    ArrayOfEach {
+        /// One item.
+        item: Box<Node>,
+        /// Items for each count.
+        factor: u32,
+        /// What stands before the items.
+        head: CountedHead,
+    },
 }
 
 /// Keys and values of a map.
@@ -244,10 +257,14 @@ impl Node {
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
             Node::Link | Node::Opaque(_) | Node::Clones => 4,
-            Node::TextOrNothing | Node::CountedBy { .. } | Node::ToFit(_) | Node::ToEnd(_) => 0,
+            Node::TextOrNothing
+            | Node::CountedBy { .. }
+            | Node::ArrayOfEach { .. }
+            | Node::ToFit(_)
+            | Node::ToEnd(_) => 0,
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) => 2,
-            Node::Unreadable(_) => 0,
+            Node::Unreadable(_) | Node::Raw => 0,
             Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
@@ -278,6 +295,8 @@ impl Node {
             Node::Unreadable(_) => DataType::Nothing,
             Node::Link | Node::Opaque(_) => DataType::Link,
             Node::Clones => super::linked::clones_type(),
+            Node::Raw => DataType::Bytes,
+            Node::ArrayOfEach { item, .. } => DataType::List(Box::new(DataType::List(Box::new(item.data_type())))),
             Node::Struct(members) => {
                 DataType::Struct(members.iter().map(|(name, node)| (name.clone(), node.data_type())).collect())
             }
@@ -299,6 +318,19 @@ impl Layout {
 }
 
 impl Layout {
+    /// Appends the value of one entry of arrays that `counts` has the numbers of items of, one for each object.
+    ///
+    /// # Errors
+    /// As [`Layout::decode_entry`], which reads any other layout.
+    pub fn decode_counted(&self, entry: &[u8], counts: &[i64], origin: usize, out: &mut Values) -> Result<()> {
+        match self {
+            Layout::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
+                decode_arrays(item, *factor, *head, counts, entry, origin, out)
+            }
+            _ => self.decode_entry(entry, origin, out),
+        }
+    }
+
     /// Appends the value of one entry: the plain way, right for every layout.
     ///
     /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket, which is what

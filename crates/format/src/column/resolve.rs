@@ -31,11 +31,33 @@ pub struct Column {
     pub counter: Option<BranchId>,
     /// Items for each count.
     pub count_factor: u32,
+    /// The branch with the number of items of each array, where every object of a split collection has one.
+    pub item_counter: Option<BranchId>,
+    /// Whether it is a base class, whose members are among those of the class that derives from it.
+    pub is_base: bool,
 }
 
 impl Column {
     fn new(type_name: impl Into<String>, layout: Layout) -> Self {
-        Column { type_name: type_name.into(), layout: Some(layout), counter: None, count_factor: 1 }
+        Column { layout: Some(layout), ..Column::group(type_name.into()) }
+    }
+
+    fn group(type_name: String) -> Self {
+        Column { type_name, layout: None, counter: None, count_factor: 1, item_counter: None, is_base: false }
+    }
+
+    /// The number of objects in each entry of a split collection, which is what its own branch holds.
+    ///
+    /// Source: `TBranchElement::ReadLeavesCollection` and `ReadLeavesClones` (ROOT 6.40).
+    pub fn of_counts(branch: &Branch) -> Option<Self> {
+        let is_collection = branch.element.as_ref().is_some_and(|part| matches!(part.node_type, 3 | 4));
+        let layout = Layout::Fixed { number: Number::plain(Primitive::Int32), dims: Vec::new() };
+        is_collection.then(|| Column::new("int", layout))
+    }
+
+    /// The bytes of each entry as they are stored, of a branch of any type.
+    pub fn of_bytes(type_name: &str) -> Self {
+        Column::new(type_name, Layout::Streamed { framed: Framing::Bare, node: Node::Raw })
     }
 
     /// What comes out; `None` for a group.
@@ -53,8 +75,7 @@ impl Column {
 pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
     let branch = tree.branch(id);
     if !branch.branches.is_empty() {
-        let type_name = branch.element.as_ref().map_or("", |element| element.class_name.as_str());
-        return Ok(Column { type_name: type_name.to_owned(), layout: None, counter: None, count_factor: 1 });
+        return Ok(branch.element.as_ref().map_or_else(|| Column::group(String::new()), |part| of_group(part, infos)));
     }
     let column = match &branch.element {
         Some(part) => of_element(tree, branch, part, infos),
@@ -71,6 +92,18 @@ pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&
             Ok(Column::new("", Layout::Streamed { framed: Framing::Bare, node }))
         }
         column => column,
+    }
+}
+
+/// A split object: a branch of a member names the class that has the member.
+fn of_group<'i>(part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Column {
+    let member = (part.id >= 0).then(|| infos().ok().and_then(|infos| find_element(infos, part))).flatten();
+    match member {
+        Some(element) if element.class == ElementClass::Base => {
+            Column { is_base: true, ..Column::group(element.name.clone()) }
+        }
+        Some(element) => Column::group(element.type_name.clone()),
+        None => Column::group(part.class_name.clone()),
     }
 }
 
@@ -212,7 +245,7 @@ fn of_element<'i>(
     let mut column = if part.id >= 0 {
         let infos = infos().ok();
         match infos.and_then(|infos| find_element(infos, part).map(|element| (infos, element))) {
-            Some((infos, element)) => of_member(branch, element, in_collection, infos)?,
+            Some((infos, element)) => of_member(tree, branch, element, in_collection, infos)?,
             None => of_streamer_type(tree, branch, part, in_collection)?,
         }
     } else {
@@ -236,7 +269,13 @@ fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i 
 }
 
 /// One member of a class, or of each item of a collection.
-fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &StreamerInfos) -> Result<Column> {
+fn of_member(
+    tree: &TreeRecord,
+    branch: &Branch,
+    element: &Element,
+    in_collection: bool,
+    infos: &StreamerInfos,
+) -> Result<Column> {
     let dims = element.max_index.clone();
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
     let type_name = type_name + &bracketed(&dims);
@@ -246,7 +285,8 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &St
     }
     if let Some(head) = counted(element) {
         if in_collection {
-            return Err(unsupported(branch, &format!("{}[{}][]", element.type_name, element.count_name)));
+            let item = readable(&branch.name, compiler.counted_item(element))?;
+            return of_arrays(tree, branch, element, item, head);
         }
         let type_name = format!("{}[]", element.type_name.trim_end_matches('*'));
         let item = readable(&branch.name, compiler.counted_item(element))?;
@@ -277,6 +317,19 @@ fn of_member(branch: &Branch, element: &Element, in_collection: bool, infos: &St
     Ok(Column::new(type_name, layout))
 }
 
+/// An array for each object of a split collection: the member that counts its items is in the branch beside.
+fn of_arrays(tree: &TreeRecord, branch: &Branch, element: &Element, item: Node, head: CountedHead) -> Result<Column> {
+    let prefix = branch.name.rfind('.').map_or("", |dot| &branch.name[..=dot]);
+    let wanted = format!("{prefix}{}", element.count_name);
+    let siblings = branch.parent.map(|parent| tree.branch(parent).branches.as_slice()).unwrap_or_default();
+    let counter = siblings.iter().copied().find(|&id| tree.branch(id).name == wanted);
+    let type_name = format!("{}[{}][]", element.type_name, element.count_name);
+    let counter = counter.ok_or_else(|| unsupported(branch, &format!("{type_name}, without branch {wanted}")))?;
+    let node = Node::ArrayOfEach { item: Box::new(item), factor: element.array_length.max(1), head };
+    let column = Column::new(type_name, Layout::Streamed { framed: Framing::Bare, node });
+    Ok(Column { item_counter: Some(counter), ..column })
+}
+
 /// A base class that was not split.
 fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &mut Compiler<'_>) -> Result<Column> {
     let type_name = TypeName::parse(&element.name).map_err(|_| unsupported(branch, &element.name))?;
@@ -286,7 +339,8 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
     }
     let node = readable(&branch.name, compiler.value(&type_name, 0))?;
     let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
-    Ok(Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node }))
+    let column = Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node });
+    Ok(Column { is_base: true, ..column })
 }
 
 /// A node, or why there is no value of it that can be read.

@@ -3,6 +3,8 @@
 //! Each kernel has one safe body that the compiler turns into vector code; on x86-64 that body is compiled once more for
 //! AVX2 and chosen at run time. The properties below compare them with a loop over single values.
 
+use std::mem::MaybeUninit;
+
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -57,6 +59,40 @@ dispatched! {
             2 => swap_each::<2>(stored, out),
             4 => swap_each::<4>(stored, out),
             _ => swap_each::<8>(stored, out),
+        }
+    }
+}
+
+#[inline(always)]
+fn append_each<const N: usize>(stored: &[u8], out: &mut Vec<u8>) {
+    let numbers = stored.as_chunks::<N>().0;
+    let n_bytes = numbers.len() * N;
+    out.reserve(n_bytes);
+    for (from, to) in numbers.iter().zip(out.spare_capacity_mut().as_chunks_mut::<N>().0) {
+        let mut number = *from;
+        number.reverse();
+        *to = number.map(MaybeUninit::new);
+    }
+    #[expect(unsafe_code, reason = "setting the bytes to zero first takes as long as swapping them")]
+    // SAFETY: `n_bytes` were reserved, a whole number of chunks, and the loop has written each of them.
+    unsafe {
+        out.set_len(out.len() + n_bytes);
+    }
+}
+
+dispatched! {
+    /// Appends big-endian numbers of `width` bytes (1, 2, 4 or 8) in the byte order of the machine.
+    ///
+    /// What is left of `stored` after whole numbers is left out.
+    pub fn append_swapped(stored: &[u8], out: &mut Vec<u8>, width: usize) {
+        if cfg!(target_endian = "big") || width == 1 {
+            out.extend_from_slice(&stored[..stored.len() / width * width]);
+            return;
+        }
+        match width {
+            2 => append_each::<2>(stored, out),
+            4 => append_each::<4>(stored, out),
+            _ => append_each::<8>(stored, out),
         }
     }
 }
@@ -238,7 +274,11 @@ mod tests {
             let mut out = vec![0; stored.len()];
             copy_swapped(stored, &mut out, width);
             let naive: Vec<u8> = stored.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
-            prop_assert_eq!(out, naive);
+            prop_assert_eq!(&out, &naive);
+            let mut appended = vec![7; 3];
+            append_swapped(stored, &mut appended, width);
+            prop_assert_eq!(&appended[..3], &[7; 3]);
+            prop_assert_eq!(&appended[3..], &naive);
         }
 
         #[test]

@@ -14,5 +14,5 @@ mod streamed;
 mod values;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
-pub use streamed::decode_streamed;
+pub use streamed::{decode_arrays, decode_streamed};
 pub use values::Values;

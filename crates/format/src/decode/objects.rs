@@ -3,7 +3,7 @@
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
 use super::graph::Links;
-use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit};
+use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit, push_numbers};
 use super::values::{Values, list_end};
 use crate::column::{Base, Class, CountedHead, Node, Pointer, Step, Variant};
 use crate::cursor::Cursor;
@@ -168,6 +168,13 @@ impl<'a> Reader<'a> {
             match step {
                 Step::Member(place, node) => {
                     let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
+                    if let (Node::Number(number), Values::Primitive(_, bytes), true) =
+                        (node, &mut *column, node.is_plain_number())
+                    {
+                        let stored = cursor.take(n_values.saturating_mul(number.stored_bytes()));
+                        push_numbers(stored.within(|| name.clone())?, number.primitive, bytes);
+                        continue;
+                    }
                     self.column(cursor, node, n_values, column).within(|| name.clone())?;
                 }
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
@@ -273,17 +280,32 @@ impl<'a> Reader<'a> {
             column => column,
         };
         let Values::List(ends, items) = column else { return Err(misfit(cursor)) };
+        self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.clone())
+    }
+
+    /// Reads arrays one after the other, each of as many items as its count says.
+    #[expect(clippy::too_many_arguments, reason = "what the arrays are, how many, and where they go")]
+    pub(super) fn arrays(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        item: &Node,
+        factor: u32,
+        head: CountedHead,
+        counts: &[i64],
+        ends: &mut Vec<i32>,
+        items: &mut Values,
+    ) -> Result<()> {
         let start = cursor.position();
-        let frame_end = if *head == CountedHead::Frame { cursor.version()?.end } else { None };
-        for count in counts {
-            let is_there = *head != CountedHead::Flag || cursor.u8()? != 0;
-            let count = if *head == CountedHead::Triangle { triangle(count) } else { count };
+        let frame_end = if head == CountedHead::Frame { cursor.version()?.end } else { None };
+        for &count in counts {
+            let is_there = head != CountedHead::Flag || cursor.u8()? != 0;
+            let count = if head == CountedHead::Triangle { triangle(count) } else { count };
             if is_there {
-                let n_items = counted_items(cursor, item, Some(count), *factor).within(|| name.clone())?;
+                let n_items = counted_items(cursor, item, Some(count), factor)?;
                 if n_items > MAX_ITEMS_OF_NO_BYTES && item.min_bytes() == 0 {
                     return Err(Error::unsupported(cursor.position(), "an array of items that take no bytes"));
                 }
-                self.read_items(cursor, item, n_items, items).within(|| name.clone())?;
+                self.read_items(cursor, item, n_items, items)?;
             }
             ends.push(list_end(items.len())?);
         }

@@ -2,7 +2,7 @@
 
 use super::objects::Reader;
 use super::values::{Values, list_end};
-use crate::column::{Framing, Node};
+use crate::column::{CountedHead, Framing, Node, Number};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
@@ -36,6 +36,30 @@ pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usiz
     match cursor.remaining() {
         0 => Ok(()),
         n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the value takes"))),
+    }
+}
+
+/// Appends the arrays of one entry, of so many items for each object.
+///
+/// # Errors
+/// Corrupt if the bytes are fewer or more than the arrays take.
+pub fn decode_arrays(
+    item: &Node,
+    factor: u32,
+    head: CountedHead,
+    counts: &[i64],
+    entry: &[u8],
+    origin: usize,
+    out: &mut Values,
+) -> Result<()> {
+    let mut cursor = Cursor::new(entry);
+    let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
+    let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
+    Reader::new(entry.len(), origin).arrays(&mut cursor, item, factor, head, counts, item_ends, items)?;
+    ends.push(list_end(item_ends.len())?);
+    match cursor.remaining() {
+        0 => Ok(()),
+        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the arrays take"))),
     }
 }
 
@@ -156,7 +180,14 @@ impl<'a> Reader<'a> {
                 convert(&value, number.in_memory(), *to, bytes);
             }
             (Node::Unreadable(why), _) => {
-                return Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")));
+                return Err(Error::unsupported(
+                    cursor.position(),
+                    format!("{why} cannot be read yet, but its bytes can be had raw"),
+                ));
+            }
+            (Node::Raw, Values::Bytes(ends, bytes)) => {
+                bytes.extend_from_slice(cursor.take(cursor.remaining())?);
+                ends.push(list_end(bytes.len())?);
             }
             _ => return Err(misfit(cursor)),
         }
@@ -176,6 +207,11 @@ impl<'a> Reader<'a> {
                 let n_bytes = n_items.saturating_mul(number.stored_bytes());
                 push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
                 return Ok(());
+            }
+            (Node::List(inner), Values::List(ends, items)) if inner.is_plain_number() => {
+                if let (Node::Number(number), Values::Primitive(_, bytes)) = (&**inner, &mut **items) {
+                    return read_lists(cursor, *number, n_items, ends, bytes);
+                }
             }
             (Node::Fixed(inner, n), Values::FixedList(items, _)) if inner.is_plain_number() => {
                 return self.read_items(cursor, inner, n_items.saturating_mul(*n as usize), items);
@@ -228,6 +264,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Reads lists of numbers: most of what events hold.
+fn read_lists(
+    cursor: &mut Cursor<'_>,
+    number: Number,
+    n_lists: usize,
+    ends: &mut Vec<i32>,
+    items: &mut Vec<u8>,
+) -> Result<()> {
+    let width = number.stored_bytes();
+    let mut end = items.len() / width;
+    for _ in 0..n_lists {
+        let n_items = cursor.count(width)?;
+        push_numbers(cursor.take(n_items * width)?, number.primitive, items);
+        end += n_items;
+        ends.push(list_end(end)?);
+    }
+    Ok(())
+}
+
 /// Appends one big-endian number.
 #[inline]
 fn push_number(cursor: &mut Cursor<'_>, primitive: Primitive, out: &mut Vec<u8>) -> Result<()> {
@@ -276,15 +331,13 @@ fn convert(value: &[u8], from: Primitive, to: Primitive, out: &mut Vec<u8>) {
 }
 
 /// Appends big-endian numbers, all of one type, in the byte order of the machine.
-fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
+pub(super) fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
     if primitive == Primitive::Bool {
         // What was never assigned may have any bits set.
         out.extend(stored.iter().map(|&byte| u8::from(byte != 0)));
         return;
     }
-    let start = out.len();
-    out.resize(start + stored.len(), 0);
-    super::kernels::copy_swapped(stored, &mut out[start..], primitive.stored_bytes());
+    super::kernels::append_swapped(stored, out, primitive.stored_bytes());
 }
 
 /// Checks that a fixed array may fit: its dimensions come from the file, and items of no bytes would never end.
@@ -372,7 +425,7 @@ fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::{MapNode, Number};
+    use crate::column::MapNode;
 
     #[test]
     fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
@@ -394,6 +447,29 @@ mod tests {
         for entry in [[].as_slice(), &[0, 1, 10, 99], &[0; 10]] {
             assert!(decode_streamed(Framing::Bare, &node, entry, 0, &mut Values::empty(&node.data_type())).is_err());
         }
+    }
+
+    #[test]
+    fn arrays_of_each_object_have_as_many_items_as_the_branch_beside_says() {
+        let item = Box::new(Node::Number(Number::plain(Primitive::UInt8)));
+        let node = Node::ArrayOfEach { item, factor: 2, head: CountedHead::Flag };
+        let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
+        let mut values = Values::empty(&layout.data_type());
+        layout.decode_counted(&[1, 10, 11, 0, 1, 12, 13, 14, 15], &[1, 0, 2], 0, &mut values).unwrap();
+        layout.decode_counted(&[], &[], 0, &mut values).unwrap();
+        let Values::List(ends, arrays) = &values else { panic!("not lists") };
+        assert_eq!(ends, &[3, 3]);
+        let Values::List(ends, items) = &**arrays else { panic!("not arrays") };
+        assert_eq!(ends, &[2, 2, 6]);
+        assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 12, 13, 14, 15]);
+        for (entry, counts) in
+            [([1, 10, 11].as_slice(), [2].as_slice()), (&[1, 10, 11], &[-1]), (&[1, 10, 11, 0], &[1])]
+        {
+            let mut values = Values::empty(&layout.data_type());
+            assert!(layout.decode_counted(entry, counts, 0, &mut values).is_err());
+        }
+        // Nothing tells their numbers of items.
+        assert!(layout.decode_entry(&[0], 0, &mut values).is_err());
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub enum Values {
     Nothing(usize),
     /// Numbers of objects in a graph; 0 for none.
     Links(Vec<u32>),
+    /// Ends of the values in the bytes, and the bytes.
+    Bytes(Vec<i32>, Vec<u8>),
 }
 
 impl Values {
@@ -44,6 +46,7 @@ impl Values {
             DataType::Optional(value) => Values::Optional(Vec::new(), Box::new(Values::empty(value))),
             DataType::Nothing => Values::Nothing(0),
             DataType::Link => Values::Links(Vec::new()),
+            DataType::Bytes => Values::Bytes(Vec::new(), Vec::new()),
         }
     }
 
@@ -51,7 +54,9 @@ impl Values {
     pub fn len(&self) -> usize {
         match self {
             Values::Primitive(primitive, bytes) => bytes.len() / primitive.stored_bytes(),
-            Values::Text(ends, _) | Values::List(ends, _) | Values::Map(ends, ..) => ends.len(),
+            Values::Text(ends, _) | Values::Bytes(ends, _) | Values::List(ends, _) | Values::Map(ends, ..) => {
+                ends.len()
+            }
             Values::FixedList(items, n_items) => items.len() / (*n_items).max(1) as usize,
             Values::Struct(n_values, _) | Values::Nothing(n_values) => *n_values,
             Values::Optional(is_there, _) => is_there.len(),
@@ -73,11 +78,16 @@ impl Values {
         }
     }
 
+    /// Integers as they are; `None` for anything else, and for what does not fit into 64 bits with a sign.
+    pub fn integers(&self) -> Option<Vec<i64>> {
+        super::streamed::last_integers(self, self.len())
+    }
+
     /// Memory of the buffers in bytes.
     pub fn n_bytes(&self) -> usize {
         match self {
             Values::Primitive(_, bytes) => bytes.len(),
-            Values::Text(ends, bytes) => ends.len() * 4 + bytes.len(),
+            Values::Text(ends, bytes) | Values::Bytes(ends, bytes) => ends.len() * 4 + bytes.len(),
             Values::List(ends, items) => ends.len() * 4 + items.n_bytes(),
             Values::FixedList(items, _) => items.n_bytes(),
             Values::Map(ends, keys, values) => ends.len() * 4 + keys.n_bytes() + values.n_bytes(),
@@ -99,7 +109,8 @@ impl Values {
         }
         match (self, other) {
             (Values::Primitive(_, bytes), Values::Primitive(_, more)) => bytes.extend_from_slice(&more),
-            (Values::Text(ends, bytes), Values::Text(more_ends, more)) => {
+            (Values::Text(ends, bytes), Values::Text(more_ends, more))
+            | (Values::Bytes(ends, bytes), Values::Bytes(more_ends, more)) => {
                 append_ends(ends, &more_ends, bytes.len())?;
                 bytes.extend_from_slice(&more);
             }

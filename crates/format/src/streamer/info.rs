@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use crate::codec::Decompressor;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
-use crate::streamer::element::{Element, parse_elements};
-use crate::streamer::typename::TypeName;
+use crate::streamer::element::{Element, ElementClass, parse_elements};
+use crate::streamer::typename::{Primitive, TypeName};
 use crate::streamer::{ObjectSlot, ObjectSlots, named_base, object_base};
 
 /// A list in which more entries cannot be read is given up: it is damaged as a whole.
@@ -59,6 +59,7 @@ pub struct StreamerInfos {
     /// Those whose usual spelling differs from the name.
     by_spelling: HashMap<String, Vec<usize>>,
     failed: Vec<FailedInfo>,
+    enumerations: OnceLock<HashMap<String, Primitive>>,
 }
 
 impl StreamerInfos {
@@ -190,6 +191,30 @@ impl StreamerInfos {
             }
         }
         false
+    }
+
+    /// The type in which values of `name` are stored, if that is an enumeration.
+    ///
+    /// Files do not describe enumerations: a member of that type, or a container of them, gives it away.
+    pub fn enumeration(&self, name: &str) -> Option<Primitive> {
+        self.enumerations.get_or_init(|| self.find_enumerations()).get(name).copied()
+    }
+
+    fn find_enumerations(&self) -> HashMap<String, Primitive> {
+        let mut found = HashMap::new();
+        for element in self.infos.iter().flat_map(|info| &info.elements) {
+            let Ok(name) = TypeName::parse(&element.type_name) else { continue };
+            let (name, primitive) = match element.class {
+                ElementClass::BasicType => (Some(&name), element.primitive()),
+                ElementClass::Stl => (name.argument(0), Primitive::from_type_code(element.contained_type)),
+                _ => continue,
+            };
+            let name = name.filter(|name| !name.is_pointer() && name.primitive().is_none());
+            if let (Some(name), Some(primitive)) = (name, primitive) {
+                found.insert(name.to_string(), primitive);
+            }
+        }
+        found
     }
 
     /// The classes that a class derives from in any version, near ones first.

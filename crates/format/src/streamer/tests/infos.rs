@@ -306,6 +306,27 @@ fn an_empty_list_is_no_damage() {
 }
 
 #[test]
+fn a_member_gives_an_enumeration_away() {
+    let record = Record::list(1, |record| {
+        record.info(
+            "Event",
+            1,
+            7,
+            &[
+                Member { name: "kind", type_name: "ar::Kind", ..MEMBER },
+                Member { name: "kinds", type_name: "ar::Other", type_code: 23, extents: &[2], ..MEMBER },
+                Member { name: "n", ..MEMBER },
+            ],
+        );
+    });
+    let infos = record.parse();
+    assert_eq!(infos.enumeration("ar::Kind"), Some(Primitive::Int32));
+    assert_eq!(infos.enumeration("ar::Other"), Some(Primitive::Int32));
+    assert_eq!(infos.enumeration("int"), None);
+    assert_eq!(infos.enumeration("Event"), None);
+}
+
+#[test]
 fn classes_that_derive_from_each_other_end() {
     let record = Record::list(2, |record| {
         record.info("A", 1, 1, &[base("B", 0)]);

@@ -1,0 +1,168 @@
+//! Values of branches that count what others hold: read beside these, by whole baskets.
+
+use std::ops::Range;
+
+use arrowroot_format as format;
+use arrowroot_format::column::{CountedHead, Layout, Node};
+use arrowroot_format::decode::Values;
+use arrowroot_format::tree::{BasketHead, BasketLocation, BranchId};
+
+use crate::error::Result;
+use crate::file::{format_error, read_range};
+use crate::place::Context;
+use crate::plan::{PlannedColumn, planned_column, planned_counter};
+use crate::task::Worker;
+
+/// Numbers of items of arrays, one array for each object of a split collection.
+#[derive(Debug)]
+pub(crate) struct ItemCounts {
+    /// Numbers of objects up to the end of each entry.
+    ends: Vec<usize>,
+    counts: Vec<i64>,
+}
+
+impl ItemCounts {
+    /// Those of an entry, counted from the first one; `None` if it has none.
+    pub(crate) fn of_entry(&self, entry: usize) -> Option<&[i64]> {
+        let start = entry.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.counts.get(start..*self.ends.get(entry)?)
+    }
+
+    /// Where the entries of a basket begin, as [`Offsets::Given`](crate::task::Offsets::Given) has it; `None` if the
+    /// counts do not tell.
+    pub(crate) fn offsets(&self, layout: &Layout, head: &BasketHead) -> Option<Vec<u8>> {
+        let Layout::Streamed { node: Node::ArrayOfEach { item, factor, head: CountedHead::Flag }, .. } = layout else {
+            return None;
+        };
+        let Node::Number(number) = &**item else { return None };
+        let item_bytes = u64::from(*factor).checked_mul(number.stored_bytes() as u64)?;
+        let mut offset = u64::from(head.key_bytes);
+        let mut words = Vec::new();
+        for entry in 0..head.n_entries as usize {
+            words.extend_from_slice(&u32::try_from(offset).ok()?.to_be_bytes());
+            for &count in self.of_entry(entry)? {
+                let n_bytes = u64::try_from(count).ok()?.checked_mul(item_bytes)?.checked_add(1)?; // and the flag
+                offset = offset.checked_add(n_bytes)?;
+            }
+        }
+        Some(words)
+    }
+}
+
+/// Reads the values of a counter for at least the wanted entries; returns for which.
+pub(crate) fn read_counts(
+    context: &Context,
+    counter: BranchId,
+    wanted: &Range<u64>,
+    worker: &mut Worker,
+) -> Result<(Range<u64>, Vec<u32>)> {
+    let column = planned_counter(context.tree()?, counter)?;
+    let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+    let Some(Layout::Fixed { number, dims }) = column.layout() else {
+        return Err(in_branch(format::Error::unsupported(0, "a counter that is not a number")));
+    };
+    let width = number.stored_bytes();
+    if !dims.is_empty() {
+        return Err(in_branch(format::Error::unsupported(0, "a counter that is an array")));
+    }
+    let mut range = wanted.start..wanted.start;
+    let mut counts = Vec::new();
+    for location in touched(&column, wanted) {
+        let payload = payload(context, &column, counter, location, worker)?;
+        if counts.is_empty() {
+            range.start = location.first_entry;
+        }
+        // Counts are never negative: the low 4 bytes are the number.
+        counts.extend(
+            payload
+                .chunks_exact(width)
+                .map(|value| value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))),
+        );
+        range.end = location.entry_end;
+    }
+    if range.start > wanted.start || range.end < wanted.end || counts.len() as u64 != range.end - range.start {
+        return Err(in_branch(format::Error::corrupt(0, format!("no counts for entries {wanted:?}"))));
+    }
+    Ok((range, counts))
+}
+
+/// Reads the numbers of items of the arrays of each object. `n_objects`: in each of the wanted entries.
+pub(crate) fn read_item_counts(
+    context: &Context,
+    counter: BranchId,
+    n_objects: Option<Vec<u32>>,
+    wanted: &Range<u64>,
+    worker: &mut Worker,
+) -> Result<ItemCounts> {
+    let tree = context.tree()?;
+    let column = planned_column(tree, counter)?;
+    let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+    let missing = |what: &str| in_branch(format::Error::corrupt(0, format!("{what} for entries {wanted:?}")));
+    let Some(layout @ Layout::Jagged { .. }) = column.layout() else {
+        return Err(in_branch(format::Error::unsupported(0, "a counter that is not a list of numbers")));
+    };
+    let n_objects = n_objects.ok_or_else(|| missing("nothing that counts objects"))?;
+    let mut values = Values::empty(&layout.data_type());
+    let mut range = wanted.start..wanted.start;
+    for location in touched(&column, wanted) {
+        let payload = payload(context, &column, counter, location, worker)?;
+        // As if the basket were one entry: all its numbers, one after the other.
+        layout.decode_entry(&payload, 0, &mut values).map_err(|error| in_branch(error.at(location.offset)))?;
+        if range.is_empty() {
+            range.start = location.first_entry;
+        }
+        range.end = location.entry_end;
+    }
+    let Values::List(_, items) = values else { return Err(missing("no counts")) };
+    let all = items.integers().ok_or_else(|| missing("no whole counts"))?;
+    // Objects of entries before the wanted ones are in the first basket, too.
+    let before = match column.column().and_then(|column| column.counter) {
+        Some(objects) if range.start < wanted.start => {
+            let (known, counts) = read_counts(context, objects, &(range.start..wanted.start), worker)?;
+            let skipped = usize::try_from(range.start.saturating_sub(known.start)).unwrap_or(usize::MAX);
+            let n_entries = usize::try_from(wanted.start - range.start).unwrap_or(usize::MAX);
+            counts.iter().skip(skipped).take(n_entries).map(|&count| count as usize).sum()
+        }
+        _ => 0_usize,
+    };
+    let mut end = 0_usize;
+    let ends: Vec<usize> = n_objects
+        .iter()
+        .map(|&count| {
+            end = end.saturating_add(count as usize);
+            end
+        })
+        .collect();
+    let counts = before.checked_add(end).and_then(|stop| all.get(before..stop));
+    let counts = counts.filter(|_| range.end >= wanted.end).ok_or_else(|| missing("too few counts"))?;
+    Ok(ItemCounts { ends, counts: counts.to_vec() })
+}
+
+/// Baskets that hold any of the entries.
+fn touched<'c>(column: &'c PlannedColumn, wanted: &Range<u64>) -> impl Iterator<Item = &'c BasketLocation> + use<'c> {
+    let wanted = wanted.clone();
+    column.baskets.iter().filter(move |at| at.entry_end > wanted.start && at.first_entry < wanted.end)
+}
+
+/// The entry data of a basket.
+fn payload(
+    context: &Context,
+    column: &PlannedColumn,
+    branch: BranchId,
+    location: &BasketLocation,
+    worker: &mut Worker,
+) -> Result<Vec<u8>> {
+    let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+    if let Some(place) = location.embedded {
+        let tree = context.tree()?;
+        let embedded = tree.branch(branch).embedded.get(place);
+        let embedded = embedded.ok_or_else(|| in_branch(format::Error::corrupt(0, "a basket that is not there")))?;
+        return Ok(tree.object_data().get(embedded.data.clone()).unwrap_or_default().to_vec());
+    }
+    let record = read_range(context.source.as_ref(), location.offset, u64::from(location.stored_bytes))?;
+    let head = BasketHead::parse(&record).map_err(in_branch)?;
+    let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
+    let mut payload = worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+    payload.truncate(head.data_bytes as usize);
+    Ok(payload)
+}

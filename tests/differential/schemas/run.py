@@ -1,0 +1,96 @@
+"""Writes the schemas of seeds with ROOT, some at a time in a process of their own, and compares."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.differential import root_peer
+
+from .compare import Finding, findings
+from .generate import Generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: ROOT 6.40 writes memory that is no object's where an unordered_multimap holds containers: many MB for a few entries.
+MAX_FILE_BYTES = 4_000_000
+#: ROOT keeps all classes: a process that made many is slow.
+PER_PROCESS = 50
+TIMEOUT_S = 900
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Result:
+    """What came out."""
+
+    n_schemas: int = 0
+    n_columns: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    #: Seeds that ROOT has errors about, and what it says.
+    refused: dict[int, str] = field(default_factory=dict)
+
+
+def run_seeds(
+    n_schemas: int,
+    seed: int,
+    directory: Path,
+    *,
+    keep: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> Result:
+    """Writes and compares so many schemas that ROOT does write, from ``seed`` on.
+
+    ``keep``: files stay, and one that is there is not written again. ``say`` gets a line for each finding and refusal.
+    """
+    result = Result()
+    while result.n_schemas < n_schemas:
+        now = list(range(seed, seed + min(PER_PROCESS, n_schemas - result.n_schemas)))
+        seed = now[-1] + 1
+        missing = [n for n in now if not (directory / f"{n}.root").exists()]
+        refused = write(missing, directory) if missing else {}
+        for seed_now in now:
+            path = directory / f"{seed_now}.root"
+            if seed_now not in refused and path.stat().st_size > MAX_FILE_BYTES:
+                refused[seed_now] = f"the file has {path.stat().st_size} bytes"
+            if seed_now in refused:
+                path.unlink(missing_ok=True)
+                continue
+            found, n_equal = findings(Generator(seed_now).make(), path)
+            result.n_schemas += 1
+            result.n_columns += n_equal
+            result.findings += found
+            if not keep:
+                path.unlink()
+        result.refused |= refused
+        if say:
+            for seed_now, why in refused.items():
+                say(f"seed {seed_now}: ROOT does not write it: {why:.200}")
+            for finding in result.findings:
+                if finding.seed in now:
+                    say(str(finding))
+        if len(result.refused) > result.n_schemas + PER_PROCESS:
+            raise RuntimeError(f"ROOT refuses most schemas: {refused}")
+    return result
+
+
+def write(seeds: list[int], directory: Path) -> dict[int, str]:
+    """Lets ROOT write the files; returns which ones it did not write without errors, and what it said."""
+    python = root_peer.python_with_root()
+    assert python is not None, "ask python_with_root first"
+    done = subprocess.run(
+        [python, "-B", "-W", "ignore", "-m", f"{__package__}.write", str(directory), *map(str, seeds)],
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False, cwd=REPOSITORY,
+    )  # fmt: skip
+    refused = directory / "refused.json"
+    if done.returncode == 0:
+        return {int(seed): why for seed, why in json.loads(refused.read_text()).items()}
+    if len(seeds) == 1:
+        return {seeds[0]: f"it ends with status {done.returncode}"}
+    # One of them brings ROOT down.
+    halves = (seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :])
+    return {seed: why for half in halves for seed, why in write(half, directory).items()}

@@ -1,0 +1,64 @@
+"""Lets ROOT write the files of some schemas: ``python -m tests.differential.schemas.write DIRECTORY SEED...``.
+
+Writes ``SEED.root`` for each seed, and ``refused.json``: for each seed that ROOT has errors about, what it says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from .cpp import definitions, description, writer
+from .generate import Generator
+
+#: So many schemas are handed to the interpreter in one piece: it has a cost for each.
+TOGETHER = 10
+
+
+def main() -> None:
+    directory, seeds = Path(sys.argv[1]).resolve(), [int(seed) for seed in sys.argv[2:]]
+    os.chdir(directory)
+    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import ROOT
+
+    ROOT.gROOT.SetBatch(True)
+    ROOT.gInterpreter.ProcessLine(".O 0")  # compiling takes longest
+    ROOT.gInterpreter.Declare(f'#include "{Path(__file__).parent / "fill.hxx"}"\n')
+    ROOT.gInterpreter.Declare(ERRORS)
+    ROOT.fuzz.keep_errors()
+    refused: dict[int, str] = {}
+    known: set[str] = set()
+    for first in range(0, len(seeds), TOGETHER):
+        schemas = [Generator(seed).make() for seed in seeds[first : first + TOGETHER]]
+        together = "\n".join(
+            definitions(s) + "\n" + description(s, known) + "\n" + writer(s) for s in schemas
+        )
+        if not ROOT.gInterpreter.Declare(QUIET + together):
+            raise SystemExit(f"the interpreter does not take the schemas {[s.seed for s in schemas]}")
+        for schema in schemas:
+            space = getattr(ROOT, schema.namespace)
+            ROOT.fuzz.errors().clear()
+            space.describe()
+            space.write(str(directory / f"{schema.seed}.root"))
+            if ROOT.fuzz.errors().size():
+                refused[schema.seed] = "\n".join(sorted({str(e) for e in ROOT.fuzz.errors()}))
+    (directory / "refused.json").write_text(json.dumps(refused))
+
+
+QUIET = '#pragma clang diagnostic ignored "-Wundefined-inline"\n'
+#: Errors of ROOT are kept, instead of being printed.
+ERRORS = """
+#include <TError.h>
+namespace fuzz {
+inline std::vector<std::string> &errors() { static std::vector<std::string> kept; return kept; }
+inline void keep(int level, Bool_t, const char *where, const char *what) {
+  if (level >= kError) errors().push_back(std::string(where) + ": " + what);
+}
+inline void keep_errors() { SetErrorHandler(keep); }
+}
+"""
+
+if __name__ == "__main__":
+    main()

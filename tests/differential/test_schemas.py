@@ -1,0 +1,27 @@
+"""Some random classes of ROOT; the many are run by hand: ``python -m tests.differential.schemas --n 2000``."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import root_peer
+from .schemas.generate import Generator
+from .schemas.run import run_seeds
+
+N_SCHEMAS = 25
+
+
+def test_random_classes_are_read_as_root_wrote_them(tmp_path):
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    result = run_seeds(N_SCHEMAS, 40_001, tmp_path)
+    assert not result.findings, "\n".join(map(str, result.findings))
+    assert result.n_columns > 4 * N_SCHEMAS
+    assert len(result.refused) < N_SCHEMAS // 4
+
+
+def test_a_seed_makes_the_same_schema_and_values():
+    first, second = Generator(7).make(), Generator(7).make()
+    assert first == second
+    assert first.expected(0) == second.expected(0)
+    assert first != Generator(8).make()
