@@ -161,6 +161,7 @@ class Ntuple:
         trace: bool = False,
         strings: str = "utf8",  # as of Tree
         verify_checksums: bool = True,
+        raw: bool = False,  # an error: there are no entries of bytes
     ) -> Scan: ...
 
 @final

@@ -27,11 +27,6 @@ class EngineOptions(TypedDict):
     trace: bool
     strings: Strings
     verify_checksums: bool
-
-
-class TreeOptions(EngineOptions):
-    """Those that RNTuples do not have."""
-
     raw: bool
 
 
@@ -95,11 +90,8 @@ class Options(NamedTuple):
             "trace": self.trace,
             "strings": self.strings,
             "verify_checksums": self.verify_checksums,
+            "raw": self.raw,
         }
-
-    def of_tree(self) -> TreeOptions:
-        """Return the options as keyword arguments of the engine for trees."""
-        return {**self.engine(), "raw": self.raw}
 
     def shared_by(self, n_parts: int) -> Options:
         """Return the options of each of several passes that run side by side."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from arrowroot import _friends
+    from arrowroot import _friends, _native
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._events import Missing
     from arrowroot._file import File
@@ -427,8 +426,6 @@ class Tree:
                 raise InvalidRequestError(
                     f"{self.where}: assemble and raw: not with a filter, nor with friends"
                 )
-            if options.raw and not isinstance(self._native, _native.Tree):
-                raise InvalidRequestError(f"{self.where}: raw: an RNTuple has pages, not entries of bytes")
             paths = self.choose(columns, filter_name, assemble=options.assemble, raw=options.raw)
             return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
         names, make = self._chosen(columns, filter_name)
@@ -606,8 +603,6 @@ class Tree:
         """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
         from arrowroot._source import TreeSource  # noqa: PLC0415
 
-        if isinstance(self._native, _native.Tree):
-            return TreeSource(self._native.scan(paths, entries=entries, **options.of_tree()), self._url)
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def __reduce__(self) -> NoReturn:

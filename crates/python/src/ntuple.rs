@@ -215,7 +215,7 @@ impl PyNtuple {
 
     #[pyo3(signature = (
         columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true,
+        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
     ))]
     #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
     fn scan(
@@ -229,7 +229,12 @@ impl PyNtuple {
         trace: bool,
         strings: &str,
         verify_checksums: bool,
+        raw: bool,
     ) -> PyResult<PyScan> {
+        if raw {
+            let what = "raw: an RNTuple has pages, not entries of bytes".to_owned();
+            return Err(to_python(arrowroot::Error::InvalidRequest { what }));
+        }
         let entries: Entries = chosen_entries(entries, self.ntuple.n_entries())?;
         let text = text_form(strings)?;
         let ntuple = self.ntuple.clone();

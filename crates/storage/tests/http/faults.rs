@@ -109,7 +109,7 @@ fn another_size_or_version_is_a_change() {
         let opened = open(&server.url(), &[]).unwrap();
         let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_100)]).unwrap_err();
         assert!(matches!(error, Error::Changed { .. }), "{error}");
-        assert!(server.heads()[1].contains("if-match: \"1\""), "{}", server.heads()[1]);
+        assert!(server.heads()[1].contains("If-Match: \"1\""), "{}", server.heads()[1]);
     }
 }
 

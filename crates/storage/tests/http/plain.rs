@@ -101,12 +101,13 @@ fn many_ranges_become_few_requests_and_much_is_shared_among_connections() {
     let ranges: Vec<_> = (0..300).map(|place| (1_000_000 + place * 100, 1_000_010 + place * 100)).collect();
     check_vector(&opened.source, &content, &ranges).unwrap();
     let pattern = nginx.pattern(3);
-    let mut n_ranges: Vec<_> = pattern.lines().map(|line| line.matches('-').count()).collect();
-    n_ranges.sort_unstable();
-    assert_eq!(n_ranges, [2, 100, 200], "{pattern}");
+    let n_ranges: Vec<_> = pattern.lines().map(|line| line.matches('-').count()).collect();
+    assert_eq!(n_ranges.iter().sum::<usize>(), 302, "head and tail, and the ranges: {pattern}");
+    assert!(n_ranges.len() <= 4 && n_ranges.iter().all(|&n_ranges| n_ranges <= 200), "{pattern}");
     check_vector(&opened.source, &content, &[(0, 20_000_000)]).unwrap();
     let pattern = nginx.pattern(8);
-    assert_eq!(pattern.lines().skip(3).count(), 5, "{pattern}");
+    // Into how many pieces depends on how fast the server was so far.
+    assert!((2..=5).contains(&pattern.lines().skip(3).count()), "{pattern}");
 }
 
 #[test]
