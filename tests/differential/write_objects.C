@@ -118,6 +118,7 @@ public:
   std::vector<std::pair<int, std::string>> pairs;
   std::vector<std::pair<float, Tagged>> tagged_pairs;
   std::array<int, 3> three{};
+  std::array<std::vector<float>, 2> curves;
   std::vector<short> two[2];
   std::string words[2];
   std::vector<Point> point_lists[2];
@@ -211,6 +212,7 @@ public:
     if (k % 5) unordered[k] = k + 1;
     pair = {k, make(k)};
     for (int i = 0; i < 3; i++) three[i] = k + i;
+    for (int i = 0; i < 2; i++) curves[i].assign((k + i) % 4, k + 0.5f * i);
     for (int i = 0; i < 2; i++) {
       two[i].assign((k + i) % 3, i);
       words[i] = std::string((k + i) % 4, 'w');

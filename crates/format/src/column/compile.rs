@@ -523,7 +523,9 @@ impl<'i> Compiler<'i> {
             code::OBJECT | code::ANY | code::OBJECT_NEVER_NULL | code::ANY_NEVER_NULL => match type_name {
                 Ok(name) => {
                     let node = self.value(&name, 0);
-                    let node = if self.is_framed_collection(&name) { Node::Framed(Box::new(node)) } else { node };
+                    // Those of a std::array have no frame, neither each nor all.
+                    let is_framed = base_code == type_code && self.is_framed_collection(&name);
+                    let node = if is_framed { Node::Framed(Box::new(node)) } else { node };
                     node_with_dims(node, dims)
                 }
                 Err(_) => unreadable(element.type_name.clone()),
