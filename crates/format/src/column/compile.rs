@@ -5,94 +5,54 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::class::{Base, Class, CountedHead, Step, Variant};
-use super::layout::{DataType, MapNode, Node, Number, Pointer, node_with_dims};
+use super::class::{Class, Step, Variant};
+use super::layout::{MapNode, Node, Number, Pointer, node_with_dims};
 use super::linked;
+use super::members::Members;
 use super::special::{self, OwnStreamer};
-use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, StreamerInfos, TypeName};
+use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName};
 
 /// Types may be nested this deep.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 /// An object may be made of so many values and lists.
-const MAX_SIZE: usize = 50_000;
+pub(super) const MAX_SIZE: usize = 50_000;
 /// So many elements are compiled for a branch.
 const MAX_ELEMENTS: usize = 200_000;
 /// Added to a type code for a fixed array, and for a counted pointer.
-const ARRAY: i32 = 20;
+pub(super) const ARRAY: i32 = 20;
 const POINTER: i32 = 40;
 
 /// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
-mod code {
-    pub(super) const NOTHING: i32 = -1;
-    pub(super) const CHAR_STAR: i32 = 7;
-    pub(super) const BITS: i32 = 15;
-    pub(super) const OBJECT: i32 = 61;
-    pub(super) const ANY: i32 = 62;
-    pub(super) const OBJECT_NEVER_NULL: i32 = 63;
-    pub(super) const OBJECT_POINTER: i32 = 64;
-    pub(super) const T_STRING: i32 = 65;
-    pub(super) const T_OBJECT: i32 = 66;
-    pub(super) const T_NAMED: i32 = 67;
-    pub(super) const ANY_NEVER_NULL: i32 = 68;
-    pub(super) const ANY_POINTER: i32 = 69;
-    pub(super) const LOOP: i32 = 501;
+pub(super) mod code {
+    pub(in super::super) const NOTHING: i32 = -1;
+    pub(in super::super) const CHAR_STAR: i32 = 7;
+    pub(in super::super) const BITS: i32 = 15;
+    pub(in super::super) const OBJECT: i32 = 61;
+    pub(in super::super) const ANY: i32 = 62;
+    pub(in super::super) const OBJECT_NEVER_NULL: i32 = 63;
+    pub(in super::super) const OBJECT_POINTER: i32 = 64;
+    pub(in super::super) const T_STRING: i32 = 65;
+    pub(in super::super) const T_OBJECT: i32 = 66;
+    pub(in super::super) const T_NAMED: i32 = 67;
+    pub(in super::super) const ANY_NEVER_NULL: i32 = 68;
+    pub(in super::super) const ANY_POINTER: i32 = 69;
+    pub(in super::super) const LOOP: i32 = 501;
 }
 
 /// Compiles types against the streamer information of one file.
 pub(super) struct Compiler<'i> {
-    infos: &'i StreamerInfos,
-    classes: HashMap<String, Arc<Class>>,
+    pub(super) infos: &'i StreamerInfos,
+    pub(super) classes: HashMap<String, Arc<Class>>,
     /// The classes being compiled: one that is met again contains itself.
-    open: Vec<String>,
-    depth: usize,
+    pub(super) open: Vec<String>,
+    pub(super) depth: usize,
     /// Elements that may still be compiled: versions of bases of versions multiply.
-    n_left: usize,
+    pub(super) n_left: usize,
     /// Whether the types are those of an object graph, where pointers lead to objects of any class.
-    is_linked: bool,
+    pub(super) is_linked: bool,
 }
 
-/// Members of a class and of its bases while they are collected over its versions.
-#[derive(Default)]
-struct Members {
-    /// Path through the bases, name, type.
-    found: Vec<(String, String, DataType)>,
-    by_path: HashMap<String, usize>,
-    size: usize,
-}
-
-impl Members {
-    /// The place of a member, new or known from another version; `None` if it had another type there.
-    fn place(&mut self, path: &str, name: &str, data_type: DataType) -> Result<usize, DataType> {
-        let key = format!("{path}{name}");
-        match self.by_path.get(&key) {
-            Some(&place) => {
-                let known = &self.found[place].2;
-                let inner = if let DataType::Optional(inner) = known { inner } else { known };
-                if *known == data_type || *inner == data_type { Ok(place) } else { Err(known.clone()) }
-            }
-            None => {
-                self.found.push((path.to_owned(), name.to_owned(), data_type));
-                self.by_path.insert(key, self.found.len() - 1);
-                Ok(self.found.len() - 1)
-            }
-        }
-    }
-
-    /// Names as they come out: where a class hides a member of its base, that one has the base's name before it.
-    fn into_members(self) -> Vec<(String, DataType)> {
-        let mut last = HashMap::new();
-        for (place, (_, name, _)) in self.found.iter().enumerate() {
-            last.insert(name.clone(), place);
-        }
-        let name_of = |place: usize, path: String, name: String| {
-            if last.get(&name) == Some(&place) { name } else { format!("{path}{name}") }
-        };
-        let found = self.found.into_iter().enumerate();
-        found.map(|(place, (path, name, data_type))| (name_of(place, path, name), data_type)).collect()
-    }
-}
-
-fn unreadable(why: impl Into<String>) -> Node {
+pub(super) fn unreadable(why: impl Into<String>) -> Node {
     Node::Unreadable(Arc::from(why.into()))
 }
 
@@ -107,12 +67,12 @@ impl<'i> Compiler<'i> {
     }
 
     /// A class that cannot be read: in a graph it is passed over where that is possible.
-    fn unknown(&self, why: String) -> Node {
+    pub(super) fn unknown(&self, why: String) -> Node {
         if self.is_linked { Node::Opaque(Arc::from(why)) } else { unreadable(why) }
     }
 
     /// The streamer of a class, if it is known to have one of its own.
-    fn own_streamer(&self, class: &str) -> Option<OwnStreamer> {
+    pub(super) fn own_streamer(&self, class: &str) -> Option<OwnStreamer> {
         let linked = self.is_linked.then(|| linked::streamer_of(class)).flatten();
         linked.or_else(|| special::streamer_of(class))
     }
@@ -183,7 +143,7 @@ impl<'i> Compiler<'i> {
         if has_frame { Node::Framed(Box::new(node)) } else { node }
     }
 
-    fn pointer(&mut self, class: &TypeName) -> Node {
+    pub(super) fn pointer(&mut self, class: &TypeName) -> Node {
         if self.is_linked {
             return Node::Link;
         }
@@ -321,170 +281,6 @@ impl<'i> Compiler<'i> {
                 }))
     }
 
-    fn compile_class(&mut self, name: &str, infos: &[&StreamerInfo]) -> Result<Class, String> {
-        let mut members = Members::default();
-        let mut variants = self.variants(infos, "", &mut members)?;
-        let n_members = members.found.len();
-        for (place, is_absent) in absent_somewhere(&mut variants, 0..n_members).into_iter().enumerate() {
-            let data_type = &mut members.found[place].2;
-            if is_absent && !matches!(data_type, DataType::Optional(_)) {
-                *data_type = DataType::Optional(Box::new(data_type.clone()));
-            }
-        }
-        let size = members.size;
-        Ok(Class { name: name.to_owned(), is_framed: true, members: members.into_members(), variants, size })
-    }
-
-    /// The versions of a class. The last one comes first: where types differ, all others are converted to its.
-    fn variants(&mut self, infos: &[&StreamerInfo], path: &str, members: &mut Members) -> Result<Vec<Variant>, String> {
-        let mut latest_first = infos.to_vec();
-        latest_first.sort_by_key(|info| std::cmp::Reverse(info.version));
-        latest_first.into_iter().map(|info| self.variant(info, path, members)).collect()
-    }
-
-    fn variant(&mut self, info: &StreamerInfo, path: &str, members: &mut Members) -> Result<Variant, String> {
-        let mut variant = Variant::of(info);
-        for element in &info.elements {
-            self.n_left = self.n_left.checked_sub(1).ok_or_else(|| format!("{} has too many members", info.name))?;
-            let step = self.step(info, element, path, members, &variant)?;
-            let Some(step) = step else { continue };
-            variant.push(step);
-        }
-        Ok(variant)
-    }
-
-    /// One element of a class; `None` for those that leave nothing in the file.
-    fn step(
-        &mut self,
-        info: &StreamerInfo,
-        element: &Element,
-        path: &str,
-        members: &mut Members,
-        before: &Variant,
-    ) -> Result<Option<Step>, String> {
-        if element.type_code == code::NOTHING || element.class == ElementClass::Artificial {
-            return Ok(None);
-        }
-        if element.class == ElementClass::Base {
-            return self.base(element, path, members);
-        }
-        let name = member_name(element);
-        let (node, counted) = match counted(element) {
-            Some(head) => (self.counted_item(element), Some(head)),
-            None => (self.member(element), None),
-        };
-        members.size = members.size.saturating_add(node.size());
-        if members.size > MAX_SIZE {
-            return Err(format!("{} has more than {MAX_SIZE} members in its members", info.name));
-        }
-        let data_type = match counted {
-            Some(_) => DataType::List(Box::new(node.data_type())),
-            None => node.data_type(),
-        };
-        let place = match members.place(path, name, data_type) {
-            Ok(place) => place,
-            Err(known) => return Ok(Some(converted(name, node, &known, path, members, info))),
-        };
-        let Some(head) = counted else { return Ok(Some(Step::Member(place, node))) };
-        let Some(counter) = self.counter(element, path, members, before) else {
-            let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
-            return Ok(Some(Step::Unreadable(Arc::from(why))));
-        };
-        Ok(Some(Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }))
-    }
-
-    /// The place of the member that counts an array: of the same class, or of one of its bases.
-    fn counter(&self, element: &Element, path: &str, members: &Members, before: &Variant) -> Option<usize> {
-        let own = members.by_path.get(&format!("{path}{}", element.count_name)).copied();
-        let place = own.or_else(|| {
-            let in_base =
-                |(p, name, _): &(String, String, DataType)| *name == element.count_name && p.starts_with(path);
-            members.found.iter().rposition(in_base)
-        })?;
-        let found = &members.found[place].2;
-        let is_integer = match if let DataType::Optional(found) = found { found } else { found } {
-            DataType::Primitive(primitive) => !matches!(primitive, Primitive::Float32 | Primitive::Float64),
-            _ => false,
-        };
-        (is_integer && fills(&before.steps, place)).then_some(place)
-    }
-
-    fn base(&mut self, element: &Element, path: &str, members: &mut Members) -> Result<Option<Step>, String> {
-        let name = &element.name;
-        let inner = format!("{path}{name}::");
-        if name == "TObject" {
-            let number = || DataType::Primitive(Primitive::UInt32);
-            members.size += 2;
-            let places = (members.place(&inner, "fUniqueID", number()), members.place(&inner, "fBits", number()));
-            return Ok(match places {
-                (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits }),
-                _ => None,
-            });
-        }
-        match self.own_streamer(name) {
-            Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
-            Some(OwnStreamer::Node(node)) => {
-                members.size += node.size();
-                let name = if self.is_linked { linked::array_name(name) } else { name };
-                let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::Member(place, node)));
-            }
-            Some(OwnStreamer::Class(class)) => {
-                let node = Node::Object(Arc::new(class));
-                members.size += node.size();
-                let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::Member(place, node)));
-            }
-            Some(OwnStreamer::Unreadable(why)) => {
-                return Ok(self.unknown_base(format!("{name}, {why}"), path, name, members));
-            }
-            None => {}
-        }
-        if self.depth >= MAX_DEPTH || self.open.contains(name) {
-            // A class made to harm: its members would never end.
-            return Err(format!("{name} is a base of itself"));
-        }
-        let infos: Vec<&StreamerInfo> = self.infos.named(name).collect();
-        if infos.is_empty() {
-            let why = format!("{name}, a base that the file does not describe");
-            return Ok(self.unknown_base(why, path, name, members));
-        }
-        self.open.push(name.clone());
-        self.depth += 1;
-        let first = members.found.len();
-        let variants = self.variants(&infos, &inner, members);
-        self.depth -= 1;
-        self.open.pop();
-        let mut variants = variants?;
-        if members.size > MAX_SIZE {
-            return Err(format!("{name} has too many members"));
-        }
-        let places =
-            (0..members.found.len()).filter(|&place| place >= first || members.found[place].0.starts_with(&inner));
-        let places: Vec<usize> = places.collect();
-        let absent = absent_of(&mut variants, &places);
-        for place in absent {
-            let data_type = &mut members.found[place].2;
-            if !matches!(data_type, DataType::Optional(_)) {
-                *data_type = DataType::Optional(Box::new(data_type.clone()));
-            }
-        }
-        let meant = self.infos.of_base(element);
-        let by_member = meant
-            .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
-        Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member })))
-    }
-
-    /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.
-    fn unknown_base(&self, why: String, path: &str, name: &str, members: &mut Members) -> Option<Step> {
-        if !self.is_linked {
-            return Some(Step::Unreadable(Arc::from(why)));
-        }
-        members.size += 1;
-        let place = members.place(path, name, DataType::Link).ok()?;
-        Some(Step::Member(place, self.unknown(why)))
-    }
-
     /// A member that is no base and that nothing counts.
     pub(super) fn member(&mut self, element: &Element) -> Node {
         let dims = &element.max_index;
@@ -584,85 +380,4 @@ pub(super) fn is_collection(name: &TypeName) -> bool {
             | "ROOT::RVec"
             | "RVec"
     )
-}
-
-/// The name of a member; of a base that is a container, as ROOT writes it in JSON.
-///
-/// Source: `TBufferJSON` (ROOT 6.40).
-fn member_name(element: &Element) -> &str {
-    if element.class != ElementClass::Stl || element.name != element.type_name {
-        return &element.name;
-    }
-    match element.stl_kind() {
-        Some(StlKind::Vector) => "fVector",
-        Some(StlKind::List) => "fList",
-        Some(StlKind::ForwardList) => "fForwardlist",
-        Some(StlKind::Deque) => "fDeque",
-        Some(StlKind::Map) => "fMap",
-        Some(StlKind::MultiMap) => "fMultiMap",
-        Some(StlKind::Set) => "fSet",
-        Some(StlKind::MultiSet) => "fMultiSet",
-        Some(StlKind::UnorderedSet) => "fUnorderedSet",
-        Some(StlKind::UnorderedMultiSet) => "fUnorderedMultiSet",
-        Some(StlKind::UnorderedMap) => "fUnorderedMap",
-        Some(StlKind::UnorderedMultiMap) => "fUnorderedMultiMap",
-        Some(StlKind::Bitset) => "fBitSet",
-        Some(StlKind::RVec) | None => &element.name,
-    }
-}
-
-/// What stands before the items of a member, if another member counts them.
-pub(super) fn counted(element: &Element) -> Option<CountedHead> {
-    match element.type_code {
-        41..=59 => Some(CountedHead::Flag),
-        code::LOOP => Some(CountedHead::Frame),
-        loop_array if loop_array == code::LOOP + ARRAY => Some(CountedHead::Frame),
-        _ => None,
-    }
-}
-
-/// A member whose type differs from that in a later version: numbers are converted, as ROOT does.
-fn converted(name: &str, node: Node, known: &DataType, path: &str, members: &mut Members, info: &StreamerInfo) -> Step {
-    let known = if let DataType::Optional(known) = known { known } else { known };
-    let place = members.by_path.get(&format!("{path}{name}")).copied();
-    match (node, known, place) {
-        (Node::Number(number), DataType::Primitive(to), Some(place)) => {
-            Step::Member(place, Node::Converted(number, *to))
-        }
-        (node, known, Some(place)) if node.data_type() == *known => Step::Member(place, node),
-        _ => Step::Unreadable(Arc::from(format!(
-            "{}::{name} of version {}, whose type differs from that in other versions",
-            info.name, info.version
-        ))),
-    }
-}
-
-/// Whether a step puts something in a place.
-fn fills(steps: &[Step], wanted: usize) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Member(place, _) | Step::Counted { place, .. } => *place == wanted,
-        Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
-        Step::TObject { unique_id, bits } => *unique_id == wanted || *bits == wanted,
-        Step::Unreadable(_) => false,
-    })
-}
-
-/// Notes in each version which places it leaves empty; returns all that any version leaves empty.
-fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
-    let mut absent = Vec::new();
-    for variant in variants {
-        variant.absent = places.iter().copied().filter(|&place| !fills(&variant.steps, place)).collect();
-        absent.extend_from_slice(&variant.absent);
-    }
-    absent
-}
-
-/// The same for all places of a class.
-fn absent_somewhere(variants: &mut [Variant], places: std::ops::Range<usize>) -> Vec<bool> {
-    let mut is_absent = vec![false; places.end];
-    let places: Vec<usize> = places.collect();
-    for place in absent_of(variants, &places) {
-        is_absent[place] = true;
-    }
-    is_absent
 }

@@ -7,6 +7,7 @@ mod class;
 mod compile;
 mod layout;
 mod linked;
+mod members;
 mod resolve;
 mod special;
 

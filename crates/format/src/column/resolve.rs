@@ -3,8 +3,9 @@
 //! Source: `TBranch::GetEntry`, `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket` (ROOT 6.40).
 
 use super::class::CountedHead;
-use super::compile::{Compiler, counted};
+use super::compile::Compiler;
 use super::layout::{DataType, Framing, Header, Layout, Node, Number, Pointer, node_with_dims};
+use super::members::counted;
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
 use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafKind, TreeRecord};
