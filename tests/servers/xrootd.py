@@ -99,6 +99,10 @@ class XRootD(Server):
         """Return the URL of a file over HTTP."""
         return f"http://127.0.0.1:{port or self.http_port}/{path}"
 
+    def ports(self) -> list[int]:
+        """Where it answers: its own protocol, and HTTP if asked for."""
+        return [self.port, self.http_port] if self.http_port else [self.port]
+
     def logs(self) -> list[Path]:
         """Its log, with every request."""
         return [self.output, self.directory / "xrootd.log"]

@@ -1,6 +1,6 @@
 //! From a server's address to a session: connection, handshake, encryption, login, authentication.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,10 @@ const MAX_WAITS: usize = 5;
 
 /// Servers that want encryption though their URL does not say so: found out at the first login.
 static ENCRYPTING: LazyLock<Mutex<HashSet<Server>>> = LazyLock::new(Mutex::default);
-/// Servers that take nothing but authentication after the login, or did not take well to what was sent early.
-static CEREMONIOUS: LazyLock<Mutex<HashSet<Server>>> = LazyLock::new(Mutex::default);
+/// How often in a row servers did not take well to what was sent early.
+static REBUFFS: LazyLock<Mutex<HashMap<Server, u8>>> = LazyLock::new(Mutex::default);
+/// After so many nothing is sent early any more: a connection that breaks for another reason looks the same.
+const MAX_REBUFFS: u8 = 3;
 
 /// Host and port.
 type Server = (String, u16);
@@ -42,18 +44,28 @@ pub(crate) struct Session {
     pub(crate) round_trip: Duration,
 }
 
-/// What was learnt of a server at the first login.
-fn learnt(servers: &'static LazyLock<Mutex<HashSet<Server>>>) -> MutexGuard<'static, HashSet<Server>> {
-    servers.lock().unwrap_or_else(PoisonError::into_inner)
+fn encrypting() -> MutexGuard<'static, HashSet<Server>> {
+    ENCRYPTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn rebuffs() -> MutexGuard<'static, HashMap<Server, u8>> {
+    REBUFFS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn server_of(target: &Target) -> Server {
     (target.host.clone(), target.port)
 }
 
-/// From now on nothing but the login is sent to the server before it has answered that.
-pub(crate) fn send_nothing_early(target: &Target) {
-    learnt(&CEREMONIOUS).insert(server_of(target));
+/// What came with the login was not taken well, or so it seems.
+pub(crate) fn note_rebuff(target: &Target) {
+    let mut rebuffs = rebuffs();
+    let n = rebuffs.entry(server_of(target)).or_default();
+    *n = n.saturating_add(1);
+}
+
+/// What came with the login was answered.
+pub(crate) fn note_welcome(target: &Target) {
+    rebuffs().remove(&server_of(target));
 }
 
 /// Begins a session.
@@ -64,24 +76,27 @@ pub(crate) fn send_nothing_early(target: &Target) {
 pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> StorageResult<Result<Session, Failure>> {
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     let credentials = Credentials::find(network);
-    loop {
-        let server = server_of(target);
-        if target.is_secure || network.token.is_some() || learnt(&ENCRYPTING).contains(&server) {
-            break;
-        }
-        // Who can prove who they are will probably have to.
-        let may_be_early = credentials.token(true).is_none() && !learnt(&CEREMONIOUS).contains(&server);
-        let early = if may_be_early { early } else { &[] };
+    let server = server_of(target);
+    // Who can prove who they are will probably have to.
+    let may_be_early = credentials.token(true).is_none() && rebuffs().get(&server).is_none_or(|&n| n < MAX_REBUFFS);
+    let mut early = if may_be_early { early } else { &[] };
+    while !(target.is_secure || network.token.is_some() || encrypting().contains(&server)) {
         let line = match connect(target, network.timeout).and_then(|stream| Line::new(stream, network.timeout)) {
             Ok(line) => line,
             Err(failure) => return Ok(Err(failure)),
         };
         match begin_plain(line, target, network, &credentials, early) {
             Ok(Plain::Begun(session)) => return Ok(Ok(*session)),
-            Ok(Plain::Encrypts) => drop(learnt(&ENCRYPTING).insert(server)),
-            Ok(Plain::IsCeremonious) => send_nothing_early(target),
+            Ok(Plain::Encrypts) => drop(encrypting().insert(server.clone())),
+            Ok(Plain::IsCeremonious) => {
+                rebuffs().insert(server.clone(), MAX_REBUFFS);
+                early = &[];
+            }
             // It may have hung up on what came early.
-            Err(Failure::Broken(_)) if !early.is_empty() => send_nothing_early(target),
+            Err(Failure::Broken(_)) if !early.is_empty() => {
+                note_rebuff(target);
+                early = &[];
+            }
             Err(failure) => return Ok(Err(failure)),
         }
     }

@@ -134,7 +134,7 @@ fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result
             Failure::Broken(_) | Failure::Refused(code::INVALID_REQUEST | code::NOT_AUTHORIZED, _)
                 if arrived == Arrival::Asked =>
             {
-                login::send_nothing_early(&target);
+                login::note_rebuff(&target);
             }
             failure if failure.is_of_server() && manager.as_ref().is_some_and(|_| !tried.contains(&target.host)) => {
                 tried.push(target.host.clone());
@@ -166,7 +166,7 @@ fn open_on(
     }
     let deadline = Instant::now() + network.deadline;
     let done = match arrival {
-        Arrival::Asked => connection.run_early(&mut requests, deadline),
+        Arrival::Asked => connection.run_early(&mut requests, deadline).inspect(|()| login::note_welcome(target)),
         Arrival::Reused | Arrival::New => connection.run(&mut requests, deadline),
     };
     done.map_err(|failure| failure.without_secrets(&shown))?;
