@@ -15,7 +15,7 @@ use arrowroot_format::tree::BranchId;
 
 use crate::assemble;
 use crate::error::{Error, Result};
-use crate::memory::{Arena, Column, Pool, Slot};
+use crate::memory::{Arena, Column, Slot};
 use crate::plan::{BatchEntries, PlannedColumn};
 use crate::text::{Fault, TextForm};
 
@@ -89,14 +89,13 @@ impl Builder {
         entries: &BatchEntries,
         schema: &SchemaRef,
         text: TextForm,
-        pool: &Arc<Pool>,
     ) -> Result<Builder> {
         let n_entries = match entries {
             BatchEntries::Range(range) => range.end - range.start,
             BatchEntries::List { sorted, .. } => sorted.len() as u64,
         };
         let n_entries = usize::try_from(n_entries).map_err(|_| too_large())?;
-        let mut arena = Arena::new(pool, columns.iter().flat_map(|column| sizes(column, entries, n_entries)));
+        let mut arena = Arena::new(columns.iter().flat_map(|column| sizes(column, entries, n_entries)));
         let mut leaders = HashMap::new();
         let mut sinks = Vec::with_capacity(columns.len());
         for (place, column) in columns.iter().enumerate() {

@@ -7,12 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrowroot_storage::{Part, Source};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::read_range;
+use crate::memory::Block;
 use crate::place::Context;
 use crate::plan::{Plan, PlannedWindow};
 use crate::stats::{add_ns, thread_cpu_time};
 
+/// A range is put where its address and its offset in the file agree modulo this: the kernel copies from pages that are
+/// aligned, and into memory that is not does so three times slower (docs/decisions/2026-11-21-local-reads.md).
+const ALIGNMENT: usize = 64;
 /// More windows at a time are not fetched, whatever is asked for: each takes a thread.
 const MAX_FETCHERS: usize = 64;
 
@@ -22,7 +26,6 @@ pub(crate) struct Held {
     bytes: AtomicI64,
     peak: AtomicI64,
     pub(crate) windows: AtomicUsize,
-    buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Held {
@@ -39,39 +42,27 @@ impl Held {
     pub(crate) fn peak_bytes(&self) -> u64 {
         u64::try_from(self.peak.load(Ordering::Relaxed)).unwrap_or(0)
     }
-
-    /// A buffer of at least `n_bytes`, used before if there is one: its pages are there already.
-    fn buffer(&self, n_bytes: usize) -> Result<Vec<u8>> {
-        let mut buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        if buffer.len() < n_bytes {
-            let more = n_bytes - buffer.len();
-            buffer.try_reserve_exact(more).map_err(|_| Error::OutOfMemory {
-                n_bytes: n_bytes as u64,
-                source: std::io::Error::from(std::io::ErrorKind::OutOfMemory),
-            })?;
-            buffer.resize(n_bytes, 0);
-        }
-        self.windows.fetch_add(1, Ordering::Relaxed);
-        self.add(buffer.len());
-        Ok(buffer)
-    }
-
-    pub(crate) fn give_back(&self, buffer: Vec<u8>) {
-        self.release(buffer.len());
-        self.windows.fetch_sub(1, Ordering::Relaxed);
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
-    }
 }
 
-/// The bytes of a window, which goes back to its pool when the last basket of it is done.
+/// The bytes of a window, until the last basket of it is done.
 pub(crate) struct WindowBytes {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Block,
     held: Arc<Held>,
+}
+
+impl WindowBytes {
+    fn new(n_bytes: usize, held: &Arc<Held>) -> Result<WindowBytes> {
+        let bytes = Block::new(n_bytes)?;
+        held.windows.fetch_add(1, Ordering::Relaxed);
+        held.add(bytes.held_bytes());
+        Ok(WindowBytes { bytes, held: Arc::clone(held) })
+    }
 }
 
 impl Drop for WindowBytes {
     fn drop(&mut self) {
-        self.held.give_back(std::mem::take(&mut self.bytes));
+        self.held.release(self.bytes.held_bytes());
+        self.held.windows.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -90,15 +81,16 @@ pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched
         read_range(context.source.as_ref(), span.range.start, span.range.end - span.range.start)?;
     }
     let size = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-    let n_bytes = window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range)));
-    let held = Arc::clone(&context.held);
-    let mut bytes = WindowBytes { bytes: held.buffer(n_bytes)?, held };
+    let n_bytes = window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range) + ALIGNMENT));
+    let mut bytes = WindowBytes::new(n_bytes, &context.held)?;
     let mut ranges = vec![0..0; window.baskets.len()];
     let mut parts = Vec::with_capacity(window.spans.len());
-    let mut rest = bytes.bytes.as_mut_slice();
+    let mut rest = &mut bytes.bytes[..];
     let mut start = 0;
     for span in &window.spans {
-        let (buffer, after) = rest.split_at_mut(size(&span.range));
+        let padding = padding(rest.as_ptr(), span.range.start);
+        start += padding;
+        let (buffer, after) = rest[padding..].split_at_mut(size(&span.range));
         rest = after;
         for &member in &span.members {
             let location = context.plan.location(&window.baskets[member]);
@@ -113,6 +105,12 @@ pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched
         None => read_each(context.source.as_ref(), &mut parts)?,
     }
     Ok(Fetched { bytes: Arc::new(bytes), ranges })
+}
+
+/// How far behind `place` a range that begins at `offset` in the file is to begin.
+fn padding(place: *const u8, offset: u64) -> usize {
+    let wanted = usize::try_from(offset % ALIGNMENT as u64).unwrap_or(0);
+    (wanted + ALIGNMENT - place.addr() % ALIGNMENT) % ALIGNMENT
 }
 
 /// Fills all parts in one vector read; near by, where there is no such thing, in a read for each.

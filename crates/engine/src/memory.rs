@@ -3,14 +3,14 @@
 //! A [`Column`] of memory leases disjoint [`Slot`]s, front to back; each may be filled by another thread. It becomes an
 //! Arrow buffer once all slots are gone. Fresh pages cost as much as decoding if each is asked for by a fault of its own:
 //! pieces of 2 MiB and more are advised as huge pages, and slots ask for their pages in steps of many before they are
-//! written.
+//! written. What was let go is kept, within a bound, for the next batch or the next scan of the process.
 
 #![expect(unsafe_code, reason = "disjoint parts of one allocation are written by several threads")]
 
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow_buffer::Buffer;
@@ -35,6 +35,10 @@ const PAGE_BYTES: usize = 4 << 10;
 const POPULATE_BYTES: usize = 128 << 10;
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
+/// Memory that the process keeps for later batches, at most: as much as a scan may have by default.
+const KEPT_BYTES: usize = 256 << 20;
+/// Mappings that the process keeps, at most: each is looked at, and the system has no endless number of them.
+const MAX_KEPT: usize = 128;
 
 /// Anonymous memory from the system.
 ///
@@ -44,6 +48,8 @@ struct Mapping {
     n_bytes: usize,
     /// A batch before had it: most of its pages are there.
     is_used: bool,
+    /// It was advised as huge pages, and that was not taken back.
+    is_huge: AtomicBool,
 }
 
 // SAFETY: a mapping is plain memory; who may write which part is up to the slots.
@@ -67,12 +73,13 @@ impl Mapping {
             )
         }
         .map_err(out_of_memory)?;
-        if n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed) {
+        let is_huge = n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed);
+        if is_huge {
             // SAFETY: the range is the mapping just made. Advice that is not taken changes nothing.
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => Ok(Mapping { start, n_bytes, is_used: false }),
+            Some(start) => Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge) }),
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
         }
     }
@@ -84,15 +91,31 @@ impl Mapping {
         if start >= end {
             return;
         }
-        let may_be_huge = self.n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed);
+        let is_huge = self.is_huge.load(Ordering::Relaxed);
+        if is_huge && HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed) {
+            self.advise_small();
+        }
         let asked = Instant::now();
         // SAFETY: the range is inside the mapping. Populating changes no content, and where it fails faults do the same.
         let _ = unsafe { madvise(self.start.as_ptr().add(start).cast(), end - start, Advice::LinuxPopulateWrite) };
-        if may_be_huge && asked.elapsed() > SLOW_HUGE_PAGE {
+        if is_huge && asked.elapsed() > SLOW_HUGE_PAGE {
             HUGE_PAGES_ARE_SLOW.store(true, Ordering::Relaxed);
+            self.advise_small();
+        }
+    }
+
+    /// Pages that are not there yet shall be small.
+    fn advise_small(&self) {
+        if self.is_huge.swap(false, Ordering::Relaxed) {
             // SAFETY: the whole mapping. Advice that is not taken changes nothing.
             let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxNoHugepage) };
         }
+    }
+
+    /// The system may have the pages if it needs them; until then they are as good as before.
+    fn offer(&self) {
+        // SAFETY: the whole mapping, whose content nobody needs any more. Advice that is not taken changes nothing.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxFree) };
     }
 }
 
@@ -103,41 +126,100 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory of a scan that was used and let go: the next batch takes it, page faults and all are spared.
+/// Memory that was used and let go: the next batch takes it, page faults and all are spared.
+///
+/// Its lock is never waited for: a process that is forked while a thread holds it would wait forever.
 #[derive(Default)]
 pub(crate) struct Pool {
+    /// Oldest first.
     free: Mutex<Vec<Mapping>>,
+    n_scans: AtomicUsize,
+    /// Bytes of mappings that are given out.
+    used_bytes: AtomicUsize,
 }
 
+/// The pool of the process.
+static POOL: Pool =
+    Pool { free: Mutex::new(Vec::new()), n_scans: AtomicUsize::new(0), used_bytes: AtomicUsize::new(0) };
+
 impl Pool {
-    /// A free mapping that fits, or a new one.
+    /// A free mapping that fits, or a new one. What is kept does not come on top of what is used: it makes room.
     fn mapping(&self, n_bytes: usize) -> Result<Mapping> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = free
-            .iter()
-            .enumerate()
-            .filter(|(_, mapping)| mapping.n_bytes >= n_bytes && mapping.n_bytes / 2 <= n_bytes)
-            .min_by_key(|(_, mapping)| mapping.n_bytes)
-            .map(|(place, _)| place);
-        if let Some(place) = fitting {
-            return Ok(free.swap_remove(place));
+        let mut given_up = Vec::new();
+        let mut fitting = None;
+        if let Ok(mut free) = self.free.try_lock() {
+            let place = free
+                .iter()
+                .enumerate()
+                .filter(|(_, mapping)| mapping.n_bytes >= n_bytes && mapping.n_bytes / 2 <= n_bytes)
+                .min_by_key(|(_, mapping)| mapping.n_bytes)
+                .map(|(place, _)| place);
+            fitting = place.map(|place| free.remove(place));
+            if fitting.is_none() {
+                let used = self.used_bytes.load(Ordering::Relaxed).saturating_add(n_bytes);
+                given_up = oldest_above(&mut free, KEPT_BYTES.saturating_sub(used));
+            }
         }
-        // What does not fit this batch would not fit the next one either.
-        free.clear();
-        drop(free);
-        Mapping::new(n_bytes)
+        drop(given_up);
+        let mapping = fitting.map_or_else(|| Mapping::new(n_bytes), Ok)?;
+        self.used_bytes.fetch_add(mapping.n_bytes, Ordering::Relaxed);
+        Ok(mapping)
+    }
+
+    fn give_back(&self, mut mapping: Mapping) {
+        mapping.is_used = true;
+        self.used_bytes.fetch_sub(mapping.n_bytes, Ordering::Relaxed);
+        if self.n_scans.load(Ordering::Relaxed) == 0 {
+            mapping.offer();
+        }
+        let mut given_up = Vec::new();
+        if let Ok(mut free) = self.free.try_lock() {
+            free.push(mapping);
+            given_up = oldest_above(&mut free, KEPT_BYTES);
+            if free.len() > MAX_KEPT {
+                given_up.push(free.remove(0));
+            }
+        }
+        drop(given_up); // outside of the lock: it takes a while
     }
 }
 
-/// A mapping that goes back to its scan when the last column and slot of it are gone.
+/// Takes the oldest mappings until the others have no more than `n_bytes`.
+fn oldest_above(free: &mut Vec<Mapping>, n_bytes: usize) -> Vec<Mapping> {
+    let mut kept: usize = free.iter().map(|mapping| mapping.n_bytes).sum();
+    let mut n_taken = 0;
+    while let Some(mapping) = free.get(n_taken).filter(|_| kept > n_bytes) {
+        kept -= mapping.n_bytes;
+        n_taken += 1;
+    }
+    free.drain(..n_taken).collect()
+}
+
+/// Tells the pool that a scan is under way: what it lets go, it takes again at once.
+pub(crate) struct Scanning(&'static Pool);
+
+impl Scanning {
+    pub(crate) fn new() -> Scanning {
+        POOL.n_scans.fetch_add(1, Ordering::Relaxed);
+        Scanning(&POOL)
+    }
+}
+
+impl Drop for Scanning {
+    fn drop(&mut self) {
+        self.0.n_scans.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A mapping that goes back to its pool when the last column and slot of it are gone.
 struct Region {
     mapping: Option<Mapping>,
-    pool: Weak<Pool>,
+    pool: &'static Pool,
 }
 
 impl Region {
-    fn new(n_bytes: usize, pool: &Arc<Pool>) -> Result<Arc<Region>> {
-        Ok(Arc::new(Region { mapping: Some(pool.mapping(n_bytes)?), pool: Arc::downgrade(pool) }))
+    fn new(n_bytes: usize, pool: &'static Pool) -> Result<Arc<Region>> {
+        Ok(Arc::new(Region { mapping: Some(pool.mapping(n_bytes)?), pool }))
     }
 
     fn populate(&self, range: Range<usize>) {
@@ -158,16 +240,50 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        if let (Some(pool), Some(mut mapping)) = (self.pool.upgrade(), self.mapping.take()) {
-            mapping.is_used = true;
-            pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(mapping);
+        if let Some(mapping) = self.mapping.take() {
+            self.pool.give_back(mapping);
         }
+    }
+}
+
+/// Memory for the bytes of a window, of any content at first.
+pub(crate) struct Block {
+    region: Region,
+    n_bytes: usize,
+}
+
+impl Block {
+    pub(crate) fn new(n_bytes: usize) -> Result<Block> {
+        let region = Region { mapping: Some(POOL.mapping(n_bytes.max(ALIGNMENT))?), pool: &POOL };
+        region.populate(0..n_bytes);
+        Ok(Block { region, n_bytes })
+    }
+
+    /// Memory that it takes, which may be more than was asked for.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.region.n_bytes()
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the mapping has at least `n_bytes`, which the system set to zero or a scan has written.
+        unsafe { std::slice::from_raw_parts(self.region.start().as_ptr(), self.n_bytes) }
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self`, which owns the mapping, is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.region.start().as_ptr(), self.n_bytes) }
     }
 }
 
 /// Gives out memory; small columns are neighbours in one region.
 pub(crate) struct Arena {
-    pool: Arc<Pool>,
+    pool: &'static Pool,
     shared: Option<(Arc<Region>, usize)>,
     /// Bytes that small columns will still ask for, roughly.
     expected: usize,
@@ -175,17 +291,21 @@ pub(crate) struct Arena {
 
 impl Arena {
     /// An arena for columns of these sizes.
-    pub(crate) fn new(pool: &Arc<Pool>, sizes: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn new(sizes: impl Iterator<Item = usize>) -> Self {
+        Self::of_pool(&POOL, sizes)
+    }
+
+    fn of_pool(pool: &'static Pool, sizes: impl Iterator<Item = usize>) -> Self {
         let expected = sizes
             .filter(|&n_bytes| n_bytes < OWN_REGION_BYTES)
             .fold(0_usize, |sum, n_bytes| sum.saturating_add(n_bytes.next_multiple_of(ALIGNMENT)));
-        Arena { pool: Arc::clone(pool), shared: None, expected }
+        Arena { pool, shared: None, expected }
     }
 
     /// Takes `n_bytes`, of any content.
     pub(crate) fn column(&mut self, n_bytes: usize) -> Result<Column> {
         if n_bytes >= OWN_REGION_BYTES {
-            let region = Region::new(n_bytes, &self.pool)?;
+            let region = Region::new(n_bytes, self.pool)?;
             return Ok(Column::new(region, 0, n_bytes));
         }
         if let Some((region, used)) = &mut self.shared {
@@ -197,7 +317,7 @@ impl Arena {
         }
         let region_bytes = self.expected.min(SHARED_REGION_BYTES).max(n_bytes).max(ALIGNMENT);
         self.expected = self.expected.saturating_sub(region_bytes);
-        let region = Region::new(region_bytes, &self.pool)?;
+        let region = Region::new(region_bytes, self.pool)?;
         self.shared = Some((Arc::clone(&region), n_bytes));
         Ok(Column::new(region, 0, n_bytes))
     }
@@ -304,20 +424,59 @@ impl DerefMut for Slot {
 mod tests {
     use super::*;
 
+    /// An arena of a pool of its own: other tests do not take its memory.
     fn arena() -> Arena {
-        Arena::new(&Arc::default(), std::iter::empty())
+        Arena::of_pool(Box::leak(Box::default()), std::iter::empty())
+    }
+
+    fn buffer_of(arena: &mut Arena, n_bytes: usize) -> Buffer {
+        let mut column = arena.column(n_bytes).unwrap();
+        column.lease(4).unwrap().copy_from_slice(b"used");
+        column.into_buffer().unwrap()
+    }
+
+    fn kept_bytes(pool: &Pool) -> usize {
+        pool.free.lock().unwrap().iter().map(|mapping| mapping.n_bytes).sum()
     }
 
     #[test]
-    fn memory_of_a_batch_that_is_gone_is_used_again() {
-        let pool = Arc::default();
-        let mut column = Arena::new(&pool, std::iter::empty()).column(OWN_REGION_BYTES).unwrap();
-        column.lease(4).unwrap().copy_from_slice(b"used");
-        let buffer = column.into_buffer().unwrap();
+    fn memory_that_was_let_go_is_used_again() {
+        let mut arena = arena();
+        let buffer = buffer_of(&mut arena, OWN_REGION_BYTES);
         let address = buffer.as_ptr();
         drop(buffer);
-        let mut column = Arena::new(&pool, std::iter::empty()).column(OWN_REGION_BYTES).unwrap();
-        assert_eq!(column.lease(4).unwrap().as_ptr(), address);
+        let mut later = Arena::of_pool(arena.pool, std::iter::empty());
+        assert_eq!(later.column(OWN_REGION_BYTES).unwrap().lease(4).unwrap().as_ptr(), address);
+    }
+
+    #[test]
+    fn no_more_memory_is_kept_than_a_scan_may_have() {
+        let mut arena = arena();
+        let buffers: Vec<Buffer> = (1..=9).map(|number| buffer_of(&mut arena, number * OWN_REGION_BYTES)).collect();
+        drop(buffers);
+        let kept = kept_bytes(arena.pool);
+        assert!((KEPT_BYTES - 9 * OWN_REGION_BYTES..=KEPT_BYTES).contains(&kept), "{kept}");
+        drop(buffer_of(&mut arena, KEPT_BYTES + 1));
+        assert!(kept_bytes(arena.pool) <= KEPT_BYTES);
+    }
+
+    #[test]
+    fn few_mappings_are_kept() {
+        let mut arena = arena();
+        let buffers: Vec<Buffer> = (0..2 * MAX_KEPT).map(|_| buffer_of(&mut arena, ALIGNMENT)).collect();
+        drop(buffers);
+        assert_eq!(arena.pool.free.lock().unwrap().len(), MAX_KEPT);
+    }
+
+    #[test]
+    fn memory_that_does_not_fit_makes_room() {
+        let mut arena = arena();
+        let buffers: Vec<Buffer> = (0..4).map(|_| buffer_of(&mut arena, OWN_REGION_BYTES)).collect();
+        drop(buffers);
+        let _fits_beside = arena.column(KEPT_BYTES - 4 * OWN_REGION_BYTES).unwrap();
+        assert_eq!(kept_bytes(arena.pool), 4 * OWN_REGION_BYTES);
+        let _does_not = arena.column(3 * OWN_REGION_BYTES).unwrap();
+        assert_eq!(kept_bytes(arena.pool), OWN_REGION_BYTES);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::format_error;
 use crate::logical::LogicalReads;
-use crate::memory::Pool;
+use crate::memory::Scanning;
 use crate::ntuple::{self, PageTask};
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow};
 use crate::stats::Counters;
@@ -34,7 +34,7 @@ pub(crate) struct Context {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) _scanning: Scanning,
     pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,
@@ -150,12 +150,12 @@ impl Placer {
 
     fn begin(&self, context: &Context, entries: &BatchEntries) -> Result<Building> {
         if let Some(pages) = &context.plan.pages {
-            let builder = ntuple::Builder::new(self.batch, &context.plan, pages, &context.pool)?;
+            let builder = ntuple::Builder::new(self.batch, &context.plan, pages)?;
             context.held.add(builder.held_bytes);
             return Ok(Building::Pages(builder));
         }
         let plan = &context.plan;
-        let builder = Builder::new(self.batch, &plan.columns, entries, plan.schema(), context.text, &context.pool)?;
+        let builder = Builder::new(self.batch, &plan.columns, entries, plan.schema(), context.text)?;
         Ok(Building::Baskets(builder))
     }
 

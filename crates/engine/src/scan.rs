@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Held};
 use crate::file::format_error;
 use crate::logical::{LogicalRead, LogicalReads};
+use crate::memory::Scanning;
 use crate::nested::{self, Nesting};
 use crate::ntuple::{self, MemberId, Ntuple};
 use crate::place::{Context, Placed, Placer};
@@ -122,7 +123,7 @@ impl Scan {
             source: Arc::clone(&reading.source),
             counters: Counters::default(),
             held: Arc::new(Held::default()),
-            pool: Arc::default(),
+            _scanning: Scanning::new(),
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
         };

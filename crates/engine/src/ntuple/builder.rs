@@ -16,7 +16,7 @@ use super::plan::{PagePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
 use crate::batch::{Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large, too_many_items};
 use crate::error::{Error, Result};
-use crate::memory::{Arena, Column, Pool};
+use crate::memory::{Arena, Column};
 use crate::plan::{BatchEntries, Plan};
 use crate::text::{Fault, TextForm};
 
@@ -61,11 +61,11 @@ fn sizes(kind: &SlotKind, n_elements: usize) -> [usize; 2] {
 }
 
 impl Builder {
-    pub(crate) fn new(number: usize, plan: &Plan, pages: &PagePlan, pool: &Arc<Pool>) -> Result<Builder> {
+    pub(crate) fn new(number: usize, plan: &Plan, pages: &PagePlan) -> Result<Builder> {
         let runs = &pages.runs[number];
         let n_elements: Vec<usize> = pages.slots.iter().map(|slot| n_elements(slot, runs)).collect::<Result<_>>()?;
         let all_sizes = pages.slots.iter().zip(&n_elements).map(|(slot, &n_elements)| sizes(&slot.kind, n_elements));
-        let mut arena = Arena::new(pool, all_sizes.clone().flatten());
+        let mut arena = Arena::new(all_sizes.clone().flatten());
         let mut sinks = Vec::with_capacity(pages.slots.len());
         let mut held_bytes = 0_usize;
         for (slot, [values, offsets]) in pages.slots.iter().zip(all_sizes) {

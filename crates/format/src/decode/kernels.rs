@@ -37,11 +37,27 @@ macro_rules! dispatched {
 }
 pub(crate) use dispatched;
 
+/// The bytes of a number of 1, 2, 4 or 8 bytes in the order of the machine.
+///
+/// Swapping words becomes one shuffle for a whole register; reversing arrays of bytes does not with every compiler.
+#[inline(always)]
+fn to_native<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+    match &mut bytes[..] {
+        [_] => {}
+        [a, b] => [*a, *b] = u16::from_be_bytes([*a, *b]).to_ne_bytes(),
+        [a, b, c, d] => [*a, *b, *c, *d] = u32::from_be_bytes([*a, *b, *c, *d]).to_ne_bytes(),
+        [a, b, c, d, e, f, g, h] => {
+            [*a, *b, *c, *d, *e, *f, *g, *h] = u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h]).to_ne_bytes();
+        }
+        _ => unreachable!(),
+    }
+    bytes
+}
+
 #[inline(always)]
 fn swap_each<const N: usize>(stored: &[u8], out: &mut [u8]) {
     for (from, to) in stored.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
-        *to = *from;
-        to.reverse();
+        *to = to_native(*from);
     }
 }
 
@@ -69,9 +85,7 @@ fn append_each<const N: usize>(stored: &[u8], out: &mut Vec<u8>) {
     let n_bytes = numbers.len() * N;
     out.reserve(n_bytes);
     for (from, to) in numbers.iter().zip(out.spare_capacity_mut().as_chunks_mut::<N>().0) {
-        let mut number = *from;
-        number.reverse();
-        *to = number.map(MaybeUninit::new);
+        *to = to_native(*from).map(MaybeUninit::new);
     }
     #[expect(unsafe_code, reason = "setting the bytes to zero first takes as long as swapping them")]
     // SAFETY: `n_bytes` were reserved, a whole number of chunks, and the loop has written each of them.
