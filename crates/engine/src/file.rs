@@ -12,6 +12,7 @@ use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, nearest};
 use crate::listing::list_directories;
+use crate::memory::Block;
 use crate::ntuple::Ntuple;
 use crate::tree::Tree;
 
@@ -325,12 +326,27 @@ impl File {
     /// # Errors
     /// [`Error::Storage`] or [`Error::Format`].
     pub fn read_object(&self, key: &Key) -> Result<Vec<u8>> {
+        self.unpack_object(key, &self.read_stored(key)?)
+    }
+
+    /// The same in memory that is kept for the next: the record of a tree may have megabytes.
+    pub(crate) fn read_record(&self, key: &Key) -> Result<Block> {
+        let stored = self.read_stored(key)?;
+        let n_bytes = key.object_bytes as usize;
+        let unpacked = check_size(&stored, n_bytes).and_then(|()| {
+            let mut record = Block::new(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
+            Decompressor::new().decompress(&stored, &mut record)?;
+            Ok(record)
+        });
+        unpacked.map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))
+    }
+
+    fn read_stored(&self, key: &Key) -> Result<Vec<u8>> {
         let in_key = |error: format::Error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key));
         let range = key.payload_range().map_err(in_key)?;
         // What is behind an uncompressed object is not part of it.
         let n_bytes = (range.end - range.start).min(u64::from(key.object_bytes));
-        let stored = read_range(self.source().as_ref(), range.start, n_bytes)?;
-        self.unpack_object(key, &stored)
+        read_range(self.source().as_ref(), range.start, n_bytes)
     }
 
     fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
@@ -408,18 +424,22 @@ pub(crate) fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Resu
     Ok(bytes)
 }
 
+/// Whether the blocks of a payload hold so many bytes, before memory is taken: a wrong size in a key costs nothing.
+fn check_size(stored: &[u8], object_bytes: usize) -> format::Result<()> {
+    if object_bytes > stored.len() {
+        format::codec::check_blocks(stored, object_bytes)?;
+    }
+    Ok(())
+}
+
 /// Decompresses a payload to `object_bytes` bytes at the start of `out`, which grows if it must.
-///
-/// The blocks say what they hold before memory is taken: a wrong size in a key costs nothing.
 pub(crate) fn unpack<'o>(
     decompressor: &mut Decompressor,
     stored: &[u8],
     object_bytes: usize,
     out: &'o mut Vec<u8>,
 ) -> format::Result<&'o [u8]> {
-    if object_bytes > stored.len() {
-        format::codec::check_blocks(stored, object_bytes)?;
-    }
+    check_size(stored, object_bytes)?;
     if out.len() < object_bytes {
         let more = object_bytes - out.len();
         out.try_reserve_exact(more)

@@ -39,6 +39,8 @@ const ALIGNMENT: usize = 64;
 const KEPT_BYTES: usize = 256 << 20;
 /// Mappings that the process keeps, at most: each is looked at, and the system has no endless number of them.
 const MAX_KEPT: usize = 128;
+/// Smaller mappings are not kept: they would take the places of those that are worth more.
+const SMALLEST_KEPT_BYTES: usize = 64 << 10;
 
 /// Anonymous memory from the system.
 ///
@@ -167,8 +169,11 @@ impl Pool {
     }
 
     fn give_back(&self, mut mapping: Mapping) {
-        mapping.is_used = true;
         self.used_bytes.fetch_sub(mapping.n_bytes, Ordering::Relaxed);
+        if mapping.n_bytes < SMALLEST_KEPT_BYTES {
+            return;
+        }
+        mapping.is_used = true;
         if self.n_scans.load(Ordering::Relaxed) == 0 {
             mapping.offer();
         }
@@ -463,9 +468,17 @@ mod tests {
     #[test]
     fn few_mappings_are_kept() {
         let mut arena = arena();
-        let buffers: Vec<Buffer> = (0..2 * MAX_KEPT).map(|_| buffer_of(&mut arena, ALIGNMENT)).collect();
+        let buffers: Vec<Buffer> = (0..2 * MAX_KEPT).map(|_| buffer_of(&mut arena, SMALLEST_KEPT_BYTES)).collect();
         drop(buffers);
         assert_eq!(arena.pool.free.lock().unwrap().len(), MAX_KEPT);
+    }
+
+    #[test]
+    fn small_mappings_are_not_kept() {
+        let mut arena = arena();
+        drop(buffer_of(&mut arena, SMALLEST_KEPT_BYTES / 2));
+        drop(arena.shared.take());
+        assert_eq!(kept_bytes(arena.pool), 0);
     }
 
     #[test]

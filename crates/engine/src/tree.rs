@@ -11,6 +11,7 @@ use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
 use crate::assemble::arrow_field;
 use crate::error::{Error, Result, nearest};
 use crate::file::{Entry, File, format_error};
+use crate::memory::Block;
 use crate::text::TextForm;
 
 /// Clusters that a tree may have before listing them is left to its baskets.
@@ -26,7 +27,7 @@ struct Inner {
     file: File,
     entry: Entry,
     record: TreeRecord,
-    object_data: Vec<u8>,
+    object_data: Block,
     columns: Vec<OnceLock<Result<Column, format::Error>>>,
     paths: OnceLock<Paths>,
     by_name: OnceLock<ByName>,
@@ -60,7 +61,7 @@ impl Tree {
             let error = format::Error::unsupported(0, format!("a {} is not a tree", key.class_name));
             return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
         }
-        let object_data = file.read_object(key)?;
+        let object_data = file.read_record(key)?;
         let infos = || file.streamer_infos().cloned().map_err(|error| format::Error::unsupported(0, error.to_string()));
         let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
             .map_err(|error| format_error(file.source().as_ref(), &path, error))?;

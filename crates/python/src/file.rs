@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrowroot::format::column::Column;
 use arrowroot::storage::{Ledger, Opened, Operation};
 use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
+use crate::branch::PyBranch;
 use crate::errors::to_python;
-use crate::interface::{schema_capsule, type_name};
+use crate::interface::schema_capsule;
 use crate::ntuple::PyNtuple;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
@@ -55,43 +55,6 @@ impl PyKey {
             is_directory: entry.is_directory,
             is_tree: File::is_ntuple_class(&key.class_name) || file.is_tree_class(&key.class_name),
         }
-    }
-}
-
-#[pyclass(name = "Branch", module = "arrowroot._native", frozen, get_all)]
-pub(crate) struct PyBranch {
-    pub(crate) path: String,
-    pub(crate) name: String,
-    pub(crate) title: String,
-    pub(crate) type_name: String,
-    pub(crate) arrow_type: Option<String>,
-    pub(crate) unsupported: Option<String>,
-    pub(crate) is_group: bool,
-    /// Its values are inside those of a branch around it.
-    pub(crate) is_part: bool,
-    pub(crate) n_entries: i64,
-    pub(crate) n_baskets: usize,
-    pub(crate) stored_bytes: i64,
-    pub(crate) memory_bytes: i64,
-    pub(crate) compression: String,
-    /// Column types of a field; empty for a branch.
-    pub(crate) encoding: String,
-    pub(crate) depth: usize,
-}
-
-#[pymethods]
-impl PyBranch {
-    fn __repr__(&self) -> String {
-        let kind = if self.is_group { format!("group {}", self.type_name) } else { self.type_name.clone() };
-        let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-        let n_baskets = i64::try_from(self.n_baskets).unwrap_or(i64::MAX);
-        format!(
-            "<Branch {:?} {}: {}, {}>",
-            self.path,
-            kind.trim_end(),
-            plural(self.n_entries, "entry", "entries"),
-            plural(n_baskets, "basket", "baskets")
-        )
     }
 }
 
@@ -400,7 +363,7 @@ impl PyTree {
     fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
         let tree = self.tree.clone();
         patiently(py, is_remote(tree.file()), move || {
-            tree.walk().into_iter().map(|(id, depth)| describe(&tree, id, depth)).collect()
+            tree.walk().into_iter().map(|(id, depth)| PyBranch::of_tree(&tree, id, depth)).collect()
         })
     }
 
@@ -409,7 +372,7 @@ impl PyTree {
         let branch = patiently(py, is_remote(tree.file()), move || {
             let id = tree.find(&name)?;
             let depth = std::iter::successors(Some(id), |&id| tree.branch(id).parent).count() - 1;
-            Ok(describe(&tree, id, depth))
+            Ok(PyBranch::of_tree(&tree, id, depth))
         })?;
         branch.map_err(to_python)
     }
@@ -503,39 +466,4 @@ pub(crate) enum EntriesArgument<'py> {
     Range(u64, u64),
     #[pyo3(transparent)]
     List(PyReadonlyArray1<'py, i64>),
-}
-
-/// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
-fn compression(tree: &Tree, branch: &arrowroot::format::tree::Branch) -> arrowroot::format::codec::CompressionSetting {
-    if branch.compression.0 <= 0 && branch.stored_bytes < branch.memory_bytes {
-        return tree.file().header().compression;
-    }
-    branch.compression
-}
-
-fn describe(tree: &Tree, id: arrowroot::format::tree::BranchId, depth: usize) -> PyBranch {
-    let branch = tree.branch(id);
-    let column = tree.column(id);
-    let data_type = column.as_ref().ok().and_then(|column| column.data_type());
-    let element_class = || {
-        // The title of a plain branch is its leaf list.
-        branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
-    };
-    PyBranch {
-        path: tree.path(id).to_owned(),
-        name: branch.name.clone(),
-        title: branch.title.clone(),
-        type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
-        arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
-        unsupported: column.err().map(|error| error.fault().what.clone()),
-        is_group: !branch.branches.is_empty(),
-        is_part: false,
-        n_entries: branch.n_entries,
-        n_baskets: branch.n_baskets(),
-        stored_bytes: branch.stored_bytes,
-        memory_bytes: branch.memory_bytes,
-        compression: compression(tree, branch).to_string(),
-        encoding: String::new(),
-        depth,
-    }
 }

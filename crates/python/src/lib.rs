@@ -1,5 +1,6 @@
 //! The engine as Python sees it: types and errors are turned around here, and nothing else happens.
 
+mod branch;
 mod errors;
 mod file;
 mod interface;
@@ -29,7 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;
     module.add_class::<ntuple::PyNtuple>()?;
-    module.add_class::<file::PyBranch>()?;
+    module.add_class::<branch::PyBranch>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_class::<scan::PyBatch>()?;
     Ok(())

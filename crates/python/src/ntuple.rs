@@ -6,8 +6,9 @@ use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::branch::{Description, PyBranch};
 use crate::errors::to_python;
-use crate::file::{DEFAULT_MEMORY_BUDGET_BYTES, EntriesArgument, PyBranch, chosen_entries, is_remote, text_form};
+use crate::file::{DEFAULT_MEMORY_BUDGET_BYTES, EntriesArgument, chosen_entries, is_remote, text_form};
 use crate::interface::{schema_capsule, type_name};
 use crate::patience::patiently;
 use crate::scan::PyScan;
@@ -61,7 +62,7 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
     }
 }
 
-fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
+fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> Description {
     let member = ntuple.member(id);
     let field = ntuple.field(id);
     let arrow = ntuple.arrow_field(id, &member.name, arrowroot::TextForm::Utf8);
@@ -71,7 +72,7 @@ fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> PyBranch {
     encodings(ntuple.schema(), member.field, &mut encoding);
     let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
     let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
-    PyBranch {
+    Description {
         path: member.path.clone(),
         name: member.name.clone(),
         title: field.description.clone(),
@@ -163,7 +164,7 @@ impl PyNtuple {
         let branches = patiently(py, is_remote(ntuple.file()), move || {
             let sizes = ntuple.column_sizes()?;
             let n_members = u32::try_from(ntuple.members().len()).unwrap_or(u32::MAX);
-            Ok((0..n_members).map(|id| describe(&ntuple, MemberId(id), &sizes)).collect())
+            Ok((0..n_members).map(|id| describe(&ntuple, MemberId(id), &sizes).into()).collect())
         })?;
         branches.map_err(to_python)
     }
@@ -172,7 +173,7 @@ impl PyNtuple {
         let ntuple = self.ntuple.clone();
         let branch = patiently(py, is_remote(ntuple.file()), move || {
             let id = ntuple.find(&name)?;
-            Ok(describe(&ntuple, id, &ntuple.column_sizes()?))
+            Ok(describe(&ntuple, id, &ntuple.column_sizes()?).into())
         })?;
         branch.map_err(to_python)
     }
