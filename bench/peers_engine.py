@@ -63,7 +63,19 @@ def column_of(job: Job, table: pa.Table, column: str) -> pa.ChunkedArray:
 
 
 def read(job: Job) -> Answer:
-    """Tasks read and aod: the columns as Arrow arrays in memory."""
+    """Tasks read and aod: the columns as Arrow arrays in memory.
+
+    The kit looks at the first reading. The times of a later one in the same process are told beside it.
+    """
+    answer = read_once(job)
+    if job["url"]:
+        return answer
+    later = read_once(job | {"unchecked": True})
+    return answer | {"later_wall_ns": later["wall_ns"], "later_cpu_ns": later["cpu_ns"]}
+
+
+def read_once(job: Job) -> Answer:
+    """Read the columns and let them go."""
     names = list(dict.fromkeys(branch_name(job, c["name"]) for c in job["columns"]))
     entries = np.loadtxt(job["entries"], dtype=np.int64, ndmin=1) if job["entries"] else None
 
@@ -77,6 +89,8 @@ def read(job: Job) -> Answer:
         else:
             table = tree.to_arrow(names, entries=entries, n_threads=job["threads"])
         times = watch.read()
+        if job.get("unchecked"):
+            return times
         # From here on nothing is timed.
         peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         plan = tree.scan(names, entries=entries, n_threads=job["threads"]).plan

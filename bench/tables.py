@@ -46,6 +46,13 @@ def best_peer(case: Row, key: str, threads: int) -> tuple[float, str] | None:
     return min(found, default=None)
 
 
+def mark_readings(first: float | None, later: float | None, target: float) -> str:
+    """Which readings of a process meet a target, to show."""
+    if first is None or first > target:
+        return "later" if later is not None and later <= target else mark(first, target)
+    return "yes"
+
+
 def mark(value: float | None, target: float, *, at_least: bool = False) -> str:
     """Whether a target is met, to show."""
     if value is None:
@@ -78,20 +85,27 @@ def read_table(cases: list[Row]) -> str:
         one, two = find(case, ENGINE, 1), find(case, ENGINE, 2)
         target = cpu_target(codec, name)
         over = ratio(median(one, "cpu_ns"), limit)
+        later = ratio(median(one, "later_cpu_ns"), limit)
         peer = best_peer(case, "cpu_ns", 1)
         speed_up = ratio(median(one, "wall_ns"), median(two, "wall_ns"))
+        later_speed_up = ratio(median(one, "later_wall_ns"), median(two, "later_wall_ns"))
         limit_one, limit_two = find(case, LIMIT, 1), find(case, LIMIT, 2)
         limit_speed_up = ratio(median(limit_one, "wall_ns"), median(limit_two, "wall_ns"))
         failure = one["error"] or one["wrong"] if one else "not run"
         rows.append([
             codec, name, BY_NAME[name].columns, text(limit and limit / 1e6, 1),
-            f"{failure}" if failure else text(over), text(target), mark(over, target),
+            f"{failure}" if failure else text(over), text(later), text(target), mark_readings(over, later, target),
             f"{text(ratio(peer[0], limit), 1)} {peer[1]}" if peer else "",
-            text(speed_up), text(limit_speed_up),
+            f"{text(speed_up)}, {text(later_speed_up)}", text(limit_speed_up),
         ])  # fmt: skip
-    header = ["codec", "case", "columns", "limit, CPU ms", "CPU / limit", "target", "met", "best peer",
-              "speed-up on 2 threads", "the limit's"]  # fmt: skip
-    return markdown(header, rows) + f"\n\nThe target for 2 threads is a speed-up of {TWO_THREADS_TARGET}."
+    header = ["codec", "case", "columns", "limit, CPU ms", "CPU / limit", "later reading", "target", "met", "best peer",
+              "speed-up on 2 threads: first, later", "the limit's"]  # fmt: skip
+    explanation = (
+        f"The target for 2 threads is a speed-up of {TWO_THREADS_TARGET}. *CPU / limit* is the first reading of a "
+        "process, which gets its memory from the system; a *later reading* has that of the one before, as the "
+        "limit does."
+    )
+    return f"{markdown(header, rows)}\n\n{explanation}"
 
 
 def open_table(cases: list[Row]) -> str:
