@@ -1,17 +1,19 @@
 //! An open file: its directories, keys and class descriptions.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack};
+use arrowroot_storage::{Known, Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, nearest};
-use crate::listing::list_directories;
+use crate::listing::{list_directories, read_ranges};
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
 use crate::tree::Tree;
@@ -20,6 +22,9 @@ use crate::tree::Tree;
 const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
+
+/// Most bytes of class descriptions that are read before they are asked for.
+const MAX_EARLY_INFO_BYTES: u32 = 256 << 10;
 
 /// Bounds of the window in which a far-away file's records are walked.
 const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
@@ -36,6 +41,8 @@ struct Inner {
     keys: OnceLock<Vec<Entry>>,
     root_directory: Option<Directory>,
     infos: OnceLock<StreamerInfos>,
+    /// The record of the class descriptions, if it came with the key list.
+    info_record: OnceLock<Vec<u8>>,
     /// With what ROOT's own classes look like, where the file does not say.
     all_infos: OnceLock<StreamerInfos>,
 }
@@ -111,6 +118,7 @@ impl File {
             keys: OnceLock::new(),
             root_directory,
             infos: OnceLock::new(),
+            info_record: OnceLock::new(),
             all_infos: OnceLock::new(),
         };
         Ok(File { inner: Arc::new(inner) })
@@ -202,10 +210,37 @@ impl File {
             return Ok(keys);
         }
         let keys = match &self.inner.root_directory {
-            Some(root) => list_directories(self.source().as_ref(), root)?,
+            Some(root) => match self.read_with_infos(root)? {
+                Some(source) => list_directories(&source, root)?,
+                None => list_directories(self.source().as_ref(), root)?,
+            },
             None => self.recover()?,
         };
         Ok(self.inner.keys.get_or_init(|| keys))
+    }
+
+    /// Where the key list is far away, it is read together with the descriptions of the classes, which most columns ask for
+    /// next: they would cost a round trip of their own. `None` if there is nothing to gain.
+    fn read_with_infos(&self, root: &Directory) -> Result<Option<Known>> {
+        let header = &self.inner.header;
+        let infos = header.seek_info..header.seek_info.saturating_add(u64::from(header.n_bytes_info));
+        let list = root.seek_keys..root.seek_keys.saturating_add(u64::from(root.n_bytes_keys));
+        let is_here = |range: &Range<u64>| self.stack().holds(range.start, range.end - range.start);
+        let is_worth_it = self.source().nature().is_remote()
+            && header.has_streamer_info()
+            && header.n_bytes_info <= MAX_EARLY_INFO_BYTES
+            && infos.end.max(list.end) <= self.size_bytes()
+            && !is_here(&list)
+            && !is_here(&infos);
+        if !is_worth_it {
+            return Ok(None);
+        }
+        let starts = [list.start, infos.start];
+        let records = read_ranges(self.source().as_ref(), &[list, infos])?;
+        if let Some(infos) = records.last() {
+            let _ = self.inner.info_record.set(infos.clone()); // another thread has read the same
+        }
+        Ok(Some(Known::new(Arc::clone(self.source()), starts.into_iter().zip(records).collect())))
     }
 
     /// Where the walk reads: far away a window at a time, of what comes in about a round trip. A read for each record would
@@ -367,7 +402,10 @@ impl File {
         let header = &self.inner.header;
         let infos = if header.has_streamer_info() && !self.was_recovered() {
             let n_bytes = u64::from(header.n_bytes_info);
-            let record = read_range(self.source().as_ref(), header.seek_info, n_bytes)?;
+            let record = match self.inner.info_record.get() {
+                Some(record) => Cow::Borrowed(record),
+                None => Cow::Owned(read_range(self.source().as_ref(), header.seek_info, n_bytes)?),
+            };
             let mut cursor = format::Cursor::new(&record);
             let key = Key::parse(&mut cursor)
                 .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(header.seek_info)))?;

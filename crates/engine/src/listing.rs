@@ -160,7 +160,7 @@ impl Listing<'_> {
 }
 
 /// Reads some ranges in one vector read; their sizes are checked against the file before memory is taken.
-fn read_ranges(source: &dyn Source, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn read_ranges(source: &dyn Source, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
     let size_bytes = source.size_bytes();
     if let Some(range) = ranges.iter().find(|range| range.end > size_bytes) {
         let (offset, n_bytes) = (range.start, range.end - range.start);

@@ -131,6 +131,21 @@ fn the_result_does_not_depend_on_how_far_ahead_windows_are_fetched() {
 }
 
 #[test]
+fn class_descriptions_come_with_a_key_list_that_is_far_away() {
+    let source = FarAway::new(Duration::ZERO);
+    let opened = Opened { source: Arc::clone(&source) as _, known: Vec::new(), ledgers: Vec::new() };
+    let file = File::from_opened(opened, &Options::default()).unwrap();
+    let asked = || source.asked.lock().unwrap().clone();
+    let n_before = asked().len();
+    file.keys().unwrap();
+    let of_keys = asked().split_off(n_before);
+    assert!(of_keys.iter().any(|offsets| offsets.contains(&file.header().seek_info)), "{of_keys:?}");
+    let n_before = asked().len();
+    file.streamer_infos().unwrap();
+    assert_eq!(asked().len(), n_before, "one round trip, not two");
+}
+
+#[test]
 fn so_many_windows_are_under_way_and_no_more() {
     for (ahead, most) in [("1", 1), ("4", 4)] {
         let source = FarAway::new(Duration::from_millis(3));

@@ -33,6 +33,18 @@ impl Known {
         Known { inner, pieces: Arc::clone(&self.pieces) }
     }
 
+    /// Whether all of these bytes are known.
+    pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
+        let end = offset.saturating_add(n_bytes);
+        let mut reached = offset;
+        for (start, bytes) in self.pieces.iter() {
+            if *start <= reached {
+                reached = reached.max(start + bytes.len() as u64);
+            }
+        }
+        reached >= end
+    }
+
     /// Copies what is known; hands each run of unknown bytes, with its place in `buffer`, to `missing`.
     fn fill<'b>(&self, mut offset: u64, mut buffer: &'b mut [u8], missing: &mut Vec<Part<'b>>) {
         while !buffer.is_empty() {
@@ -124,6 +136,17 @@ mod tests {
         source.read_at(0, &mut all).unwrap();
         assert_eq!(all.as_slice(), content());
         assert_eq!(ledger.events().iter().map(|e| (e.offset, e.n_bytes)).collect::<Vec<_>>(), [(10, 70)]);
+    }
+
+    #[test]
+    fn what_is_known_is_held() {
+        let (source, _) = known(&[(80, 100), (0, 10), (10, 20)]);
+        for (range, is_held) in
+            [(0..20, true), (5..15, true), (80..100, true), (0..21, false), (15..85, false), (50..60, false)]
+        {
+            assert_eq!(source.holds(range.start, range.end - range.start), is_held, "{range:?}");
+        }
+        assert!(!source.holds(95, u64::MAX));
     }
 
     #[test]

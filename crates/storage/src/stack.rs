@@ -120,6 +120,11 @@ impl Stack {
         &self.base
     }
 
+    /// Whether all of these bytes came with the opening: reading them costs nothing.
+    pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
+        self.known.as_ref().is_some_and(|known| known.holds(offset, n_bytes))
+    }
+
     /// Everything that the store was asked for, the opening and the bytes that came with it included.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
