@@ -91,3 +91,10 @@ def test_what_comes_with_the_opening_is_accounted_for(place, served):
     assert opened.n_successful == 1
     assert 0 < opened.bytes <= size
     assert opened.total_ns > 0
+
+
+@pytest.mark.parametrize("place", ["root"], indirect=True)
+def test_openings_of_the_server_are_accounted_for(place):
+    with arrowroot.open(place.url(EVENTS), **place.options) as file:
+        accounts = {a.operation: a for a in file.accounts if a.layer == "xrootd"}
+    assert accounts["open"].n_successful == accounts["open"].n_attempted == 1

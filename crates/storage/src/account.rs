@@ -137,12 +137,12 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of the work.
-    pub fn enter<T>(
+    pub fn enter<T, E>(
         &self,
         operation: Operation,
         ranges: impl Iterator<Item = (u64, u64)> + Clone,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         let start = Instant::now();
         let result = work();
         self.enter_since(start, operation, ranges, result)
@@ -152,13 +152,13 @@ impl Ledger {
     ///
     /// # Errors
     /// That of the result.
-    pub fn enter_since<T>(
+    pub fn enter_since<T, E>(
         &self,
         start: Instant,
         operation: Operation,
         ranges: impl Iterator<Item = (u64, u64)> + Clone,
-        result: Result<T>,
-    ) -> Result<T> {
+        result: Result<T, E>,
+    ) -> Result<T, E> {
         let end = Instant::now();
         let counter = &self.counters[operation as usize];
         let request = counter.n_attempted.fetch_add(1, Relaxed);

@@ -98,7 +98,7 @@ impl Blocks {
         };
         let range = self.file.range_of(block);
         let asked = std::iter::once((range.start, range.end - range.start));
-        let loaded = ledger.enter(Operation::CacheHit, asked, || {
+        let loaded: Result<Vec<u8>> = ledger.enter(Operation::CacheHit, asked, || {
             let mut file = opened.map_err(|error| self.failed("cannot open a block", error))?;
             let bytes = self.read_block(&mut file, block, &range)?;
             let is_old = |time: SystemTime| time.elapsed().is_ok_and(|age| age > USE_GRAIN);

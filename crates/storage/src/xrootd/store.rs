@@ -1,5 +1,6 @@
 //! A file on an XRootD server as a source.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use super::message::{self, Handle, Stat, VectorLimits};
 use super::pool::Arrival;
 use super::url::Target;
 use super::{login, plan, pool};
+use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::{Attempt, open_attempts};
@@ -42,7 +44,8 @@ const MAX_READ_HOPS: usize = 4;
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     open_attempts(url, network, || {
         let (file, known) = XrootdFile::open(url, network, speculation)?;
-        Ok((file, known, Vec::new()))
+        let ledger = Arc::clone(&file.ledger);
+        Ok((file, known, vec![ledger]))
     })
 }
 
@@ -52,7 +55,8 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let (file, known) = XrootdFile::open(url, network, speculation)?;
-    Ok(Opened { source: Arc::new(file), known, ledgers: Vec::new() })
+    let ledgers = vec![Arc::clone(&file.ledger)];
+    Ok(Opened { source: Arc::new(file), known, ledgers })
 }
 
 struct XrootdFile {
@@ -62,6 +66,8 @@ struct XrootdFile {
     origin: Target,
     network: Network,
     lanes: Vec<Lane>,
+    /// Requests that are no reads: every connection opens the file for itself.
+    ledger: Arc<Ledger>,
 }
 
 /// One of the connections that a file may be read through.
@@ -86,6 +92,7 @@ struct OpenFile {
     target: Target,
     /// The server knows its handle no more.
     is_lost: AtomicBool,
+    ledger: Arc<Ledger>,
 }
 
 impl OpenFile {
@@ -100,12 +107,22 @@ impl OpenFile {
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        self.connection.close(self.handle);
+        // Nobody waits for the answer.
+        let Ok(()) = self.ledger.enter(Operation::Close, std::iter::empty(), || {
+            self.connection.close(self.handle);
+            Ok::<(), Infallible>(())
+        });
     }
 }
 
 /// Opens the file, wherever redirections lead.
-fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result<(OpenFile, Stat)> {
+fn open_at(
+    origin: &Target,
+    url: &str,
+    network: &Network,
+    lane: usize,
+    ledger: &Arc<Ledger>,
+) -> Result<(OpenFile, Stat)> {
     let mut target = origin.clone();
     // Who sent here, and whom they should not send to again.
     let mut manager: Option<Target> = None;
@@ -116,7 +133,7 @@ fn open_at(origin: &Target, url: &str, network: &Network, lane: usize) -> Result
         let early = [message::open(&target.path_and_opaque()), message::query_limits()];
         let result = pool::acquire(&target, network, lane, &early)?.and_then(|(connection, arrival)| {
             arrived = arrival;
-            open_on(connection, arrival, &target, network)
+            open_on(connection, arrival, &target, network, ledger)
         });
         let failure = match result {
             Ok(opened) => return Ok(opened),
@@ -153,6 +170,7 @@ fn open_on(
     arrival: Arrival,
     target: &Target,
     network: &Network,
+    ledger: &Arc<Ledger>,
 ) -> Result<(OpenFile, Stat), Failure> {
     let shown = match &network.token {
         Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
@@ -164,11 +182,13 @@ fn open_on(
     if connection.limits().is_none() {
         requests.push(Request::control(message::query_limits()).optional());
     }
-    let deadline = Instant::now() + network.deadline;
+    let start = Instant::now();
+    let deadline = start + network.deadline;
     let done = match arrival {
         Arrival::Asked => connection.run_early(&mut requests, deadline).inspect(|()| login::note_welcome(target)),
         Arrival::Reused | Arrival::New => connection.run(&mut requests, deadline),
     };
+    let done = ledger.enter_since(start, Operation::Open, std::iter::empty(), done);
     done.map_err(|failure| failure.without_secrets(&shown))?;
     if let Some(limits) = requests.get(1) {
         // A server that does not answer the question has the usual ones.
@@ -176,7 +196,8 @@ fn open_on(
         connection.set_limits(said);
     }
     let (handle, stat) = message::parse_open(requests[0].words())?;
-    let file = OpenFile { connection, handle, target: target.clone(), is_lost: AtomicBool::new(false) };
+    let ledger = Arc::clone(ledger);
+    let file = OpenFile { connection, handle, target: target.clone(), is_lost: AtomicBool::new(false), ledger };
     let stat = match stat {
         Some(stat) => stat,
         None => stat_of(&file, deadline)?,
@@ -185,9 +206,11 @@ fn open_on(
 }
 
 fn stat_of(file: &OpenFile, deadline: Instant) -> Result<Stat, Failure> {
-    let mut request = [Request::control(message::stat(file.handle))];
-    file.connection.run(&mut request, deadline)?;
-    Ok(message::parse_stat(request[0].words())?)
+    file.ledger.enter(Operation::Stat, std::iter::empty(), || {
+        let mut request = [Request::control(message::stat(file.handle))];
+        file.connection.run(&mut request, deadline)?;
+        Ok(message::parse_stat(request[0].words())?)
+    })
 }
 
 /// Bytes that came with the opening: offset in the file, content.
@@ -198,11 +221,12 @@ impl XrootdFile {
     fn open(url: &str, network: &Network, speculation: Speculation) -> Result<(XrootdFile, Pieces)> {
         let origin = Target::parse(url)?;
         let url = redacted(url);
-        let (file, stat) = open_at(&origin, &url, network, 0)?;
+        let ledger = Arc::new(Ledger::new("xrootd", false));
+        let (file, stat) = open_at(&origin, &url, network, 0, &ledger)?;
         let lanes: Vec<_> = (0..network.max_connections.clamp(1, MAX_LANES)).map(|_| Lane::default()).collect();
         *lanes[0].locked() = Some(Arc::new(file));
         let (size_bytes, modified_s) = (stat.size_bytes, stat.modified_s);
-        let file = XrootdFile { url, size_bytes, modified_s, origin, network: network.clone(), lanes };
+        let file = XrootdFile { url, size_bytes, modified_s, origin, network: network.clone(), lanes, ledger };
         let known = file.speculate(speculation)?;
         Ok((file, known))
     }
@@ -241,8 +265,9 @@ impl XrootdFile {
         let other = || self.lanes.iter().find_map(|lane| Some(lane.file.try_lock().ok()?.as_ref()?.target.clone()));
         let before = current.as_ref().map(|file| file.target.clone()).or_else(other);
         let before = before.unwrap_or_else(|| self.origin.clone());
-        let again = match open_at(&before, &self.url, &self.network, number) {
-            Err(_) if before != self.origin => open_at(&self.origin, &self.url, &self.network, number),
+        let open = |target| open_at(target, &self.url, &self.network, number, &self.ledger);
+        let again = match open(&before) {
+            Err(_) if before != self.origin => open(&self.origin),
             again => again,
         };
         let file = self.checked(again?, &before)?;
@@ -256,7 +281,7 @@ impl XrootdFile {
         if current.as_ref().is_some_and(|file| Arc::ptr_eq(file, from)) {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
-            let opened = open_at(&next, &self.url, &self.network, number)?;
+            let opened = open_at(&next, &self.url, &self.network, number, &self.ledger)?;
             *current = Some(self.checked(opened, &from.target)?);
         }
         Ok(())
