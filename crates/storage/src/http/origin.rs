@@ -50,7 +50,8 @@ pub(super) struct Permit(Arc<Origin>);
 impl Drop for Permit {
     fn drop(&mut self) {
         self.0.state().n_open -= 1;
-        self.0.freed.notify_all();
+        // One: where hundreds wait, waking all for one connection costs more than the request.
+        self.0.freed.notify_one();
     }
 }
 
@@ -128,11 +129,16 @@ impl Origin {
         loop {
             let now = Instant::now();
             if now >= until {
+                // It may have been woken for a connection that another one can use.
+                self.freed.notify_one();
                 return Err(Busy::NoConnection);
             }
             let pause = state.not_before.and_then(|instant| instant.checked_duration_since(now));
             let wait = match pause.filter(|pause| !pause.is_zero()) {
-                Some(pause) if now + pause >= until => return Err(Busy::Paused(pause)),
+                Some(pause) if now + pause >= until => {
+                    self.freed.notify_one();
+                    return Err(Busy::Paused(pause));
+                }
                 Some(pause) => pause,
                 None if state.n_open < self.most_connections(&state) => {
                     state.n_open += 1;
