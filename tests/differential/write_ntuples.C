@@ -353,6 +353,8 @@ inline void addKinds(Table &table, ROOT::RNTupleModel &model)
    table.add<std::vector<std::pair<std::int16_t, std::vector<float>>>>(model, "v_pair");
    table.add<std::variant<std::int32_t, std::string>>(model, "variant");
    table.add<std::vector<std::variant<double, std::vector<std::int32_t>, std::string>>>(model, "v_variant");
+   // Holds null: what is in a record has no nulls beside.
+   table.add<std::pair<bool, std::variant<std::optional<float>, std::vector<bool>>>>(model, "pair_variant");
    table.add<std::optional<std::int32_t>>(model, "opt");
    table.add<std::optional<std::string>>(model, "opt_text");
    table.add<std::vector<std::optional<float>>>(model, "v_opt");

@@ -28,7 +28,8 @@ const NOTHING: &str = "none";
 /// The Arrow field of a shape.
 pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
     let is_nullable = match shape {
-        Shape::Optional { .. } => true,
+        // A variant that holds nothing, or a null, is one: so arrow-rs has it.
+        Shape::Optional { .. } | Shape::Variant { .. } => true,
         Shape::Streamed { layout, .. } => matches!(layout.data_type(), DataType::Optional(_)),
         _ => false,
     };
