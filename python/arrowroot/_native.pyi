@@ -218,8 +218,11 @@ class Scan:
 
         The ranges of a vector read share their request number. In the order in which they ended.
         """
-    def logical_reads(self) -> list[tuple[int, int, int, int, int, int]]:
-        """Baskets needed, in this order, if asked for: (offset, n_bytes, first entry, column, asked ns, decode ns)."""
+    def logical_reads(self) -> list[tuple[int, int, int, str, int, int]]:
+        """Baskets needed, in this order, if asked for: (offset, n_bytes, first entry, path, asked ns, decode ns).
+
+        ``path``: of the branch, or of the field with its column.
+        """
     def cancel(self) -> None: ...
 
 def open_file(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> File:

@@ -124,11 +124,7 @@ class TreeSource:
     def logical_reads(self) -> list[LogicalRead]:
         from arrowroot._plan import LogicalRead  # noqa: PLC0415 - not needed to import arrowroot
 
-        names = self.column_names
-        return [
-            LogicalRead(offset, n_bytes, first_entry, names[column], asked_ns, decode_ns)
-            for offset, n_bytes, first_entry, column, asked_ns, decode_ns in self.native.logical_reads()
-        ]
+        return [LogicalRead(*read) for read in self.native.logical_reads()]
 
     def physical_reads(self) -> list[PhysicalRead]:
         from arrowroot._plan import PhysicalRead  # noqa: PLC0415 - not needed to import arrowroot

@@ -170,11 +170,15 @@ impl PyScan {
         })
     }
 
-    fn logical_reads(&self, py: Python<'_>) -> Vec<(u64, u64, u64, usize, u64, u64)> {
+    fn logical_reads(&self, py: Python<'_>) -> Vec<(u64, u64, u64, String, u64, u64)> {
         py.detach(|| {
+            let columns = &self.handle.plan().columns;
+            let path = |column: usize| columns.get(column).map_or_else(String::new, |column| column.path.clone());
             let reads = self.handle.logical_reads().into_iter();
             reads
-                .map(|read| (read.offset, read.n_bytes, read.first_entry, read.column, read.asked_ns, read.decode_ns))
+                .map(|read| {
+                    (read.offset, read.n_bytes, read.first_entry, path(read.column), read.asked_ns, read.decode_ns)
+                })
                 .collect()
         })
     }
