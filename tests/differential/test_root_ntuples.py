@@ -67,6 +67,25 @@ def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
         )
 
 
+def test_picked_entries_are_read_once(directory):
+    """The pages with the ends of lists tell which others are needed: the scan has them from its plan."""
+    tree, columns = opened(directory, "kinds_small_pages")
+    scan = tree.scan(list(columns), entries=[17, 18, 300, 41], trace=True)
+    values = pa.table(scan)
+    for column, wanted in columns.items():
+        assert_same_values(values_of(values, column), [wanted[entry] for entry in (17, 18, 300, 41)], column)
+    # Variants are looked into, and read again for their values.
+    variants = {"variant", "v_variant", "pair_variant"}
+    scan = tree.scan(
+        [name for name in columns if name not in variants], entries=[17, 18, 300, 41], trace=True
+    )
+    pa.table(scan)
+    assert sum(window.n_baskets for window in scan.plan.windows) < scan.plan.n_baskets
+    needed = [(read.offset, read.n_bytes) for read in scan.logical_reads()]
+    assert len(needed) == len(set(needed)) == scan.stats.n_baskets == scan.plan.n_baskets
+    assert scan.stats.payload_bytes == sum(n_bytes for _, n_bytes in needed)
+
+
 @pytest.mark.parametrize("name", ["kinds_small_pages", "classes", "extension"])
 def test_the_number_of_threads_changes_no_byte(directory, name):
     tree, columns = opened(directory, name)

@@ -282,9 +282,11 @@ impl Plan {
         baskets.map(|basket| wanted(&self.columns, basket)).collect()
     }
 
-    /// Number of baskets that are decompressed.
+    /// Number of baskets that are decompressed. Those that were when the plan was made, and are not again, are among them.
     pub fn n_baskets(&self) -> u64 {
-        self.windows().map(|window| window.baskets.iter().filter(|basket| !basket.carried).count() as u64).sum()
+        let in_windows: u64 =
+            self.windows().map(|window| window.baskets.iter().filter(|basket| !basket.carried).count() as u64).sum();
+        in_windows + self.pages.as_ref().map_or(0, |pages| pages.looked_into.len() as u64)
     }
 
     /// Number of reads.

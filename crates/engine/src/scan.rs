@@ -127,6 +127,9 @@ impl Scan {
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
         };
+        if let Some(pages) = &context.plan.pages {
+            pages.count_looked_into(&context);
+        }
         // The consumer holds one batch, and batches differ in size.
         let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
             let fitting = request.memory_budget_bytes / (batch_bytes.max(1) * 3 / 2).max(1);

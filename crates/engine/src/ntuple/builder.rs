@@ -85,7 +85,10 @@ impl Builder {
         let open = Arc::new(AtomicUsize::new(0));
         let mut builder = Builder { number, sinks, targets: HashMap::with_capacity(n_pages), open, held_bytes };
         for (place, slot) in pages.slots.iter().enumerate() {
-            builder.lease(place, slot, runs)?;
+            match runs.ends.get(&place) {
+                Some(ends) => place_ends(&mut builder.sinks[place], ends)?,
+                None => builder.lease(place, slot, runs)?,
+            }
         }
         Ok(builder)
     }
@@ -232,6 +235,15 @@ fn target(sink: &mut Sink, start: usize, n_elements: usize) -> Result<Target> {
             offsets: offsets.lease(n_elements * 4).ok_or_else(wrong_sizes)?,
         },
     })
+}
+
+/// Puts ends in their places that were all looked up for the plan.
+fn place_ends(sink: &mut Sink, ends: &[i32]) -> Result<()> {
+    let Target::Ends(mut slot) = target(sink, 0, ends.len())? else { return Err(wrong_sizes()) };
+    for (place, end) in slot.as_chunks_mut::<4>().0.iter_mut().zip(ends) {
+        *place = end.to_ne_bytes();
+    }
+    Ok(())
 }
 
 /// Fills the places of elements from before a column was added: zeros, no items, no alternative.

@@ -3,6 +3,7 @@
 mod assemble;
 mod builder;
 mod clusters;
+mod look_up;
 mod page;
 mod plan;
 mod runs;

@@ -11,6 +11,7 @@ use format::streamer::Primitive;
 use format::tree::BasketLocation;
 
 use super::clusters::Cluster;
+use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
 use super::{MemberId, Ntuple, assemble};
@@ -31,6 +32,8 @@ pub(crate) struct PagePlan {
     by_slot: HashMap<SlotKey, usize>,
     /// In the order of [`Plan::batches`].
     pub(crate) runs: Vec<BatchRuns>,
+    /// Pages that were looked into for the plan, and that no batch reads again.
+    pub(crate) looked_into: Vec<PageId>,
 }
 
 impl std::fmt::Debug for PagePlan {
@@ -157,12 +160,15 @@ pub(crate) fn plan(
         .map(|entries| {
             let mut all = vec![Vec::new(); domains.len()];
             all[0] = entry_runs(entries, &clusters);
-            BatchRuns { domains: all }
+            BatchRuns { domains: all, ends: HashMap::new() }
         })
         .collect();
-    let verifies = request.verify_checksums;
-    let finder = Finder { ntuple, source, clusters: &clusters, slots: &slots, domains: &domains, verifies };
-    finder.fill(&mut runs)?;
+    let look_up = LookUp { ntuple, source, slots: &slots };
+    let share = if request.batch_bytes.is_some() { 4 } else { 1 };
+    let max_kept_bytes = request.memory_budget_bytes / share;
+    let finder = Finder { ntuple, clusters: &clusters, slots: &slots, domains: &domains, look_up, max_kept_bytes };
+    let are_lists: Vec<bool> = batches.iter().map(|entries| matches!(entries, BatchEntries::List { .. })).collect();
+    let looked_into = finder.fill(&mut runs, &are_lists)?;
     let mut needed = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
         let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
@@ -171,7 +177,7 @@ pub(crate) fn plan(
     let style = style.within(request.memory_budget_bytes);
     let (planned, max_gap_bytes) = cut_windows(&columns, batches, needed, style, &boundaries());
     let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
-    let pages = PagePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs };
+    let pages = PagePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs, looked_into };
     Ok(Plan {
         columns,
         batches: planned,
@@ -395,7 +401,7 @@ impl PlannedSlot {
     }
 
     /// Elements of a cluster, zeros before the first page included.
-    fn n_elements(&self, cluster: usize) -> u64 {
+    pub(super) fn n_elements(&self, cluster: usize) -> u64 {
         let pages = &self.pages[self.cluster_pages[cluster]..self.cluster_pages[cluster + 1]];
         pages.last().map_or(self.gaps[cluster], |page| page.elements().end)
     }
@@ -427,7 +433,7 @@ fn pages_of_batch(
     next: Option<&BatchRuns>,
 ) -> Result<Vec<PlannedBasket>> {
     let mut pages = Vec::new();
-    for (place, slot) in slots.iter().enumerate() {
+    for (place, slot) in slots.iter().enumerate().filter(|(place, _)| !runs.ends.contains_key(place)) {
         let needed = slot.needed(ntuple, runs)?;
         // Batches of ranges go forwards: only the last page can be needed again.
         let again = match next {
