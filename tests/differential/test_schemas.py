@@ -1,10 +1,14 @@
-"""Some random classes of ROOT; the many are run by hand: ``python -m tests.differential.schemas --n 2000``."""
+"""Some random classes of ROOT; the many are run by hand: ``python -m tests.differential.schemas --n 2000``.
+
+``--kind ntuple`` writes RNTuples in the place of trees.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from . import root_peer
+from .schemas import ntuple_generate
 from .schemas.generate import Generator
 from .schemas.run import run_seeds
 
@@ -20,8 +24,24 @@ def test_random_classes_are_read_as_root_wrote_them(tmp_path):
     assert len(result.refused) < N_SCHEMAS // 4
 
 
+def test_random_ntuples_are_read_as_root_wrote_them(tmp_path):
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    result = run_seeds(N_SCHEMAS, 1, tmp_path, kind="ntuple")
+    assert not result.findings, "\n".join(map(str, result.findings))
+    assert result.n_columns > 3 * N_SCHEMAS
+    assert len(result.refused) < N_SCHEMAS // 2
+
+
 def test_a_seed_makes_the_same_schema_and_values():
     first, second = Generator(7).make(), Generator(7).make()
     assert first == second
     assert first.expected(0) == second.expected(0)
     assert first != Generator(8).make()
+
+
+def test_a_seed_makes_the_same_ntuple_and_values():
+    first, second = ntuple_generate.Generator(7).make(), ntuple_generate.Generator(7).make()
+    assert first == second
+    assert first.expected(0) == second.expected(0)
+    assert first != ntuple_generate.Generator(8).make()

@@ -12,13 +12,16 @@ from pathlib import Path
 
 from tests.differential import root_peer
 
-from .run import run_seeds
+from .run import KINDS, run_seeds
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", type=int, default=2000, help="how many schemas")
     parser.add_argument("--seed", type=int, default=1, help="the first one; the others follow")
+    parser.add_argument(
+        "--kind", choices=list(KINDS), default="tree", help="what is written (default: trees)"
+    )
     parser.add_argument("--keep", type=Path, help="directory that keeps the files")
     parser.add_argument("--quiet", action="store_true", help="no line for each finding")
     options = parser.parse_args()
@@ -27,11 +30,13 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as temporary:
         directory = options.keep or Path(temporary)
+        directory.mkdir(parents=True, exist_ok=True)
         start = time.monotonic()
         result = run_seeds(
             options.n,
             options.seed,
             directory,
+            kind=options.kind,
             keep=options.keep is not None,
             say=None if options.quiet else lambda line: print(line, flush=True),
         )

@@ -6,15 +6,22 @@ import json
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.differential import root_peer
 
-from .compare import Finding, findings
-from .generate import Generator
+from . import compare, generate, ntuple_compare, ntuple_generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .compare import Finding
+
+#: For trees and for RNTuples: what makes schemas, and what compares.
+KINDS: dict[str, tuple[Any, Any]] = {
+    "tree": (generate.Generator, compare.findings),
+    "ntuple": (ntuple_generate.Generator, ntuple_compare.findings),
+}
 
 #: ROOT 6.40 writes memory that is no object's where an unordered_multimap holds containers: many MB for a few entries.
 MAX_FILE_BYTES = 4_000_000
@@ -40,6 +47,7 @@ def run_seeds(
     seed: int,
     directory: Path,
     *,
+    kind: str = "tree",
     keep: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Result:
@@ -48,11 +56,12 @@ def run_seeds(
     ``keep``: files stay, and one that is there is not written again. ``say`` gets a line for each finding and refusal.
     """
     result = Result()
+    generator, findings = KINDS[kind]
     while result.n_schemas < n_schemas:
         now = list(range(seed, seed + min(PER_PROCESS, n_schemas - result.n_schemas)))
         seed = now[-1] + 1
         missing = [n for n in now if not (directory / f"{n}.root").exists()]
-        refused = write(missing, directory) if missing else {}
+        refused = write(kind, missing, directory) if missing else {}
         for seed_now in now:
             path = directory / f"{seed_now}.root"
             if seed_now not in refused and path.stat().st_size > MAX_FILE_BYTES:
@@ -60,7 +69,7 @@ def run_seeds(
             if seed_now in refused:
                 path.unlink(missing_ok=True)
                 continue
-            found, n_equal = findings(Generator(seed_now).make(), path)
+            found, n_equal = findings(generator(seed_now).make(), path)
             result.n_schemas += 1
             result.n_columns += n_equal
             result.findings += found
@@ -78,12 +87,12 @@ def run_seeds(
     return result
 
 
-def write(seeds: list[int], directory: Path) -> dict[int, str]:
+def write(kind: str, seeds: list[int], directory: Path) -> dict[int, str]:
     """Lets ROOT write the files; returns which ones it did not write without errors, and what it said."""
     python = root_peer.python_with_root()
     assert python is not None, "ask python_with_root first"
     done = subprocess.run(
-        [python, "-B", "-W", "ignore", "-m", f"{__package__}.write", str(directory), *map(str, seeds)],
+        [python, "-B", "-W", "ignore", "-m", f"{__package__}.write", kind, str(directory), *map(str, seeds)],
         capture_output=True, text=True, timeout=TIMEOUT_S, check=False, cwd=REPOSITORY,
     )  # fmt: skip
     refused = directory / "refused.json"
@@ -93,4 +102,4 @@ def write(seeds: list[int], directory: Path) -> dict[int, str]:
         return {seeds[0]: f"it ends with status {done.returncode}"}
     # One of them brings ROOT down.
     halves = (seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :])
-    return {seed: why for half in halves for seed, why in write(half, directory).items()}
+    return {seed: why for half in halves for seed, why in write(kind, half, directory).items()}
