@@ -1,4 +1,4 @@
-"""Opening costs two round trips after the connection, whatever the number of branches.
+"""Opening costs two round trips after the connection, whatever the number of branches or fields.
 
 Of files as ROOT writes them, with the tree's record behind the baskets. uproot puts it before them: a third round trip.
 """
@@ -22,6 +22,7 @@ N_TRIES = 3
 CONNECTION = ("protocol", "login", "auth", "query", "bind", "ping", "close", "endsess", "set")
 KINDS = [kind for kind in places.KINDS if kind not in ("http-0-ranges", "xrootd-http")]
 BRANCHES = {"few.root": 10, "many.root": 1000}
+FIELDS = {"few.ntpl.root": 10, "many.ntpl.root": 1000}
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +31,20 @@ def of_root(served, started_places):
     if python is None:
         pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     script = str(root_peer.HERE.parent / "remote" / "with_root.py")
-    for name, n_branches in BRANCHES.items():
-        command = [python, "-B", "-W", "ignore", script, str(served / name), str(n_branches)]
+    for name, n_columns in (BRANCHES | FIELDS).items():
+        command = [python, "-B", "-W", "ignore", script, str(served / name), str(n_columns)]
         subprocess.run(command, check=True, timeout=300)
     started_places("s3")
     for kind in KINDS:
-        for name in BRANCHES:
+        for name in BRANCHES | FIELDS:
             started_places(kind).publish(name)
 
 
 def branches(place, name):
-    """Open, and return how many branches the tree has."""
+    """Open, and return how many branches the tree has, or columns the RNTuple."""
     with arrowroot.open(place.url(name), **place.options) as file:
-        return len(file[data.TREE].branches)
+        tree = file[data.TREE]
+        return len(tree.columns if name in FIELDS else tree.branches)
 
 
 def requests_of(place, name):
@@ -62,13 +64,19 @@ def test_opening_takes_two_round_trips_by_the_clock(place, name):
         # What is on its way still comes: only then is the connection seen to be closed.
         time.sleep(1.5 * ROUND_TRIP_S)
         start = time.perf_counter()
-        assert branches(place, name) == BRANCHES[name]
+        assert branches(place, name) == (BRANCHES | FIELDS)[name]
         seconds.append(time.perf_counter() - start)
     assert min(seconds) / ROUND_TRIP_S < 2.7
 
 
 @pytest.mark.usefixtures("of_root")
-@pytest.mark.parametrize("name", BRANCHES)
+@pytest.mark.parametrize("place", ["http", "root"], indirect=True)
+def test_opening_an_ntuple_takes_two_round_trips_by_the_clock(place):
+    test_opening_takes_two_round_trips_by_the_clock(place, "many.ntpl.root")
+
+
+@pytest.mark.usefixtures("of_root")
+@pytest.mark.parametrize("name", BRANCHES | FIELDS)
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_opening_takes_two_requests_by_the_log_of_the_server(place, name):
     requests = requests_of(place, name)

@@ -1,19 +1,46 @@
-"""Lets ROOT write a file with many branches: with_root.py PATH N_BRANCHES. Run by a Python that has ROOT."""
+"""Lets ROOT write a file with many branches or fields: with_root.py PATH N_BRANCHES. Run by a Python that has ROOT.
 
+A path that ends with ``.ntpl.root`` becomes an RNTuple.
+"""
+
+import random
 import sys
 from array import array
 
 import ROOT
 
-path, n_branches = sys.argv[1], int(sys.argv[2])
-file = ROOT.TFile(path, "RECREATE", "", 505)
-tree = ROOT.TTree("Events", "")
-numbers = [array("f", [0]) for _ in range(n_branches)]
-for k, number in enumerate(numbers):
-    tree.Branch(f"x{k:04}", number, f"x{k:04}/F", 4000)
-for entry in range(200):
+N_ENTRIES = 200
+
+
+def write_tree(path: str, n_branches: int) -> None:
+    file = ROOT.TFile(path, "RECREATE", "", 505)
+    tree = ROOT.TTree("Events", "")
+    numbers = [array("f", [0]) for _ in range(n_branches)]
     for k, number in enumerate(numbers):
-        number[0] = (entry * k) % 97
-    tree.Fill()
-tree.Write()
-file.Close()
+        tree.Branch(f"x{k:04}", number, f"x{k:04}/F", 4000)
+    for entry in range(N_ENTRIES):
+        for k, number in enumerate(numbers):
+            number[0] = (entry * k) % 97
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
+def write_ntuple(path: str, n_fields: int) -> None:
+    model = ROOT.RNTupleModel.Create()
+    names = [f"x{k:04}" for k in range(n_fields)]
+    values = random.Random(
+        n_fields
+    )  # that compression leaves as they are: header and footer are far from each other
+    for name in names:
+        model.MakeField["float"](name)
+    with ROOT.RNTupleWriter.Recreate(model, "Events", path) as writer:
+        entry = writer.CreateEntry()
+        for _ in range(N_ENTRIES):
+            for name in names:
+                entry[name] = values.random()
+            writer.Fill(entry)
+
+
+path, n_columns = sys.argv[1], int(sys.argv[2])
+(write_ntuple if path.endswith(".ntpl.root") else write_tree)(path, n_columns)
