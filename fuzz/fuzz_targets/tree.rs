@@ -4,9 +4,11 @@
 //! information its size in 2 bytes, its fKeylen in 2 bytes and itself; the object data.
 #![no_main]
 
+use std::sync::Arc;
+
 use arrowroot_format::Cursor;
-use arrowroot_format::column::resolve;
-use arrowroot_format::decode::Values;
+use arrowroot_format::column::{Met, resolve};
+use arrowroot_format::decode::{Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_format::tree::{BranchId, TreeRecord};
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +28,16 @@ fuzz_target!(|data: &[u8]| {
             assert!(baskets.windows(2).all(|pair| pair[0].entry_end <= pair[1].first_entry));
             assert!(baskets.iter().all(|basket| basket.offset.checked_add(basket.stored_bytes.into()).is_some()));
         }
-        let Ok(column) = resolve(&tree, BranchId(u32::try_from(place).unwrap()), &|| Ok(&infos)) else { continue };
+        let id = BranchId(u32::try_from(place).unwrap());
+        let mut met = Arc::new(Met::new());
+        let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &met) else { continue };
+        if let (true, Some(layout)) = (column.holds_objects(), &column.layout) {
+            for basket in &branch.embedded {
+                let entry = &object_data[basket.data.clone()];
+                meet(layout, entry, usize::from(key_bytes), Arc::make_mut(&mut met));
+            }
+            column = resolve(&tree, id, &|| Ok(&infos), &met).unwrap_or(column);
+        }
         let Some(layout) = &column.layout else { continue };
         let mut values = Values::empty(&layout.data_type());
         for basket in &branch.embedded {

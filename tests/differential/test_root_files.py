@@ -85,12 +85,10 @@ def test_objects_are_read_beside_their_neighbours(root_files):
     with ar.open(root_files.path("beside_objects.root")) as file:
         tree = file["T"]
         assert values_of(tree.to_arrow(["i"]), "i") == list(range(30))
-        with pytest.warns(ar.UnsupportedColumnWarning, match=r"h \(TH1F\)"):
-            everything = pa.table(tree.to_arrow())
-        assert everything.column_names == ["i", "values"]
+        everything = pa.table(tree.to_arrow())
+        assert everything.column_names == ["i", "h", "values"]
         assert everything.num_rows == 30
-        with pytest.raises(ar.UnsupportedError, match="TList"):
-            tree.to_arrow(["h"])
+        assert values_of(everything, "h")[0]["fXaxis"]["fNbins"] == 3
 
 
 def test_recovered_files_say_so(root_files):

@@ -18,6 +18,7 @@ mod ntuple;
 mod object;
 mod place;
 mod plan;
+mod sample;
 mod scan;
 mod stats;
 mod task;

@@ -5,13 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema};
 use arrowroot_format as format;
-use format::column::{Column, resolve};
+use format::column::Column;
 use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
 
 use crate::assemble::arrow_field;
 use crate::error::{Error, Result, nearest};
 use crate::file::{Entry, File, format_error};
 use crate::memory::Block;
+use crate::sample::resolve_by_sample;
 use crate::text::TextForm;
 
 /// Clusters that a tree may have before listing them is left to its baskets.
@@ -186,14 +187,13 @@ impl Tree {
     /// # Errors
     /// [`format::Error::Unsupported`] if it is not readable yet, with its type.
     pub fn column(&self, id: BranchId) -> Result<&Column, format::Error> {
-        let infos = || self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()));
         let compiled = self.inner.columns[id.0 as usize].get_or_init(|| {
             let branch = self.branch(id);
             if !branch.file_name.is_empty() {
                 let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
                 return Err(format::Error::unsupported(0, what));
             }
-            resolve(&self.inner.record, id, &infos)
+            resolve_by_sample(self, id)
         });
         compiled.as_ref().map_err(Clone::clone)
     }

@@ -92,7 +92,10 @@ pub struct Base {
 impl Class {
     /// A class whose members are stored as its versions say.
     pub fn new(name: &str, is_framed: bool, members: Vec<(String, DataType)>, variants: Vec<Variant>) -> Self {
-        let size = members.len();
+        let size = variants.iter().flat_map(|variant| &variant.steps).fold(members.len(), |sum, step| match step {
+            Step::Member(_, node) | Step::Counted { item: node, .. } => sum.saturating_add(node.size()),
+            _ => sum,
+        });
         Class { name: name.to_owned(), is_framed, members, variants, size }
     }
 
@@ -122,6 +125,14 @@ impl Variant {
     pub(super) fn push(&mut self, step: Step) {
         self.min_bytes = self.min_bytes.saturating_add(step.min_bytes());
         self.steps.push(step);
+    }
+
+    fn holds_objects(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Member(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
+            Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
+            Step::TObject { .. } | Step::Unreadable(_) => false,
+        })
     }
 
     /// The fewest bytes of the members of an object.
@@ -181,6 +192,22 @@ impl Node {
         }
     }
 
+    /// Whether it holds objects of classes that only the data tell.
+    pub fn holds_objects(&self) -> bool {
+        match self {
+            Node::Any(_) | Node::NamedAny(_) | Node::ClonesOf(_) => true,
+            Node::List(node) | Node::Fixed(node, _) | Node::Framed(node) | Node::ToEnd(node) | Node::ToFit(node) => {
+                node.holds_objects()
+            }
+            Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.holds_objects(),
+            Node::Map(map) => map.key.holds_objects() || map.value.holds_objects(),
+            Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.holds_objects(),
+            Node::Object(class) => class.variants.iter().any(Variant::holds_objects),
+            Node::Struct(members) => members.iter().any(|(_, node)| node.holds_objects()),
+            _ => false,
+        }
+    }
+
     /// How many values and lists it is made of.
     pub fn size(&self) -> usize {
         let inner: usize = match self {
@@ -190,6 +217,10 @@ impl Node {
             Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.size(),
             Node::Map(map) => map.key.size().saturating_add(map.value.size()),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.size(),
+            Node::Any(any) | Node::NamedAny(any) => {
+                any.alternatives.iter().fold(2, |sum, p| sum.saturating_add(p.node.size()))
+            }
+            Node::ClonesOf(clones) => clones.item.size(),
             Node::Object(class) => class.size,
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
             _ => 0,

@@ -2,13 +2,14 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TGenCollectionStreamer` (ROOT 6.40).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Class, Step, Variant};
-use super::layout::{MapNode, Node, Number, Pointer, node_with_dims};
+use super::layout::{MapNode, Node, Number, node_with_dims};
 use super::linked;
 use super::members::Members;
+use super::met::Met;
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName};
 
@@ -50,6 +51,12 @@ pub(super) struct Compiler<'i> {
     pub(super) n_left: usize,
     /// Whether the types are those of an object graph, where pointers lead to objects of any class.
     pub(super) is_linked: bool,
+    /// What was met in the data before.
+    pub(super) met: Arc<Met>,
+    /// What is compiled, as [`Met`] calls it: a member of a class.
+    pub(super) place: String,
+    /// All bases of classes of the file, once they were asked for.
+    pub(super) bases: Option<HashSet<String>>,
 }
 
 pub(super) fn unreadable(why: impl Into<String>) -> Node {
@@ -58,7 +65,22 @@ pub(super) fn unreadable(why: impl Into<String>) -> Node {
 
 impl<'i> Compiler<'i> {
     pub(super) fn new(infos: &'i StreamerInfos) -> Self {
-        Compiler { infos, classes: HashMap::new(), open: Vec::new(), depth: 0, n_left: MAX_ELEMENTS, is_linked: false }
+        Compiler {
+            infos,
+            classes: HashMap::new(),
+            open: Vec::new(),
+            depth: 0,
+            n_left: MAX_ELEMENTS,
+            is_linked: false,
+            met: Arc::default(),
+            place: String::new(),
+            bases: None,
+        }
+    }
+
+    /// With what was met in the data of a branch.
+    pub(super) fn with_met(infos: &'i StreamerInfos, met: &Arc<Met>) -> Self {
+        Compiler { met: Arc::clone(met), ..Compiler::new(infos) }
     }
 
     /// For object graphs: pointers become links, and so nothing is compiled for what they lead to.
@@ -69,12 +91,6 @@ impl<'i> Compiler<'i> {
     /// A class that cannot be read: in a graph it is passed over where that is possible.
     pub(super) fn unknown(&self, why: String) -> Node {
         if self.is_linked { Node::Opaque(Arc::from(why)) } else { unreadable(why) }
-    }
-
-    /// The streamer of a class, if it is known to have one of its own.
-    pub(super) fn own_streamer(&self, class: &str) -> Option<OwnStreamer> {
-        let linked = self.is_linked.then(|| linked::streamer_of(class)).flatten();
-        linked.or_else(|| special::streamer_of(class))
     }
 
     /// A value of a type where nothing but the type is known: an item of a collection, or the object of a branch
@@ -143,26 +159,18 @@ impl<'i> Compiler<'i> {
         if has_frame { Node::Framed(Box::new(node)) } else { node }
     }
 
-    pub(super) fn pointer(&mut self, class: &TypeName) -> Node {
-        if self.is_linked {
-            return Node::Link;
-        }
-        let node = self.value(class, 0);
-        Node::Pointer(Box::new(Pointer { class: class.to_string(), node }))
-    }
-
     /// An object of a class that is no collection.
     fn object(&mut self, name: &TypeName, item_code: i32) -> Node {
         let class_name = name.to_string();
-        let canvas = if self.is_linked && class_name == "TCanvas" { linked::canvas() } else { Vec::new() };
-        let is_known = !canvas.is_empty() || (self.is_linked && name.name == "TMatrixTSym");
+        let canvas = if class_name == "TCanvas" { linked::canvas() } else { Vec::new() };
+        let is_known = !canvas.is_empty() || name.name == "TMatrixTSym";
         match self.own_streamer(&class_name).filter(|_| !is_known) {
             Some(OwnStreamer::Node(node)) => return node,
             Some(OwnStreamer::Class(class)) => return Node::Object(Arc::new(class)),
             Some(OwnStreamer::Unreadable(why)) => return self.unknown(format!("{class_name}, {why}")),
             None => {}
         }
-        if let (true, "TMatrixTSym", Some(item)) = (self.is_linked, name.name.as_str(), name.argument(0)) {
+        if let ("TMatrixTSym", Some(item)) = (name.name.as_str(), name.argument(0)) {
             return self.symmetric_matrix(&class_name, item);
         }
         if let Some(class) = self.classes.get(&class_name) {

@@ -85,6 +85,8 @@ pub enum Node {
     Pointer(Box<Pointer>),
     /// An object behind the name of its class (`TLeafObject`): a byte of length, the name and a zero.
     Named(Box<Pointer>),
+    /// An object of one of several classes behind the name of its class, up to the end of the entry.
+    NamedAny(Box<AnyNode>),
     /// A number that another version of the class holds as another type.
     Converted(Number, Primitive),
     /// What cannot be read, and why. Lists of them may be empty and pointers to them null.
@@ -95,6 +97,10 @@ pub enum Node {
     Opaque(Arc<str>),
     /// A `TClonesArray`: the class of its objects is in the data. Only in graphs.
     Clones,
+    /// A pointer to an object of one of several classes.
+    Any(Box<AnyNode>),
+    /// A `TClonesArray` of objects of a class that is known.
+    ClonesOf(Box<ClonesNode>),
     /// All bytes of the entry, whatever they mean.
     Raw,
     /// For each object of a split collection an array that another member counts, which is in another branch.
@@ -126,6 +132,26 @@ impl MapNode {
     pub fn pair_bytes(&self) -> usize {
         self.key.min_bytes().saturating_add(self.value.min_bytes()).max(1)
     }
+}
+
+/// A pointer to objects of several classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnyNode {
+    /// What [`Met`](super::Met) calls it.
+    pub place: Arc<str>,
+    /// The classes whose members are read. Of objects of others there are the bytes.
+    pub alternatives: Vec<Pointer>,
+}
+
+/// A `TClonesArray`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClonesNode {
+    /// What [`Met`](super::Met) calls it.
+    pub place: Arc<str>,
+    /// Class of the objects; empty if it is not known.
+    pub class: String,
+    /// An object.
+    pub item: Node,
 }
 
 /// A pointer to objects of one class.
@@ -256,14 +282,14 @@ impl Node {
             Node::Number(number) | Node::Converted(number, _) => number.stored_bytes(),
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
-            Node::Link | Node::Opaque(_) | Node::Clones => 4,
+            Node::Link | Node::Opaque(_) | Node::Clones | Node::Any(_) | Node::ClonesOf(_) => 4,
             Node::TextOrNothing
             | Node::CountedBy { .. }
             | Node::ArrayOfEach { .. }
             | Node::ToFit(_)
             | Node::ToEnd(_) => 0,
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
-            Node::Named(_) => 2,
+            Node::Named(_) | Node::NamedAny(_) => 2,
             Node::Unreadable(_) | Node::Raw => 0,
             Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
@@ -295,12 +321,25 @@ impl Node {
             Node::Unreadable(_) => DataType::Nothing,
             Node::Link | Node::Opaque(_) => DataType::Link,
             Node::Clones => super::linked::clones_type(),
+            Node::Any(any) | Node::NamedAny(any) => any.data_type(),
+            Node::ClonesOf(clones) => DataType::List(Box::new(DataType::Optional(Box::new(clones.item.data_type())))),
             Node::Raw => DataType::Bytes,
             Node::ArrayOfEach { item, .. } => DataType::List(Box::new(DataType::List(Box::new(item.data_type())))),
             Node::Struct(members) => {
                 DataType::Struct(members.iter().map(|(name, node)| (name.clone(), node.data_type())).collect())
             }
         }
+    }
+}
+
+impl AnyNode {
+    /// The class of the object, its members by class, and its bytes if it is of none of the classes.
+    fn data_type(&self) -> DataType {
+        let optional = |data_type| DataType::Optional(Box::new(data_type));
+        let mut members = vec![("@class".to_owned(), DataType::Text)];
+        members.extend(self.alternatives.iter().map(|p| (p.class.clone(), optional(p.node.data_type()))));
+        members.push(("@bytes".to_owned(), optional(DataType::Bytes)));
+        optional(DataType::Struct(members))
     }
 }
 

@@ -49,21 +49,31 @@ impl<'i> LinkedTypes<'i> {
     }
 }
 
-/// How a class of ROOT stores itself that can be read in graphs only.
-pub(super) fn streamer_of(class: &str) -> Option<OwnStreamer> {
+/// Whether a class of ROOT stores itself in a way that [`streamer_of`] knows, or is a `TClonesArray`.
+pub(super) fn has_streamer(class: &str) -> bool {
+    class == "TClonesArray" || streamer_of(class, &mut |_| Node::Link).is_some()
+}
+
+/// How a collection of ROOT stores itself.
+///
+/// `object`: a pointer to an object in it, by the name of the member.
+pub(super) fn streamer_of(class: &str, object: &mut dyn FnMut(&str) -> Node) -> Option<OwnStreamer> {
     Some(OwnStreamer::Class(match class {
         // The hash list and the sorted list write themselves as the list that they derive from.
         "TList" | "THashList" | "TSortedList" => {
             // Each with the option it was added with.
-            let item = structure(&[("object", Node::Link), ("option", Node::Text)]);
+            let item = structure(&[("object", object("object")), ("option", Node::Text)]);
             collection(class, "fItems", item, &[5, 4])
         }
-        "TMap" => collection(class, "fPairs", structure(&[("key", Node::Link), ("value", Node::Link)]), &[3]),
+        "TMap" => {
+            let pair = structure(&[("key", object("key")), ("value", object("value"))]);
+            collection(class, "fPairs", pair, &[3])
+        }
         // These write themselves as TCollection does.
         "TCollection" | "TSeqCollection" | "TOrdCollection" | "THashTable" => {
-            collection(class, "fObjects", Node::Link, &[3])
+            collection(class, "fObjects", object("fObjects"), &[3])
         }
-        "TObjArray" => object_array(),
+        "TObjArray" => object_array(object("fObjects")),
         "TExMap" => {
             let (hash, key) = (("hash", number(Primitive::UInt64)), ("key", number(Primitive::Int64)));
             let slot = ("slot", number(Primitive::Int32));
@@ -71,7 +81,6 @@ pub(super) fn streamer_of(class: &str) -> Option<OwnStreamer> {
             let head = Head::object().member("fSize", number(Primitive::Int32));
             head.member("fPairs", Node::List(Box::new(pair))).class(class, &[3])
         }
-        "TClonesArray" => return Some(OwnStreamer::Node(Node::Clones)),
         "TStringLong" => return Some(OwnStreamer::Node(Node::LongText)),
         _ => return None,
     }))
@@ -198,11 +207,11 @@ fn collection(class: &str, items: &str, item: Node, versions: &[u16]) -> Class {
 }
 
 /// The lower bound stands between the number of objects and the objects.
-fn object_array() -> Class {
+fn object_array(item: Node) -> Class {
     let head = Head::collection();
     let mut head = head.member("fSize", number(Primitive::Int32)).member("fLowerBound", number(Primitive::Int32));
-    head.members.push(("fObjects".to_owned(), DataType::List(Box::new(DataType::Link))));
+    head.members.push(("fObjects".to_owned(), DataType::List(Box::new(item.data_type()))));
     let nothing = CountedHead::Nothing;
-    head.steps.push(Step::Counted { place: 5, item: Node::Link, counter: 3, factor: 1, head: nothing });
+    head.steps.push(Step::Counted { place: 5, item, counter: 3, factor: 1, head: nothing });
     head.class("TObjArray", &[3])
 }

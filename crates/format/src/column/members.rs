@@ -112,10 +112,12 @@ impl Compiler<'_> {
             return self.base(element, path, members);
         }
         let name = member_name(element);
+        let around = std::mem::replace(&mut self.place, format!("{}::{}", info.name, element.name));
         let (node, counted) = match counted(element) {
             Some(head) => (self.counted_item(element), Some(head)),
             None => (self.member(element), None),
         };
+        self.place = around;
         members.size = members.size.saturating_add(node.size());
         if members.size > MAX_SIZE {
             return Err(format!("{} has more than {MAX_SIZE} members in its members", info.name));

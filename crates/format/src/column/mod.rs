@@ -5,13 +5,16 @@
 
 mod class;
 mod compile;
+mod holders;
 mod layout;
 mod linked;
 mod members;
+mod met;
 mod resolve;
 mod special;
 
 pub use class::{Base, Class, CountedHead, Step, Variant};
-pub use layout::{DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
+pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;
+pub use met::Met;
 pub use resolve::{Column, column_of_type, resolve};

@@ -2,10 +2,13 @@
 //!
 //! Source: `TBranch::GetEntry`, `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket` (ROOT 6.40).
 
+use std::sync::Arc;
+
 use super::class::CountedHead;
 use super::compile::Compiler;
-use super::layout::{DataType, Framing, Header, Layout, Node, Number, Pointer, node_with_dims};
+use super::layout::{DataType, Framing, Header, Layout, Node, Number, node_with_dims};
 use super::members::counted;
+use super::met::Met;
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
 use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafKind, TreeRecord};
@@ -61,6 +64,11 @@ impl Column {
         Column::new(type_name, Layout::Streamed { framed: Framing::Bare, node: Node::Raw })
     }
 
+    /// Whether it holds objects of classes that only the data tell.
+    pub fn holds_objects(&self) -> bool {
+        matches!(&self.layout, Some(Layout::Streamed { node, .. }) if node.holds_objects())
+    }
+
     /// What comes out; `None` for a group.
     pub fn data_type(&self) -> Option<DataType> {
         self.layout.as_ref().map(Layout::data_type)
@@ -69,19 +77,25 @@ impl Column {
 
 /// Compiles the layout of a branch.
 ///
-/// `infos` are asked for only if the branch is one of a class.
+/// `infos` are asked for only if the branch is one of a class; `met`: classes that the data of the branch have told,
+/// where it [holds objects](Column::holds_objects) of any.
 ///
 /// # Errors
 /// [`Error::Unsupported`], with the type in its text, for what is not read yet.
-pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+pub fn resolve<'i>(
+    tree: &TreeRecord,
+    id: BranchId,
+    infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    met: &Arc<Met>,
+) -> Result<Column> {
     let branch = tree.branch(id);
     if !branch.branches.is_empty() {
         return Ok(branch.element.as_ref().map_or_else(|| Column::group(String::new()), |part| of_group(part, infos)));
     }
     let column = match &branch.element {
-        Some(part) => of_element(tree, branch, part, infos),
+        Some(part) => of_element(tree, branch, part, infos, met),
         None => match branch.leaves.as_slice() {
-            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => of_leaf_object(branch, tree.leaf(*leaf), infos),
+            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => of_leaf_object(branch, tree.leaf(*leaf), infos, met),
             _ if branch.class == "TBranch" => of_leaves(tree, branch),
             _ => Err(unsupported(branch, &branch.class)),
         },
@@ -89,7 +103,7 @@ pub fn resolve<'i>(tree: &TreeRecord, id: BranchId, infos: &dyn Fn() -> Result<&
     match column {
         // Whatever it is, there is none of it.
         Err(Error::Unsupported(_)) if branch.entry_end == 0 && branch.n_entries == 0 => {
-            let node = Node::Unreadable(std::sync::Arc::from(branch.name.as_str()));
+            let node = Node::Unreadable(Arc::from(branch.name.as_str()));
             Ok(Column::new("", Layout::Streamed { framed: Framing::Bare, node }))
         }
         column => column,
@@ -133,12 +147,15 @@ fn of_leaves(tree: &TreeRecord, branch: &Branch) -> Result<Column> {
 }
 
 /// A whole object in each entry of an old branch (`TBranchObject`): the title of its leaf is its class.
-fn of_leaf_object<'i>(branch: &Branch, leaf: &Leaf, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+fn of_leaf_object<'i>(
+    branch: &Branch,
+    leaf: &Leaf,
+    infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    met: &Arc<Met>,
+) -> Result<Column> {
     let class = leaf.title.trim();
     let type_name = TypeName::parse(class).map_err(|_| unsupported(branch, class))?;
-    let node = Compiler::new(infos()?).value(&type_name, 0);
-    let node = readable(&branch.name, node)?;
-    let node = Node::Named(Box::new(Pointer { class: type_name.to_string(), node }));
+    let node = readable(&branch.name, Compiler::with_met(infos()?, met).named(&type_name))?;
     Ok(Column::new(class, Layout::Streamed { framed: Framing::Bare, node }))
 }
 
@@ -237,6 +254,7 @@ fn of_element<'i>(
     branch: &Branch,
     part: &ElementPart,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    met: &Arc<Met>,
 ) -> Result<Column> {
     let in_collection = matches!(part.node_type, 31 | 41);
     if matches!(part.node_type, 1..=4) || part.id == -2 {
@@ -246,14 +264,14 @@ fn of_element<'i>(
     let mut column = if part.id >= 0 {
         let infos = infos().ok();
         match infos.and_then(|infos| find_element(infos, part).map(|element| (infos, element))) {
-            Some((infos, element)) => of_member(tree, branch, element, in_collection, infos)?,
+            Some((infos, element)) => of_member(tree, branch, element, in_collection, (infos, met))?,
             None => of_streamer_type(tree, branch, part, in_collection)?,
         }
     } else {
         match infos() {
-            Ok(infos) => of_object(&branch.name, part, infos)?,
+            Ok(infos) => of_object(&branch.name, part, infos, met)?,
             // Types without classes need none.
-            Err(_) => of_object(&branch.name, part, &StreamerInfos::default())?,
+            Err(_) => of_object(&branch.name, part, &StreamerInfos::default(), met)?,
         }
     };
     if column.counter.is_none() {
@@ -275,12 +293,12 @@ fn of_member(
     branch: &Branch,
     element: &Element,
     in_collection: bool,
-    infos: &StreamerInfos,
+    (infos, met): (&StreamerInfos, &Arc<Met>),
 ) -> Result<Column> {
     let dims = element.max_index.clone();
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
     let type_name = type_name + &bracketed(&dims);
-    let mut compiler = Compiler::new(infos);
+    let mut compiler = Compiler::with_met(infos, met);
     if element.class == ElementClass::Base {
         return of_base(branch, element, in_collection, &mut compiler);
     }
@@ -417,14 +435,16 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos) -
         node_type: if is_framed { CUSTOM_STREAMER } else { 0 },
         ..ElementPart::default()
     };
-    of_object("", &part, infos)
+    let mut met = Met::new();
+    met.settle();
+    of_object("", &part, infos, &Arc::new(met))
 }
 
 /// A whole object in each entry.
-fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos) -> Result<Column> {
+fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
     let class_name = &part.class_name;
     let parsed = TypeName::parse(class_name).map_err(|_| not_readable(branch, class_name))?;
-    let mut compiler = Compiler::new(infos);
+    let mut compiler = Compiler::with_met(infos, met);
     let node = if part.node_type == CUSTOM_STREAMER {
         compiler.value(&parsed, 0)
     } else {

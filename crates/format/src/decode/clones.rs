@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::graph::{Object, number_of};
-use super::objects::Reader;
+use super::objects::{Reader, is_class};
 use super::streamed::{IS_REFERENCED, misfit};
 use super::values::{Values, list_end};
-use crate::column::{DataType, Node};
+use crate::column::{ClonesNode, DataType, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 
@@ -15,9 +15,20 @@ const BYPASS_STREAMER: u32 = 1 << 12;
 /// Objects that take no bytes are read up to so many.
 const MAX_OBJECTS_OF_NO_BYTES: usize = 1 << 16;
 
-impl<'a> Reader<'a> {
-    /// Reads an array: its own members, and its objects as a list in the graph.
-    pub(super) fn clones(&mut self, cursor: &mut Cursor<'a>, columns: &mut [(String, Values)]) -> Result<()> {
+/// What a `TClonesArray` begins with.
+struct Head<'a> {
+    start: usize,
+    end: Option<usize>,
+    unique_id: u32,
+    bits: u32,
+    name: &'a [u8],
+    class_and_version: &'a [u8],
+    n_objects: usize,
+    lower_bound: i32,
+}
+
+impl<'a> Head<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self> {
         let start = cursor.position();
         let frame = cursor.version()?;
         if !matches!(frame.version, 3 | 4) {
@@ -33,16 +44,39 @@ impl<'a> Reader<'a> {
         let class_and_version = cursor.string_bytes()?;
         let n_objects = cursor.i32()?.unsigned_abs() as usize;
         let lower_bound = cursor.i32()?;
-        let text = String::from_utf8_lossy(class_and_version).into_owned();
-        // Its objects may have such arrays themselves, and which ones only the data tell.
-        self.links(cursor)?.enter(start)?;
-        let link = self.objects_of(cursor, &text, bits & BYPASS_STREAMER != 0, n_objects).within(|| text.clone())?;
-        self.links(cursor)?.leave();
-        if let Some(end) = frame.end
-            && end != cursor.position()
-        {
-            return Err(Error::corrupt(start, format!("a TClonesArray that ends at {}, not {end}", cursor.position())));
+        Ok(Head { start, end: frame.end, unique_id, bits, name, class_and_version, n_objects, lower_bound })
+    }
+
+    /// Class and version of the objects as text.
+    fn class(&self) -> String {
+        String::from_utf8_lossy(self.class_and_version).into_owned()
+    }
+
+    fn is_by_member(&self) -> bool {
+        self.bits & BYPASS_STREAMER != 0
+    }
+
+    fn leave(&self, cursor: &Cursor<'_>) -> Result<()> {
+        match self.end {
+            Some(end) if end != cursor.position() => {
+                let what = format!("a TClonesArray that ends at {}, not {end}", cursor.position());
+                Err(Error::corrupt(self.start, what))
+            }
+            _ => Ok(()),
         }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Reads an array: its own members, and its objects as a list in the graph.
+    pub(super) fn clones(&mut self, cursor: &mut Cursor<'a>, columns: &mut [(String, Values)]) -> Result<()> {
+        let head = Head::read(cursor)?;
+        let text = head.class();
+        // Its objects may have such arrays themselves, and which ones only the data tell.
+        self.links(cursor)?.enter(head.start)?;
+        let link = self.objects_of(cursor, &text, head.is_by_member(), head.n_objects).within(|| text.clone())?;
+        self.links(cursor)?.leave();
+        head.leave(cursor)?;
         let [
             (_, Values::Primitive(_, unique_ids)),
             (_, Values::Primitive(_, all_bits)),
@@ -54,12 +88,43 @@ impl<'a> Reader<'a> {
         else {
             return Err(misfit(cursor));
         };
-        unique_ids.extend_from_slice(&unique_id.to_ne_bytes());
-        all_bits.extend_from_slice(&bits.to_ne_bytes());
-        push_text(names, name, cursor)?;
-        push_text(classes, class_and_version, cursor)?;
-        bounds.extend_from_slice(&lower_bound.to_ne_bytes());
+        unique_ids.extend_from_slice(&head.unique_id.to_ne_bytes());
+        all_bits.extend_from_slice(&head.bits.to_ne_bytes());
+        push_text(names, head.name, cursor)?;
+        push_text(classes, head.class_and_version, cursor)?;
+        bounds.extend_from_slice(&head.lower_bound.to_ne_bytes());
         links.push(link);
+        Ok(())
+    }
+
+    /// Reads an array as the list of its objects.
+    pub(super) fn clones_of(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        clones: &ClonesNode,
+        ends: &mut Vec<i32>,
+        items: &mut Values,
+    ) -> Result<()> {
+        let head = Head::read(cursor)?;
+        let text = head.class();
+        let (class, version) = text.split_once(';').unwrap_or((&text, ""));
+        if let Some(met) = &mut self.met {
+            met.note(&clones.place, class);
+        }
+        let fault = match clones.item.fault() {
+            Some(why) => Some(format!("{why}: this one has {} of {class}", head.n_objects)),
+            None if is_class(class.as_bytes(), &clones.class) => None,
+            None => Some(format!("a TClonesArray of {class}, where the first entries have {}", clones.class)),
+        };
+        match (fault, head.end) {
+            (None, _) => self
+                .objects(cursor, &clones.item, head.is_by_member(), version, head.n_objects, items)
+                .within(|| text.clone())?,
+            (Some(_), Some(end)) if head.n_objects == 0 => cursor.leave(end)?,
+            (Some(why), _) => return Err(Error::unsupported(head.start, why)),
+        }
+        head.leave(cursor)?;
+        ends.push(list_end(items.len())?);
         Ok(())
     }
 
@@ -71,28 +136,43 @@ impl<'a> Reader<'a> {
         let item = links.node_of(name, start)?;
         let node = Arc::new(Node::List(Box::new((*item).clone())));
         let mut items = Values::empty(&DataType::Optional(Box::new(item.data_type())));
-        let Values::Optional(is_there, objects) = &mut items else { return Err(misfit(cursor)) };
-        if by_member {
-            self.by_member(cursor, &item, version, n_objects, objects)?;
-            is_there.resize(n_objects, 1);
-        } else {
-            if n_objects > cursor.remaining() {
-                return Err(Error::corrupt(start, format!("{n_objects} objects in {} bytes", cursor.remaining())));
-            }
-            for _ in 0..n_objects {
-                let object_is_there = cursor.u8()? != 0;
-                if object_is_there {
-                    self.read(cursor, &item, objects)?;
-                }
-                is_there.push(u8::from(object_is_there));
-            }
-        }
+        self.objects(cursor, &item, by_member, version, n_objects, &mut items)?;
         let content = Ok(Values::List(vec![list_end(n_objects)?], Box::new(items)));
         // The number of the place where the objects begin: no slot is there.
         let number = number_of(start + self.origin + 2)?;
         let range = start..cursor.position();
         self.links(cursor)?.insert(number, Object { class: String::new(), node, content, range });
         Ok(number)
+    }
+
+    /// Reads so many objects, of which some may be missing.
+    fn objects(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        item: &Node,
+        by_member: bool,
+        version: &str,
+        n_objects: usize,
+        items: &mut Values,
+    ) -> Result<()> {
+        let Values::Optional(is_there, objects) = items else { return Err(misfit(cursor)) };
+        if by_member {
+            self.by_member(cursor, item, version, n_objects, objects)?;
+            is_there.resize(is_there.len() + n_objects, 1);
+            return Ok(());
+        }
+        if n_objects > cursor.remaining() {
+            let what = format!("{n_objects} objects in {} bytes", cursor.remaining());
+            return Err(Error::corrupt(cursor.position(), what));
+        }
+        for _ in 0..n_objects {
+            let object_is_there = cursor.u8()? != 0;
+            if object_is_there {
+                self.read(cursor, item, objects)?;
+            }
+            is_there.push(u8::from(object_is_there));
+        }
+        Ok(())
     }
 
     /// Reads objects whose members are stored one after the other.
@@ -122,9 +202,8 @@ impl<'a> Reader<'a> {
             let what = format!("{n_objects} objects of {object_bytes} bytes, {} left", cursor.remaining());
             return Err(Error::corrupt(cursor.position(), what));
         }
-        if n_objects > 0 {
-            self.columns(cursor, variant, n_objects, columns)?;
-        }
+        // Containers have a frame even where there are no objects.
+        self.columns(cursor, variant, n_objects, columns)?;
         *n_values += n_objects;
         Ok(())
     }

@@ -6,6 +6,9 @@ mod clones;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
+mod holders;
+#[cfg(test)]
+mod holders_tests;
 pub mod kernels;
 mod objects;
 #[cfg(test)]
@@ -14,5 +17,6 @@ mod streamed;
 mod values;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
+pub use holders::meet;
 pub use streamed::{decode_arrays, decode_streamed};
 pub use values::Values;

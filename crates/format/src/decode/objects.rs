@@ -5,11 +5,13 @@
 use super::graph::Links;
 use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit, push_numbers};
 use super::values::{Values, list_end};
-use crate::column::{Base, Class, CountedHead, Node, Pointer, Step, Variant};
+use crate::column::{Base, Class, CountedHead, Met, Node, Pointer, Step, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::{ObjectSlot, ObjectSlots, TypeName};
 
+/// What references say that lead to the object of the entry.
+const OUTERMOST: usize = 1;
 /// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
 const MEMBER_WISE: u16 = 0x4000;
 /// The version of a frame from which on that of the items' class follows.
@@ -26,10 +28,22 @@ pub(super) struct Reader<'a> {
     pub(super) slots: ObjectSlots<'a>,
     /// Bytes from the start of the key to the entry.
     pub(super) origin: usize,
+    /// Classes met in places that hold any, where that is looked at.
+    pub(super) met: Option<Met>,
     /// Objects behind links, where a graph is read.
     pub(super) links: Option<Box<Links<'a>>>,
     /// Bytes of objects that may still be read again for references.
     n_repeats_left: usize,
+}
+
+/// An object that a pointer leads to.
+pub(super) struct Followed<'a> {
+    /// Its class.
+    pub(super) class: &'a [u8],
+    /// Where its slot begins.
+    pub(super) start: usize,
+    /// Where it ends, if a byte count says so.
+    pub(super) end: Option<usize>,
 }
 
 /// What stands before the counts of collections that are stored member by member.
@@ -43,7 +57,7 @@ struct MemberWise {
 impl<'a> Reader<'a> {
     pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
         let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
-        Reader { slots: ObjectSlots::new(origin), origin, links: None, n_repeats_left }
+        Reader { slots: ObjectSlots::new(origin), origin, met: None, links: None, n_repeats_left }
     }
 
     /// Reads a frame and so many values in it.
@@ -314,12 +328,28 @@ impl<'a> Reader<'a> {
 
     /// Reads a pointer; returns whether it led to an object.
     pub(super) fn pointer(&mut self, cursor: &mut Cursor<'a>, pointer: &Pointer, out: &mut Values) -> Result<bool> {
+        self.follow(cursor, |reader, cursor, slot| {
+            expect_class(pointer, slot.class, slot.start)?;
+            reader.read(cursor, &pointer.node, out)
+        })
+    }
+
+    /// Reads a slot and, by a function, the object that it leads to; returns whether there is one.
+    pub(super) fn follow(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        mut read: impl FnMut(&mut Self, &mut Cursor<'a>, &Followed<'a>) -> Result<()>,
+    ) -> Result<bool> {
         let start = cursor.position();
         match self.slots.read(cursor)? {
             ObjectSlot::Null => Ok(false),
             ObjectSlot::Object { class, end, .. } => {
-                self.pointed_to(cursor, pointer, class, start, end, out)?;
+                read(self, cursor, &Followed { class, start, end })?;
+                leave(cursor, start, end)?;
                 Ok(true)
+            }
+            ObjectSlot::Reference(OUTERMOST) => {
+                Err(Error::unsupported(start, "a pointer to the object of the entry, which is around it"))
             }
             ObjectSlot::Reference(mapped) => {
                 // The object was read before; it is read again.
@@ -331,7 +361,8 @@ impl<'a> Reader<'a> {
                 let ObjectSlot::Object { class, end, .. } = self.slots.read(&mut earlier)? else {
                     return Err(Error::corrupt(start, format!("a reference to {mapped}, where no object is")));
                 };
-                self.pointed_to(&mut earlier, pointer, class, position, end, out)?;
+                read(self, &mut earlier, &Followed { class, start: position, end })?;
+                leave(&earlier, position, end)?;
                 let n_bytes = earlier.position() - position;
                 self.n_repeats_left = self.n_repeats_left.checked_sub(n_bytes).ok_or_else(|| {
                     Error::unsupported(
@@ -344,43 +375,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an object behind the name of its class.
-    pub(super) fn named(&mut self, cursor: &mut Cursor<'a>, named: &Pointer, out: &mut Values) -> Result<()> {
-        let start = cursor.position();
+    /// Reads the name of a class that stands before its object.
+    pub(super) fn class_name(&mut self, cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
         let n_bytes = usize::from(cursor.u8()?);
         let class = cursor.take(n_bytes)?;
         cursor.skip(1)?; // the zero that ends the name
-        expect_class(named, class, start)?;
-        self.read(cursor, &named.node, out)
+        Ok(class)
     }
 
-    fn pointed_to(
-        &mut self,
-        cursor: &mut Cursor<'a>,
-        pointer: &Pointer,
-        class: &[u8],
-        start: usize,
-        end: Option<usize>,
-        out: &mut Values,
-    ) -> Result<()> {
-        expect_class(pointer, class, start)?;
-        self.read(cursor, &pointer.node, out)?;
-        leave(cursor, start, end)
+    /// Reads an object behind the name of its class.
+    pub(super) fn named(&mut self, cursor: &mut Cursor<'a>, named: &Pointer, out: &mut Values) -> Result<()> {
+        let start = cursor.position();
+        let class = self.class_name(cursor)?;
+        expect_class(named, class, start)?;
+        self.read(cursor, &named.node, out)
     }
 }
 
 /// Checks that an object is of the class that was declared: no other is read in its place.
 fn expect_class(pointer: &Pointer, class: &[u8], start: usize) -> Result<()> {
-    if class != pointer.class.as_bytes() {
-        let class = String::from_utf8_lossy(class);
-        let is_same =
-            TypeName::parse(&class).is_ok_and(|class| class.with_usual_numbers().to_string() == pointer.class);
-        if !is_same {
-            let what = format!("a pointer to {} that leads to a {class}", pointer.class);
-            return Err(Error::unsupported(start, what));
-        }
+    if is_class(class, &pointer.class) {
+        return Ok(());
     }
-    Ok(())
+    let what = format!("a pointer to {} that leads to a {}", pointer.class, String::from_utf8_lossy(class));
+    Err(Error::unsupported(start, what))
+}
+
+/// Whether the name of a class in the data is that of this class.
+pub(super) fn is_class(stored: &[u8], class: &str) -> bool {
+    let is_same = |stored: TypeName| stored.with_usual_numbers().to_string() == class;
+    stored == class.as_bytes() || TypeName::parse(&String::from_utf8_lossy(stored)).is_ok_and(is_same)
 }
 
 /// Checks that an object or collection has ended where its byte count says.

@@ -17,8 +17,18 @@ pub(super) const IS_REFERENCED: u32 = 1 << 4;
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the value takes; unsupported for what [`Node::Unreadable`] says.
 pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
+    decode_with(&mut Reader::new(entry.len(), origin), framing, node, entry, out)
+}
+
+/// The same by a reader that notes something beside.
+pub(super) fn decode_with<'a>(
+    reader: &mut Reader<'a>,
+    framing: Framing,
+    node: &Node,
+    entry: &'a [u8],
+    out: &mut Values,
+) -> Result<()> {
     let mut cursor = Cursor::new(entry);
-    let mut reader = Reader::new(entry.len(), origin);
     let may_be_absent = matches!(node, Node::ToEnd(_) | Node::List(_) | Node::TextOrNothing);
     let is_framed = match framing {
         Framing::Bare => false,
@@ -162,6 +172,12 @@ impl<'a> Reader<'a> {
                 self.clones(cursor, columns)?;
                 *n_values += 1;
             }
+            (Node::Any(any), Values::Optional(is_there, values)) => self.any(cursor, any, is_there, values)?,
+            (Node::NamedAny(any), Values::Optional(is_there, values)) => {
+                self.named_any(cursor, any, values)?;
+                is_there.push(1);
+            }
+            (Node::ClonesOf(clones), Values::List(ends, items)) => self.clones_of(cursor, clones, ends, items)?,
             (Node::Pointer(pointer), Values::Optional(is_there, values)) => {
                 is_there.push(u8::from(self.pointer(cursor, pointer, values)?));
             }
