@@ -1,0 +1,108 @@
+"""Writes and reads two versions of one class with ROOT. Started by test_versions.py, once for each step.
+
+``with_versions.py STEP DIRECTORY``: ``first`` and ``second`` declare the class in one version, and each writes its tree
+into ``both.root``, and a file of its own; ``merge`` puts the baskets of these two into one tree, in ``merged.root``;
+``read`` reads all of it by the second version. What ROOT reads is in ``first.json`` and ``second.json``, by the version
+that read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+N_ENTRIES = 7
+FIRST = """
+class Part : public TObject { public: int id = 0; float old = 0; ClassDefInline(Part, 1) };
+class Thing : public Part {
+public: short number = 0; std::vector<int> counts; Part part; std::string text; ClassDefInline(Thing, 1)
+};
+void fill(Thing &thing, int i) {
+  thing.id = i, thing.old = 0.5F * i, thing.number = 10 * i, thing.counts.assign(i % 3, i);
+  thing.part.id = -i, thing.part.old = 0.25F * i, thing.text = std::to_string(i);
+}
+"""
+SECOND = """
+class Part : public TObject { public: int id = 0; double added = 1.5; ClassDefInline(Part, 2) };
+class Thing : public Part {
+public: std::string text; double number = 0; Part part; std::vector<int> counts; int more = -1; ClassDefInline(Thing, 3)
+};
+void fill(Thing &thing, int i) {
+  thing.id = 100 + i, thing.added = 0.75 * i, thing.number = 10.25 * i, thing.counts.assign(i % 4, -i);
+  thing.part.id = i, thing.part.added = i, thing.text = "second " + std::to_string(i), thing.more = i;
+}
+"""
+WRITE = """
+void write(const char *file_name, const char *mode, const char *tree_name, bool is_whole, int n_entries) {
+  TFile file(file_name, mode);
+  TTree tree(tree_name, "");
+  Thing thing; auto *pointer = &thing; auto *things = new TObjArray;
+  if (is_whole) tree.Branch("thing", "Thing", &pointer, 32000, 0);
+  tree.Branch("things", "TObjArray", &things, 32000, 0);
+  for (int i = 0; i < n_entries; ++i) {
+    fill(thing, i);
+    things->Clear();
+    for (int j = 0; j < i % 3; ++j) things->Add(new Thing(thing));
+    tree.Fill();
+  }
+  tree.Write();
+}
+"""
+READ = """
+void read(const char *file_name, const char *tree_name, bool is_whole, std::vector<std::string> &lines) {
+  TFile file(file_name);
+  auto *tree = file.Get<TTree>(tree_name);
+  auto *thing = new Thing; TObjArray *things = nullptr;
+  tree->SetBranchStatus("*", false);
+  tree->SetBranchStatus("things", true), tree->SetBranchAddress("things", &things);
+  if (is_whole) tree->SetBranchStatus("thing", true), tree->SetBranchAddress("thing", &thing);
+  for (Long64_t i = 0; i < tree->GetEntries(); ++i) {
+    tree->GetEntry(i);
+    if (is_whole) lines.emplace_back(TBufferJSON::ToJSON(thing, 3).Data());
+    lines.emplace_back(TBufferJSON::ToJSON(things, 3).Data());
+  }
+}
+"""
+
+
+def main() -> None:
+    step, directory = sys.argv[1], Path(sys.argv[2])
+    os.chdir(directory)
+    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gROOT.SetBatch(True)
+    headers = ("TFile.h", "TTree.h", "TObjArray.h", "TBufferJSON.h", "string", "vector")
+    ROOT.gInterpreter.Declare("\n".join(f"#include <{header}>" for header in headers))
+    if step == "merge":
+        chain = ROOT.TChain("T")
+        for name in ("first.root", "second.root"):
+            chain.Add(name)
+        assert chain.Merge("merged.root", "fast") == 1
+        return
+    ROOT.gInterpreter.Declare((FIRST if step == "first" else SECOND) + READ)
+    if step == "read":
+        files = (("both", "first"), ("both", "second"), ("merged", "T"))
+        said = {tree: read(ROOT, f"{file}.root", tree, file == "both") for file, tree in files}
+        Path("second.json").write_text(json.dumps(said))
+        return
+    ROOT.gInterpreter.Declare(WRITE)
+    ROOT.write("both.root", "RECREATE" if step == "first" else "UPDATE", step, True, N_ENTRIES)
+    ROOT.write(f"{step}.root", "RECREATE", "T", False, N_ENTRIES)
+    if step == "first":
+        Path("first.json").write_text(json.dumps({"first": read(ROOT, "both.root", "first", True)}))
+
+
+def read(root: Any, file: str, tree: str, is_whole: bool) -> list[str]:
+    """Texts of JSON: the objects of each entry, after the object that is one if there is a branch of it."""
+    lines = root.std.vector("std::string")()
+    root.read(file, tree, is_whole, lines)
+    return [str(line) for line in lines]
+
+
+if __name__ == "__main__":
+    main()
