@@ -3,7 +3,8 @@
 Never allowed: a crash, a panic, an exception that is no ArrowrootError, more than 10 s of processor time for
 one file (or no answer for 60 s: others may have the processor), or memory beyond 64 MB + 1100 x the file's size
 (what zlib can expand is a little below 1100). A mutation is named ``FILE#SEED.NUMBER``; ``--replay NAME`` makes
-it again and keeps the damaged file.
+it again and keeps the damaged file. ``--ntuples 60`` damages random RNTuples that ROOT writes, and makes the checksums
+of most right again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -23,6 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.suite import suite_directory
+from tests.differential import root_peer
+from tests.differential.schemas import run as schemas
+from tests.differential.schemas.ntuple_generate import Generator
 
 from .mutations import Regions, find_regions, mutate
 
@@ -52,6 +57,20 @@ def originals(extra: list[Path]) -> list[Original]:
         for name, path in paths
         if path.stat().st_size <= MAX_FILE_BYTES and (data := path.read_bytes())
     ]
+
+
+def sound(paths: list[Path]) -> list[Original]:
+    """Files to damage."""
+    return [Original(path.name, data, find_regions(data)) for path in paths if (data := path.read_bytes())]
+
+
+def written_ntuples(directory: Path, n: int) -> list[Path]:
+    """So many random RNTuples, written by ROOT as damage does most: nothing compressed, pages without checksums."""
+    wanted = {"SetCompression(0)", "SetEnablePageChecksums(false)"}
+    numbers = (seed for seed in itertools.count(1) if wanted <= set(Generator(seed).make().options))
+    seeds = list(itertools.islice(numbers, n))
+    refused = schemas.write("ntuple", seeds, directory)
+    return [directory / f"{seed}.root" for seed in seeds if seed not in refused]
 
 
 class Reader:
@@ -212,9 +231,20 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--file", default="", help="only files whose name contains this")
     parser.add_argument("--extra", type=Path, nargs="*", default=[], help="more sound files to damage")
+    parser.add_argument(
+        "--ntuples", type=int, default=0, help="damage only so many RNTuples, written by ROOT"
+    )
     parser.add_argument("--replay", metavar="NAME", help="make one mutation again")
     options = parser.parse_args()
-    files = [o for o in originals(options.extra) if options.file in o.name]
+    if options.ntuples and root_peer.python_with_root() is None:
+        print("no ROOT found: pip install root, or set ARROWROOT_ROOT_PYTHON", file=sys.stderr)
+        return 2
+    if options.ntuples:
+        with tempfile.TemporaryDirectory() as directory:
+            files = sound(written_ntuples(Path(directory), options.ntuples))
+    else:
+        files = originals(options.extra)
+    files = [o for o in files if options.file in o.name]
     if not files:
         print("no files to damage: set ARROWROOT_CONFORMANCE or give --extra", file=sys.stderr)
         return 2

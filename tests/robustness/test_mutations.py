@@ -7,10 +7,13 @@ import random
 
 import pytest
 
+from tests.differential import root_peer
+
 from . import mutate as driver
-from .mutations import find_regions, mutate
+from .mutations import find_regions, mend, mutate
 
 N_MUTATIONS = int(os.environ.get("ARROWROOT_MUTATIONS", "400"))
+N_NTUPLES = 12
 SEED = int(os.environ.get("ARROWROOT_MUTATIONS_SEED", "20"))
 
 
@@ -19,6 +22,20 @@ def test_damage_depends_on_the_seed_alone():
     regions = find_regions(data)
     assert mutate(data, regions, "a") == mutate(data, regions, "a")
     assert len({mutate(data, regions, str(k))[0] for k in range(50)}) > 40
+
+
+def test_mended_checksums_are_those_of_a_sound_file(tmp_path):
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    (file,) = driver.sound(driver.written_ntuples(tmp_path, 1))
+    mended = bytearray(file.data)
+    for _, stop in file.regions.envelopes:
+        mended[stop - 8 : stop] = bytes(8)
+    for start in file.regions.anchors:
+        mended[start + 64 : start + 72] = bytes(8)
+    assert mended != file.data
+    mend(mended, file.regions)
+    assert mended == file.data
 
 
 def test_damaged_files_give_errors_or_values(tmp_path, capsys):
@@ -30,6 +47,19 @@ def test_damaged_files_give_errors_or_values(tmp_path, capsys):
     with capsys.disabled():
         print(f"\n{summary}")
     assert not summary.failures, f"again with: python -m tests.robustness.mutate --replay NAME\n{summary}"
+    assert summary.outcomes["error"] > 0
+
+
+def test_damaged_ntuples_give_errors_or_values(tmp_path, capsys):
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    files = driver.sound(driver.written_ntuples(tmp_path, N_NTUPLES))
+    assert all(len(file.regions.envelopes) >= 2 and file.regions.anchors for file in files)
+    summary = driver.run(files, N_MUTATIONS, SEED)
+    with capsys.disabled():
+        print(f"\n{summary}")
+    again = f"python -m tests.robustness.mutate --ntuples {N_NTUPLES} --replay NAME"
+    assert not summary.failures, f"again with: {again}\n{summary}"
     assert summary.outcomes["error"] > 0
 
 
