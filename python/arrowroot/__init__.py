@@ -40,6 +40,7 @@ from arrowroot._native import Branch, __version__, debug_build
 if TYPE_CHECKING:
     from arrowroot._accounts import Account
     from arrowroot._chain import Friends, scan
+    from arrowroot._column import Column
     from arrowroot._config import Configuration, Option, configuration
     from arrowroot._events import EventIndex, EventList
     from arrowroot._file import Directory, File, Key
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._scan import Scan
     from arrowroot._table import Table
-    from arrowroot._tree import Column, Tree
+    from arrowroot._tree import Tree
     from arrowroot._url import split_url
 
 __all__ = [
@@ -132,7 +133,8 @@ if _native.debug_build:
 #: Where the names that are imported when first used live, and what they are called there.
 _LAZY = {
     **dict.fromkeys(("Directory", "File", "Key"), "_file"),
-    **dict.fromkeys(("Column", "Tree"), "_tree"),
+    "Column": "_column",
+    "Tree": "_tree",
     **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
     "Account": "_accounts",
     **dict.fromkeys(("Configuration", "Option", "configuration"), "_config"),

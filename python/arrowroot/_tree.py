@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from arrowroot._column import Column, rows_of
 from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._render import clip, html_table, printable, text_table
+from arrowroot._render import html_table, text_table
 from arrowroot._sizes import counted, format_bytes, format_count
 
 # What reading needs is imported in _scan(): listing what is in a file does without it.
@@ -33,38 +34,6 @@ if TYPE_CHECKING:
     from arrowroot._select import Candidate
     from arrowroot._source import TreeSource
     from arrowroot._table import Table
-
-_REPR_COLUMNS = 20
-_TYPE_WIDTH = 40
-
-
-class Column(NamedTuple):
-    """What the metadata says of one column. Bytes are of its baskets with their keys."""
-
-    name: str
-    title: str
-    #: In C++.
-    type_name: str
-    #: In Arrow; None if it cannot be read, and then ``unsupported`` says why.
-    arrow_type: str | None
-    unsupported: str | None
-    n_entries: int
-    n_baskets: int
-    stored_bytes: int
-    memory_bytes: int
-    #: Codec and level.
-    compression: str
-
-    @property
-    def compression_ratio(self) -> float | None:
-        """Uncompressed over compressed bytes; None if there are none."""
-        return self.memory_bytes / self.stored_bytes if self.stored_bytes else None
-
-    def __repr__(self) -> str:
-        return (
-            f"<Column {self.name!r} {self.type_name}: {counted(self.n_entries, 'entry', 'entries')}, "
-            f"{self.arrow_type or 'not readable'}, {format_bytes(self.stored_bytes)} stored>"
-        )
 
 
 class Tree:
@@ -143,22 +112,7 @@ class Tree:
     @property
     def columns(self) -> list[Column]:
         """All columns, readable or not, without those of friends."""
-        return [
-            Column(
-                b.path,
-                b.title,
-                b.type_name,
-                b.arrow_type,
-                b.unsupported,
-                b.n_entries,
-                b.n_baskets,
-                b.stored_bytes,
-                b.memory_bytes,
-                b.compression,
-            )
-            for b in self.branches
-            if not b.is_group and not b.is_part
-        ]
+        return [Column.of(branch) for branch in self.branches if not branch.is_group and not branch.is_part]
 
     @property
     def column_names(self) -> list[str]:
@@ -620,28 +574,14 @@ class Tree:
             text += ", friends " + ", ".join(friend.alias for friend in self._together.friends)
         return text
 
-    def _rows(self) -> list[list[str]]:
-        return [
-            ["column", "C++ type", "Arrow type", "stored"],
-            *(
-                [
-                    printable(column.name),
-                    clip(printable(column.type_name), _TYPE_WIDTH),
-                    clip(column.arrow_type or "(not readable yet)", _TYPE_WIDTH),
-                    format_bytes(column.stored_bytes),
-                ]
-                for column in self.columns[:_REPR_COLUMNS]
-            ),
-        ]
-
     def __repr__(self) -> str:
-        rows = self._rows()
+        rows = rows_of(self.columns)
         text = f"{self._summary()}\n{text_table(rows, right=[False, False, False, True])}"
         left = len(self.column_names) - (len(rows) - 1)
         return text + (f"\n... {counted(left, 'more column')}" if left else "")
 
     def _repr_html_(self) -> str:
-        rows = self._rows()
+        rows = rows_of(self.columns)
         left = len(self.column_names) - (len(rows) - 1)
         return html_table(
             rows, caption=self._summary() + (f" (the first {len(rows) - 1} shown)" if left else "")

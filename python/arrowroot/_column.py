@@ -1,0 +1,77 @@
+"""What the metadata says of a column, and how a few of them are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot._render import clip, printable
+from arrowroot._sizes import counted, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arrowroot import _native
+
+_SHOWN_COLUMNS = 20
+_TYPE_WIDTH = 40
+
+
+class Column(NamedTuple):
+    """What the metadata says of one column. Bytes are of its baskets with their keys."""
+
+    name: str
+    title: str
+    #: In C++.
+    type_name: str
+    #: In Arrow; None if it cannot be read, and then ``unsupported`` says why.
+    arrow_type: str | None
+    unsupported: str | None
+    n_entries: int
+    n_baskets: int
+    stored_bytes: int
+    memory_bytes: int
+    #: Codec and level.
+    compression: str
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Uncompressed over compressed bytes; None if there are none."""
+        return self.memory_bytes / self.stored_bytes if self.stored_bytes else None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Column {self.name!r} {self.type_name}: {counted(self.n_entries, 'entry', 'entries')}, "
+            f"{self.arrow_type or 'not readable'}, {format_bytes(self.stored_bytes)} stored>"
+        )
+
+    @classmethod
+    def of(cls, branch: _native.Branch) -> Column:
+        """What is known of a branch."""
+        return cls(
+            branch.path,
+            branch.title,
+            branch.type_name,
+            branch.arrow_type,
+            branch.unsupported,
+            branch.n_entries,
+            branch.n_baskets,
+            branch.stored_bytes,
+            branch.memory_bytes,
+            branch.compression,
+        )
+
+
+def rows_of(columns: Sequence[Column]) -> list[list[str]]:
+    """Return a table of the first columns, its header first."""
+    return [
+        ["column", "C++ type", "Arrow type", "stored"],
+        *(
+            [
+                printable(column.name),
+                clip(printable(column.type_name), _TYPE_WIDTH),
+                clip(column.arrow_type or "(not readable yet)", _TYPE_WIDTH),
+                format_bytes(column.stored_bytes),
+            ]
+            for column in columns[:_SHOWN_COLUMNS]
+        ),
+    ]
