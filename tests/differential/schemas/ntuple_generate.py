@@ -145,7 +145,7 @@ class Generator:
             items = tuple(self.type(depth + 1) for _ in range(pick.randint(1, 4)))
             return n.Tuple(items, "std::pair" if len(items) == 2 else "std::tuple")
         if kind < 0.86:
-            return n.Variant(tuple(self.type(depth + 1) for _ in range(pick.randint(1, 4))))
+            return n.Variant(tuple(self.alternative(depth + 1) for _ in range(pick.randint(1, 4))))
         if kind < 0.91:
             return n.Optional(self.type(depth + 1))
         if kind < 0.95:
@@ -153,6 +153,12 @@ class Generator:
         if kind < 0.97:
             return t.Bitset(pick.choice([1, 7, 8, 9, 63, 64, 65, 130]))
         return n.Atomic(self.number())
+
+    def alternative(self, depth: int) -> t.Type:
+        """What a variant may hold: ROOT 6.40 crashes, or writes other values, where it is a variant or a set."""
+        kind = self.type(depth)
+        is_odd = any(isinstance(part, n.Variant | t.Keys | t.Map) for part in kind.walk())
+        return self.scalar() if is_odd else kind
 
     def number(self) -> t.Type:
         pick = self.random
