@@ -43,6 +43,33 @@ fn join<const N: usize>(planes: [&[u8]; N], out: &mut [u8], turn: impl Fn([u8; N
     }
 }
 
+/// Elements of 8 bytes that are joined by halves at a time.
+const BLOCK: usize = 256;
+
+/// The same for elements of 8 bytes, by halves: rustc 1.95 makes twice as many instructions of eight planes at a time.
+#[inline(always)]
+fn join_halves(planes: [&[u8]; 8], out: &mut [u8], turn: impl Fn(u64) -> u64) {
+    let n = planes.iter().map(|plane| plane.len()).min().unwrap_or(0).min(out.len() / 8);
+    let out = &mut out[..n * 8];
+    let [a, b, c, d, e, f, g, h] = planes;
+    let (mut low, mut high) = ([0_u8; 4 * BLOCK], [0_u8; 4 * BLOCK]);
+    let mut done = 0;
+    let mut blocks = out.chunks_exact_mut(8 * BLOCK);
+    for block in blocks.by_ref() {
+        let now = done..done + BLOCK;
+        join::<4>([a, b, c, d].map(|plane| &plane[now.clone()]), &mut low, |bytes| bytes);
+        join::<4>([e, f, g, h].map(|plane| &plane[now.clone()]), &mut high, |bytes| bytes);
+        let halves = low.as_chunks::<4>().0.iter().zip(high.as_chunks::<4>().0);
+        for (element, (low, high)) in block.as_chunks_mut::<8>().0.iter_mut().zip(halves) {
+            let word = u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << 32;
+            *element = turn(word).to_ne_bytes();
+        }
+        done += BLOCK;
+    }
+    let rest = planes.map(|plane| &plane[done..]);
+    join::<8>(rest, blocks.into_remainder(), |bytes| turn(u64::from_le_bytes(bytes)).to_ne_bytes());
+}
+
 dispatched! {
     /// Copies plain numbers of `width` bytes.
     pub fn copy_plain(page: &[u8], range: &Range<usize>, width: usize, out: &mut [u8]) {
@@ -62,7 +89,7 @@ dispatched! {
         match width {
             2 => join::<2>(planes(page, n, range), out, |bytes| u16::from_le_bytes(bytes).to_ne_bytes()),
             4 => join::<4>(planes(page, n, range), out, |bytes| u32::from_le_bytes(bytes).to_ne_bytes()),
-            _ => join::<8>(planes(page, n, range), out, |bytes| u64::from_le_bytes(bytes).to_ne_bytes()),
+            _ => join_halves(planes(page, n, range), out, |word| word),
         }
     }
 }
@@ -79,10 +106,7 @@ dispatched! {
                 let word = u32::from_le_bytes(bytes);
                 ((word >> 1) ^ (word & 1).wrapping_neg()).to_ne_bytes()
             }),
-            _ => join::<8>(planes(page, n, range), out, |bytes| {
-                let word = u64::from_le_bytes(bytes);
-                ((word >> 1) ^ (word & 1).wrapping_neg()).to_ne_bytes()
-            }),
+            _ => join_halves(planes(page, n, range), out, |word| (word >> 1) ^ (word & 1).wrapping_neg()),
         }
     }
 }
@@ -250,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn split_numbers_are_joined(values in prop::collection::vec(any::<u64>(), 0..150), power in 1_u32..4, cut in any::<(prop::sample::Index, prop::sample::Index)>()) {
+        fn split_numbers_are_joined(values in prop::collection::vec(any::<u64>(), 0..700), power in 1_u32..4, cut in any::<(prop::sample::Index, prop::sample::Index)>()) {
             let width = 1_usize << power;
             let numbers: Vec<Vec<u8>> = values.iter().map(|value| value.to_le_bytes()[..width].to_vec()).collect();
             let (a, b) = (cut.0.index(values.len() + 1), cut.1.index(values.len() + 1));
@@ -263,7 +287,7 @@ mod tests {
         }
 
         #[test]
-        fn zigzag_gives_signed_numbers_back(values in prop::collection::vec(any::<i64>(), 0..100), power in 1_u32..4) {
+        fn zigzag_gives_signed_numbers_back(values in prop::collection::vec(any::<i64>(), 0..700), power in 1_u32..4) {
             let width = 1_usize << power;
             let bits = u32::try_from(width * 8).unwrap();
             let cut: Vec<i64> = values.iter().map(|value| value << (64 - bits) >> (64 - bits)).collect();
