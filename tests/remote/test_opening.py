@@ -105,4 +105,6 @@ def test_what_comes_with_the_opening_is_accounted_for(place, served):
 def test_openings_of_the_server_are_accounted_for(place):
     with arrowroot.open(place.url(EVENTS), **place.options) as file:
         accounts = {a.operation: a for a in file.accounts if a.layer == "xrootd"}
-    assert accounts["open"].n_successful == accounts["open"].n_attempted == 1
+    # A connection of before may have been closed by the server meanwhile: then it was tried twice.
+    assert accounts["open"].n_successful == 1
+    assert accounts["open"].n_attempted <= 2

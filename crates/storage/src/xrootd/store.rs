@@ -131,9 +131,10 @@ fn open_at(
     for _ in 0..MAX_HOPS {
         let mut arrived = Arrival::New;
         let early = [message::open(&target.path_and_opaque()), message::query_limits()];
+        let start = Instant::now(); // the opening goes out with the login
         let result = pool::acquire(&target, network, lane, &early)?.and_then(|(connection, arrival)| {
             arrived = arrival;
-            open_on(connection, arrival, &target, network, ledger)
+            open_on(connection, arrival, &target, network, (start, ledger))
         });
         let failure = match result {
             Ok(opened) => return Ok(opened),
@@ -170,7 +171,7 @@ fn open_on(
     arrival: Arrival,
     target: &Target,
     network: &Network,
-    ledger: &Arc<Ledger>,
+    (start, ledger): (Instant, &Arc<Ledger>),
 ) -> Result<(OpenFile, Stat), Failure> {
     let shown = match &network.token {
         Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
@@ -182,8 +183,7 @@ fn open_on(
     if connection.limits().is_none() {
         requests.push(Request::control(message::query_limits()).optional());
     }
-    let start = Instant::now();
-    let deadline = start + network.deadline;
+    let deadline = Instant::now() + network.deadline;
     let done = match arrival {
         Arrival::Asked => connection.run_early(&mut requests, deadline).inspect(|()| login::note_welcome(target)),
         Arrival::Reused | Arrival::New => connection.run(&mut requests, deadline),
