@@ -26,7 +26,5 @@ class RootFiles:
 
 @pytest.fixture(scope="session")
 def root_files(tmp_path_factory: pytest.TempPathFactory) -> RootFiles:
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     directory = tmp_path_factory.mktemp("root")
     return RootFiles(directory, root_peer.write_files(directory))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,31 +14,23 @@ import arrowroot as ar
 
 from . import root_peer
 from .compare import values_of
-from .with_holders import N_ENTRIES, N_FLUSH, NO_COMPILER
+from .with_holders import N_ENTRIES, N_FLUSH
 
-SCRIPT = Path(__file__).resolve().parent / "with_holders.py"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 BRANCHES = [
     "members", "objects", "cells", "array", "late", "list", "map", "histogram", "any", "pointers", "matrix", "event.",
 ]  # fmt: skip
 BOOKKEEPING = ("fUniqueID", "fBits", "fSize")
 #: Classes in ROOT's way of naming the items of its collections in JSON, and what we call them.
 ITEMS = {"fItems": ("object", "option"), "fObjects": (), "fPairs": ("key", "value")}
-TIMEOUT_S = 900
 
 
 @pytest.fixture(scope="module")
 def holder_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     directory = tmp_path_factory.mktemp("holders")
-    done = subprocess.run(
-        [python, "-B", "-W", "ignore", str(SCRIPT), str(directory)],
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    if done.returncode == NO_COMPILER:
-        pytest.skip("NO C++ COMPILER: ROOT makes no dictionaries")
-    assert done.returncode == 0, done.stdout + done.stderr
+    root_peer.run("with_holders.py", directory)
     return directory
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -14,28 +12,19 @@ import arrowroot as ar
 
 from . import root_peer
 from .compare import values_of
-from .with_objects import N_ENTRIES, NO_COMPILER
+from .with_objects import N_ENTRIES
 
-SCRIPT = Path(__file__).resolve().parent / "with_objects.py"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 BRANCHES = ["event.", "deep", "tags", "numbers", "columns", "lorentz", "tracks"]
 BOOKKEEPING = ("fUniqueID", "fBits", "_typename")
-#: ROOT takes long to compile a dictionary of so many classes.
-TIMEOUT_S = 900
 
 
 @pytest.fixture(scope="module")
 def object_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     directory = tmp_path_factory.mktemp("objects")
-    done = subprocess.run(
-        [python, "-B", "-W", "ignore", str(SCRIPT), str(directory)],
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    if done.returncode == NO_COMPILER:
-        pytest.skip("NO C++ COMPILER: ROOT makes no dictionaries")
-    assert done.returncode == 0, done.stdout + done.stderr
+    root_peer.run("with_objects.py", directory)
     return directory
 
 

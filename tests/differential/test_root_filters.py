@@ -14,8 +14,6 @@ from . import root_peer
 
 @pytest.fixture(scope="module")
 def selections(tmp_path_factory):
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: filters are NOT compared with ROOT's")
     directory = tmp_path_factory.mktemp("selections")
     root_peer.run("with_selections.py", directory)
     return directory, json.loads((directory / "selections.json").read_text())

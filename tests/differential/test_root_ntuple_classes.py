@@ -39,8 +39,6 @@ INDEXES = ["Index32", "Index64", "SplitIndex32", "SplitIndex64"]
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     path = tmp_path_factory.mktemp("ntuple_classes")
     root_peer.run("with_root_ntuple_classes.py", path)
     return path

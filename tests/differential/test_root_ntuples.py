@@ -24,8 +24,6 @@ FILES = [*(f"kinds_{name}" for name in KINDS), "encodings", "encodings_none", "c
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     path = tmp_path_factory.mktemp("ntuples")
     root_peer.run("with_root_ntuples.py", path)
     return path

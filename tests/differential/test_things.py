@@ -27,8 +27,6 @@ NOT_AS_STORED = ("fBits", "fPID", "fModified")
 
 @pytest.fixture(scope="module")
 def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if root_peer.python_with_root() is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     directory = tmp_path_factory.mktemp("things")
     root_peer.run("with_things.py", directory)
     return directory

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -16,24 +14,18 @@ from . import root_peer
 from .compare import values_of
 from .with_versions import N_ENTRIES
 
-SCRIPT = Path(__file__).resolve().parent / "with_versions.py"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: Members that the second version has added, and the one that it has dropped.
 ADDED, DROPPED = ("added", "more"), "old"
-TIMEOUT_S = 300
 
 
 @pytest.fixture(scope="module")
 def version_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    python = root_peer.python_with_root()
-    if python is None:
-        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
     directory = tmp_path_factory.mktemp("versions")
     for step in ("first", "second", "merge", "read"):
-        done = subprocess.run(
-            [python, "-B", "-W", "ignore", str(SCRIPT), step, str(directory)],
-            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+        root_peer.run("with_versions.py", step, directory)
     return directory
 
 

@@ -7,7 +7,6 @@ entry and branch, in turn, one text of JSON.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -15,20 +14,15 @@ MACRO = Path(__file__).resolve().parent / "write_holders.C"
 N_ENTRIES = 24
 #: Entries in a basket.
 N_FLUSH = 6
-NO_COMPILER = 77
 
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    os.chdir(directory)
-    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import root_session
+
+    root_session.start_with(MACRO, directory)
     import ROOT
 
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
-    ROOT.gSystem.SetFlagsOpt("-O0")  # compiling takes longest
-    if not ROOT.gSystem.CompileMacro(str(MACRO), "kO", "", str(directory)):
-        raise SystemExit(NO_COMPILER)
     for split in (0, 99):
         path = directory / f"{split}.root"
         ROOT.held.write(str(path), N_ENTRIES, split, N_FLUSH)

@@ -7,26 +7,20 @@ entry and branch, in turn, one text of JSON.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
 MACRO = Path(__file__).resolve().parent / "write_objects.C"
 N_ENTRIES = 40
-NO_COMPILER = 77
 
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    os.chdir(directory)
-    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import root_session
+
+    root_session.start_with(MACRO, directory)
     import ROOT
 
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
-    ROOT.gSystem.SetFlagsOpt("-O0")  # compiling takes longest
-    if not ROOT.gSystem.CompileMacro(str(MACRO), "kO", "", str(directory)):
-        raise SystemExit(NO_COMPILER)
     for split in (0, 1, 99):
         for mode, member_wise in (("members", True), ("objects", False)):
             lines = ROOT.std.vector("std::string")()

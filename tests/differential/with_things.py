@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from array import array
 from pathlib import Path
@@ -73,12 +72,11 @@ std::map<std::string, TObject *> ar_collections() {
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    os.chdir(directory)
-    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import root_session
+
+    root_session.start(directory)
     import ROOT
 
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
     ROOT.TH1.AddDirectory(False)
     ROOT.gRandom.SetSeed(7)
     file = ROOT.TFile("things.root", "recreate")

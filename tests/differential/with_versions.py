@@ -9,7 +9,6 @@ that read it.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,12 +69,11 @@ void read(const char *file_name, const char *tree_name, bool is_whole, std::vect
 
 def main() -> None:
     step, directory = sys.argv[1], Path(sys.argv[2])
-    os.chdir(directory)
-    (directory / ".rootrc").write_text("Root.Stacktrace: no\n")
+    import root_session
+
+    root_session.start(directory)
     import ROOT
 
-    ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gROOT.SetBatch(True)
     headers = ("TFile.h", "TTree.h", "TObjArray.h", "TBufferJSON.h", "string", "vector")
     ROOT.gInterpreter.Declare("\n".join(f"#include <{header}>" for header in headers))
     if step == "merge":

@@ -29,9 +29,8 @@ def write_tree(path: str, n_branches: int) -> None:
 def write_ntuple(path: str, n_fields: int) -> None:
     model = ROOT.RNTupleModel.Create()
     names = [f"x{k:04}" for k in range(n_fields)]
-    values = random.Random(
-        n_fields
-    )  # that compression leaves as they are: header and footer are far from each other
+    # Compression leaves these as they are: header and footer are far from each other.
+    values = random.Random(n_fields)
     for name in names:
         model.MakeField["float"](name)
     with ROOT.RNTupleWriter.Recreate(model, "Events", path) as writer:

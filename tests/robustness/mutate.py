@@ -23,6 +23,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.conformance.suite import suite_directory
 from tests.differential import root_peer
@@ -30,6 +31,9 @@ from tests.differential.schemas import run as schemas
 from tests.differential.schemas.ntuple_generate import Generator
 
 from .mutations import Regions, find_regions, mutate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HERE = Path(__file__).resolve().parent
 MAX_FILE_BYTES = 300_000
@@ -52,25 +56,22 @@ def originals(extra: list[Path]) -> list[Original]:
     suite = suite_directory()
     if suite is not None:
         paths += [(str(p.relative_to(suite / "data")), p) for p in sorted((suite / "data").rglob("*.root"))]
-    return [
-        Original(name, data, find_regions(data))
-        for name, path in paths
-        if path.stat().st_size <= MAX_FILE_BYTES and (data := path.read_bytes())
-    ]
+    return sound((name, path) for name, path in paths if path.stat().st_size <= MAX_FILE_BYTES)
 
 
-def sound(paths: list[Path]) -> list[Original]:
-    """Files to damage."""
-    return [Original(path.name, data, find_regions(data)) for path in paths if (data := path.read_bytes())]
+def sound(files: Iterable[tuple[str, Path]]) -> list[Original]:
+    """Files to damage, by name."""
+    return [Original(name, data, find_regions(data)) for name, path in files if (data := path.read_bytes())]
 
 
-def written_ntuples(directory: Path, n: int) -> list[Path]:
+def written_ntuples(directory: Path, n: int) -> list[Original]:
     """So many random RNTuples, written by ROOT as damage does most: nothing compressed, pages without checksums."""
     wanted = {"SetCompression(0)", "SetEnablePageChecksums(false)"}
     numbers = (seed for seed in itertools.count(1) if wanted <= set(Generator(seed).make().options))
     seeds = list(itertools.islice(numbers, n))
     refused = schemas.write("ntuple", seeds, directory)
-    return [directory / f"{seed}.root" for seed in seeds if seed not in refused]
+    names = [f"{seed}.root" for seed in seeds if seed not in refused]
+    return sound((name, directory / name) for name in names)
 
 
 class Reader:
@@ -241,7 +242,7 @@ def main() -> int:
         return 2
     if options.ntuples:
         with tempfile.TemporaryDirectory() as directory:
-            files = sound(written_ntuples(Path(directory), options.ntuples))
+            files = written_ntuples(Path(directory), options.ntuples)
     else:
         files = originals(options.extra)
     files = [o for o in files if options.file in o.name]

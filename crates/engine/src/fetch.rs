@@ -81,7 +81,8 @@ pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched
         read_range(context.source.as_ref(), span.range.start, span.range.end - span.range.start)?;
     }
     let size = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-    let n_bytes = window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range) + ALIGNMENT));
+    let n_bytes =
+        window.spans.iter().fold(0_usize, |sum, span| sum.saturating_add(size(&span.range)).saturating_add(ALIGNMENT));
     let mut bytes = WindowBytes::new(n_bytes, &context.held)?;
     let mut ranges = vec![0..0; window.baskets.len()];
     let mut parts = Vec::with_capacity(window.spans.len());
