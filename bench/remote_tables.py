@@ -82,7 +82,7 @@ def peers_table(cases: list[Row]) -> str:
             wall = median(row, "wall_ns")
             requests = median(row, "requests")
             cells.append([
-                case["case"], f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s", row["label"],
+                case["case"], f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s", row["engine"],
                 row["error"] or row["wrong"] or text(wall and wall / 1e9), text(requests, 0),
             ])  # fmt: skip
     return markdown(["case", "line", "engine", "wall, s", "requests"], cells)
