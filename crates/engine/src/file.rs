@@ -433,6 +433,7 @@ impl File {
 
     fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {
         StreamerInfos::parse(object, usize::from(key.key_bytes))
+            .map(|infos| infos.written_by(self.inner.header.version))
             .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(key.seek_key)))
     }
 }

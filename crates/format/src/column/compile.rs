@@ -358,7 +358,7 @@ impl<'i> Compiler<'i> {
             };
         }
         let name = element.type_name.trim_end();
-        let is_pointer_to_pointers = name.ends_with("**");
+        let is_pointer_to_pointers = name.ends_with("**") && !self.infos.has_loops_of_objects();
         match TypeName::parse(name.trim_end_matches('*')) {
             Ok(name) if is_pointer_to_pointers => self.pointer(&name),
             Ok(name) => self.value(&name, 0),
@@ -388,4 +388,25 @@ pub(super) fn is_collection(name: &TypeName) -> bool {
             | "ROOT::RVec"
             | "RVec"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `TNamed **fTable; //[fN]` holds in a file of this ROOT version.
+    fn item_of_table(root_version: u32) -> Node {
+        let infos = StreamerInfos::default().with_builtin().written_by(root_version);
+        Compiler::new(&infos).counted_item(&Element::member("fTable", "TNamed**", code::LOOP))
+    }
+
+    #[test]
+    fn counted_pointers_were_objects_until_root_5_15_8() {
+        for version in [51_508, 30_205] {
+            assert!(matches!(item_of_table(version), Node::Object(_)), "{version}");
+        }
+        for version in [51_509, 64_000, 0] {
+            assert!(matches!(item_of_table(version), Node::Pointer(_) | Node::Any(_)), "{version}");
+        }
+    }
 }

@@ -281,7 +281,7 @@ fn of_element<'i>(
 }
 
 fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i Element> {
-    let by_checksum = || infos.by_checksum(&part.class_name, part.checksum);
+    let by_checksum = || (part.checksum != 0).then(|| infos.by_checksum(&part.class_name, part.checksum)).flatten();
     let by_version = || infos.get(&part.class_name, u16::try_from(part.class_version).ok()?);
     let info = by_checksum().or_else(by_version).or_else(|| infos.latest(&part.class_name))?;
     info.elements.get(usize::try_from(part.id).ok()?)

@@ -60,9 +60,24 @@ pub struct StreamerInfos {
     by_spelling: HashMap<String, Vec<usize>>,
     failed: Vec<FailedInfo>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
+    /// ROOT version that wrote the file, 0 if unknown.
+    root_version: u32,
 }
 
 impl StreamerInfos {
+    /// Of a file that this version of ROOT wrote, as its header has it: some things were written otherwise before.
+    #[must_use]
+    pub fn written_by(mut self, root_version: u32) -> Self {
+        self.root_version = root_version;
+        self
+    }
+
+    /// Whether a counted array of pointers holds the objects themselves, all of the declared class, and not pointers.
+    /// Source: `TStreamerInfo::ReadBuffer` of `kStreamLoop` (ROOT 6.40).
+    pub fn has_loops_of_objects(&self) -> bool {
+        (1..=51_508).contains(&self.root_version)
+    }
+
     /// Reads the object of the record of streamer information, uncompressed. `key_bytes`: length of its key.
     ///
     /// What cannot be read of a class is kept as [failed](StreamerInfos::failed) and does not hinder the others.

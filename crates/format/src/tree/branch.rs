@@ -8,7 +8,7 @@ use super::leaf::{LeafId, read_leaf_pointer};
 use super::objects::{Object, Slot, read_array_head, read_named};
 use super::record::Reading;
 use crate::codec::CompressionSetting;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, VersionFrame};
 use crate::error::{Error, Result, Within};
 
 /// Branches nest at most so deep; ROOT splits to level 99.
@@ -256,7 +256,7 @@ fn read_branch<'a>(
     }?;
     if class == "TBranchElement" {
         branch.element =
-            Some(read_element(cursor, reading, outer.version, depth).within(|| format!("branch {}", branch.name))?);
+            Some(read_element(cursor, reading, &outer, depth).within(|| format!("branch {}", branch.name))?);
     }
     branch.class = match class {
         "TBranch" => Cow::Borrowed("TBranch"),
@@ -443,13 +443,15 @@ fn basket_array(
     Ok((start..start + n_bytes, wide))
 }
 
-/// The members after the `TBranch` part.
+/// The members after the `TBranch` part. ROOT 3.0 to 3.2 wrote versions 5 to 7, which have no checksum.
+/// Source: `TBranchElement.h` from January 2001 on.
 fn read_element<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
-    version: u16,
+    frame: &VersionFrame,
     depth: usize,
 ) -> Result<ElementPart> {
+    let version = frame.version;
     let mut part = ElementPart { class_name: cursor.string()?, ..ElementPart::default() };
     if version == 1 {
         part.class_version = cursor.i32()?;
@@ -458,19 +460,21 @@ fn read_element<'a>(
         part.streamer_type = cursor.i32()?;
         return Ok(part);
     }
-    if version < 8 {
+    if version < 5 {
         return Err(Error::unsupported(cursor.position(), format!("TBranchElement of version {version}")));
     }
     cursor.string_bytes()?; // fParentName
     part.clones_name = cursor.string()?;
-    part.checksum = cursor.u32()?;
+    part.checksum = if version >= 8 { cursor.u32()? } else { 0 };
     part.class_version = if version >= 10 { i32::from(cursor.i16()?) } else { cursor.i32()? };
     part.id = cursor.i32()?;
     part.node_type = cursor.i32()?;
     part.streamer_type = cursor.i32()?;
     cursor.i32()?; // fMaximum
     part.counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
-    read_branch_pointer(cursor, reading, None, depth + 1)?; // fBranchCount2
+    if version >= 8 || frame.end.is_none_or(|end| cursor.position() < end) {
+        read_branch_pointer(cursor, reading, None, depth + 1)?; // fBranchCount2, which came after version 5
+    }
     Ok(part)
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn new(key_bytes: usize) -> Self {
+    pub(super) fn new(key_bytes: usize) -> Self {
         Reading { objects: Objects::new(key_bytes), branches: Vec::new(), is_listed: Vec::new(), leaves: Vec::new() }
     }
 }

@@ -88,3 +88,36 @@ fn entries_that_run_backwards_or_below_0_are_corrupt() {
         branch.baskets(&object_data).unwrap_err();
     }
 }
+
+/// The members that `TBranchElement` adds, with so many pointers to counting branches, all null.
+fn element(version: u16, n_pointers: usize) -> Result<ElementPart> {
+    let mut bytes = Vec::new();
+    for text in ["Track", "Event", ""] {
+        bytes.push(u8::try_from(text.len()).unwrap());
+        bytes.extend(text.as_bytes());
+    }
+    if version >= 8 {
+        bytes.extend(0xC0FF_EE00_u32.to_be_bytes());
+    }
+    for number in [3_i32, 7, 31, 5, 600] {
+        bytes.extend(number.to_be_bytes());
+    }
+    bytes.extend([0; 4].repeat(n_pointers));
+    let frame = VersionFrame { version, end: Some(bytes.len()) };
+    let mut cursor = Cursor::new(&bytes);
+    let part = read_element(&mut cursor, &mut Reading::new(0), &frame, 0)?;
+    assert_eq!(cursor.remaining(), 0);
+    Ok(part)
+}
+
+#[test]
+fn elements_of_root_3_have_no_checksum_and_at_first_one_counter() {
+    for (version, n_pointers, checksum) in [(5, 1, 0), (6, 2, 0), (7, 2, 0), (8, 2, 0xC0FF_EE00)] {
+        let part = element(version, n_pointers).unwrap();
+        let found = (part.class_name.as_str(), part.class_version, part.id, part.node_type, part.streamer_type);
+        assert_eq!(found, ("Track", 3, 7, 31, 5), "version {version}");
+        assert_eq!(part.checksum, checksum, "version {version}");
+    }
+    assert!(element(8, 1).is_err(), "version 8 has two counters");
+    assert!(element(4, 1).is_err(), "what version 4 holds is not known");
+}
