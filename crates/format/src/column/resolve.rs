@@ -257,8 +257,12 @@ fn of_element<'i>(
     met: &Arc<Met>,
 ) -> Result<Column> {
     let in_collection = matches!(part.node_type, 31 | 41);
-    if matches!(part.node_type, 1..=4) || part.id == -2 {
-        // A collection of objects without members, or a base class without any: nothing to read.
+    if part.node_type == 1 {
+        // A base class without members, such as `edm::EDProduct`.
+        return Ok(of_group(part, infos));
+    }
+    if matches!(part.node_type, 2..=4) || part.id == -2 {
+        // A collection of objects without members: nothing to read.
         return Err(unsupported(branch, &part.class_name));
     }
     let mut column = if part.id >= 0 {
