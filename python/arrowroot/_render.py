@@ -26,12 +26,42 @@ def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:
     if isinstance(value, str):
         return clip(printable(value[: max_width + 1]), max_width)
     if isinstance(value, list):
-        shown = [cell_text(item, max_width) for item in value[:_N_LISTED]]
-        left = len(value) - len(shown)
-        return "[" + ", ".join(shown) + (f", … {left} more" if left else "") + "]"
+        return "[" + _listed([cell_text(item, max_width) for item in value[:_N_LISTED]], len(value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}: {cell_text(item, max_width)}" for name, item in value.items()) + "}"
     return str(value)
+
+
+def scalar_text(scalar: pa.Scalar, max_width: int = _MAX_TEXT) -> str:
+    """Return one Arrow value as :func:`cell_text` does, without making Python objects of what is not shown."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    if not scalar.is_valid:
+        return "null"
+    if isinstance(scalar, pa.BinaryScalar):  # as are strings, the large ones and the views
+        # A character takes 4 bytes at most; what is cut in two is behind what is shown.
+        start = scalar.as_buffer()[: 4 * (max_width + 1)].to_pybytes()
+        return cell_text(
+            start.decode(errors="ignore") if isinstance(scalar, pa.StringScalar) else start, max_width
+        )
+    if isinstance(scalar, pa.MapScalar):
+        pairs = [
+            f"{scalar_text(pair['key'])}: {scalar_text(pair['value'])}" for pair in scalar.values[:_N_LISTED]
+        ]
+        return "{" + _listed(pairs, len(scalar.values)) + "}"
+    if isinstance(scalar, pa.ListScalar):  # as are the large ones and those of fixed size
+        items = [scalar_text(item, max_width) for item in scalar.values[:_N_LISTED]]
+        return "[" + _listed(items, len(scalar.values)) + "]"
+    if isinstance(scalar, pa.StructScalar):
+        members = [scalar_text(scalar[i], max_width) for i in range(len(scalar))]
+        named = zip(scalar.type, members, strict=True)
+        return "{" + ", ".join(f"{member.name}: {text}" for member, text in named) + "}"
+    return cell_text(scalar.as_py(), max_width)
+
+
+def _listed(shown: list[str], n_all: int) -> str:
+    left = n_all - len(shown)
+    return ", ".join(shown) + (f", … {left} more" if left else "")
 
 
 def type_text(kind: pa.DataType) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from arrowroot._convert import Conversions
 from arrowroot._errors import NoSuchColumnError, nearest
 from arrowroot._render import (
-    cell_text,
     clip,
     columns_that_fit,
     html_table,
     printable,
+    scalar_text,
     text_table,
     type_text,
     width_of,
@@ -150,7 +150,7 @@ class Table(Conversions):
         for part in parts:
             if cells:
                 cells.append(["…"] * table.num_columns)
-            columns = [[cell_text(value) for value in column.to_pylist()] for column in part.columns]
+            columns = [[scalar_text(value) for value in column] for column in part.columns]
             cells += [list(row) for row in zip(*columns, strict=True)]
         names = [printable(name) for name in table.column_names]
         return [names, [type_text(kind) for kind in table.schema.types], *cells]

@@ -2,9 +2,10 @@ import io
 import time
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
-from arrowroot._render import cell_text, clip, html_table, printable, text_table, width_of
+from arrowroot._render import cell_text, clip, html_table, printable, scalar_text, text_table, width_of
 from arrowroot.cli.ls import stems
 from arrowroot.cli.progress import Progress, bar, line
 
@@ -28,6 +29,30 @@ from arrowroot.cli.progress import Progress, bar, line
 )
 def test_a_cell_is_one_short_line(value, text):
     assert cell_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([None, [], [1, 2], [1] * 9], pa.list_(pa.int8())),
+        ([[[1.5, None]], []], pa.large_list(pa.list_(pa.float32()))),
+        ([[1, 2]], pa.list_(pa.int8(), 2)),
+        (["", "abc", "é" * 40, "名" * 40, "🐬" * 33, "🐬" * 32, "a\x1b"], pa.string()),
+        ([b"\0\xff", b"x" * 100], pa.large_binary()),
+        ([{"a": 1, "b": [None, "x" * 50]}], pa.struct({"a": pa.int8(), "b": pa.list_(pa.string())})),
+        ([True, None], pa.bool_()),
+    ],
+)
+def test_an_arrow_value_is_shown_as_the_python_value_is(values, kind):
+    array = pa.array(values, type=kind)
+    assert [scalar_text(scalar) for scalar in array] == [cell_text(value) for value in array.to_pylist()]
+
+
+def test_a_map_is_shown_as_pairs():
+    kind = pa.map_(pa.string(), pa.list_(pa.int8()))
+    array = pa.array([[("a", [1]), ("b", None)], [(str(i), []) for i in range(6)]], type=kind)
+    assert scalar_text(array[0]) == "{a: [1], b: null}"
+    assert scalar_text(array[1]) == "{0: [], 1: [], 2: [], 3: [], … 2 more}"
 
 
 def test_columns_are_aligned_by_what_a_terminal_shows():

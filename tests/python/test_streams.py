@@ -33,25 +33,22 @@ def wide_file(tmp_path_factory):
 def test_python_goes_on_while_a_scan_reads(wide_file):
     tree = ar.open(wide_file)["Events"]
     is_over = threading.Event()
-    gaps = []
+    n_ticks = 0
 
     def tick():
-        last = time.perf_counter()
+        nonlocal n_ticks
         while not is_over.wait(0.001):
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
+            n_ticks += 1
 
     ticker = threading.Thread(target=tick)
     ticker.start()
-    start = time.perf_counter()
+    before = n_ticks
     tree.scan(batch_size="2 GB", memory_budget="2 GB", n_threads=1).drain()
-    elapsed = time.perf_counter() - start
+    during = n_ticks - before
     is_over.set()
     ticker.join()
-    # With the lock held, there would be one gap as long as the reading of the one batch.
-    assert len(gaps) > 5
-    assert max(gaps) < elapsed / 2
+    # With the lock held, at most one at either end: it is all one batch.
+    assert during > 5
 
 
 def test_counters_can_be_read_while_a_batch_is(wide_file):

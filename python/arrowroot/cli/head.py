@@ -6,7 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._render import cell_text, clip, columns_that_fit, printable, text_table, type_text, width_of
+from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_tree, storage_options
@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> None:
     types = [type_text(kind) for kind in table.schema.types]
     rows = [["entry", *(printable(name) for name in table.column_names)], ["", *types]]
     rows += [
-        [str(number), *(cell_text(value, _MAX_CELL) for value in entry.values())]
-        for number, entry in zip(numbers, table.to_pylist(), strict=True)
+        [str(number), *(scalar_text(value, _MAX_CELL) for value in values)]
+        for number, *values in zip(numbers, *table.to_pyarrow().columns, strict=True)
     ]
     widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
     n_fitting = max(2, columns_that_fit(widths, width))
