@@ -299,6 +299,11 @@ class File(Directory):
         """Ranges that one request to the store can have; 1: each range is a request of its own."""
         return self._native.nature()[3]
 
+    @property
+    def max_parallel(self) -> int:
+        """Requests that the store is asked at the same time, at most."""
+        return self._native.nature()[2]
+
     def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
         """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
         return self._native.time_reads(ranges)

@@ -258,12 +258,14 @@ def replay(
     n_streams: int,
     n_open_requests: int,
     max_ranges: int = 1024,
+    interval_s: float = 0.0,
 ) -> dict[str, int]:
     """Read a trace again from a line in virtual time.
 
     The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its
     first entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is
-    set. ``max_ranges``: ranges of one vector read; 1 where each range is a request.
+    set. ``max_ranges``: ranges of one vector read; 1 where each range is a request. ``interval_s``: from the beginning
+    of a request to that of the next, at least.
 
     Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
     payload_bytes, peak_buffer_bytes.

@@ -3,24 +3,26 @@
 import json
 import time
 
+import numpy as np
 import pytest
 
 import arrowroot as ar
-from arrowroot._report import tune
-from arrowroot._report.replay import Outcome
+from arrowroot._report import trace, tune
+from arrowroot._report.replay import Line, Outcome, replay
 from arrowroot._report.tune import Candidate
 
 
 def candidate(strategy, predicted_ns, size=None, measured=()):
     options = {"strategy": strategy} | ({"cache_size": size} if size else {})
-    return Candidate(options, Outcome(predicted_ns, 0, 0, 1, 1, 1, 1, 1), list(measured))
+    outcome = Outcome(predicted_ns, 0, 0, 1, 1, 1, 1, 1)
+    return Candidate(options, outcome, list(measured), is_plain=size is None)
 
 
 def test_the_store_of_a_file_is_measured(sample):
     store = tune.measure_store(ar.open(sample[0]), time.monotonic() + 5)
     assert 0 < store.latency_s < 1
     assert store.bytes_per_s > 1e4
-    assert 1 <= store.n_parallel <= 8
+    assert 1 <= store.n_parallel <= store.max_parallel
     assert store.n_requests >= 10
     assert store.line().n_streams >= 1
 
@@ -30,11 +32,14 @@ class SlowFile:
 
     size_bytes = 100_000_000
     max_ranges = 1
+    max_parallel = 40
 
     def time_reads(self, ranges):
-        ((_, n_bytes),) = ranges
         start = time.perf_counter_ns()
-        time.sleep(0.004 + n_bytes / 50e6)
+        for first in range(0, len(ranges), self.max_parallel):
+            time.sleep(
+                0.004 + max(n_bytes for _, n_bytes in ranges[first : first + self.max_parallel]) / 50e6
+            )
         return time.perf_counter_ns() - start
 
 
@@ -44,8 +49,44 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
     assert store.latency_s >= 0.004
     assert store.bytes_per_s <= 60e6
     assert store.parallel_bytes_per_s > 2 * store.bytes_per_s
-    assert store.n_parallel > 3
+    # As many as the store makes, not as many as tune has threads.
+    assert store.n_parallel > 8
+    assert store.line().n_streams == 40
     assert store.line().max_ranges == 1
+    assert store.line().interval_s == pytest.approx(store.latency_s / store.n_parallel)
+
+
+def test_many_small_requests_over_many_connections_are_predicted_together():
+    reads = trace.Logical(
+        offsets=np.arange(2000, dtype=np.uint64) * 100_000,
+        lengths=np.full(2000, 1000, np.uint64),
+        entries=np.arange(2000, dtype=np.uint64),
+        branches=np.zeros(2000, np.uint64),
+        decode_ns=np.zeros(2000, np.uint64),
+    )
+
+    def predicted(interval_s):
+        line = Line(0.05, 100e6, 64, max_ranges=1, interval_s=interval_s)
+        return replay(reads, 200_000_000, line, {"strategy": "application-only"}).wall_ns / 1e9
+
+    # 2000 requests, 64 at a time, of 50 ms each; or one after the other every 5 ms.
+    assert predicted(0.0) == pytest.approx(2000 / 64 * 0.05, rel=0.05)
+    assert predicted(0.005) == pytest.approx(2000 * 0.005, rel=0.05)
+
+
+def test_what_is_set_besides_is_in_the_prediction_and_does_not_end_the_search():
+    reads = trace.Logical(*(np.arange(1, 9, dtype=np.uint64) * 1000 for _ in range(5)))
+    besides = {"cache_size": "4096", "max_gap": "0"}
+    line = Line(0.01, 1e6)
+    found = tune.candidates(reads, 10**6, line, fixed={}, set_besides=besides, n_threads=1)
+    sizes = {c.options.get("cache_size") for c in found if c.options["strategy"] == "auto"}
+    assert {"4096", "64 MiB"} <= sizes
+    plain = next(c for c in found if c.options["strategy"] == "auto" and c.is_plain)
+    assert (plain.options["cache_size"], plain in tune.to_verify(found, 1)) == ("4096", True)
+    assert "max_gap" not in plain.options
+    typed = {"cache_size": "1 MiB"}
+    of_one_size = tune.candidates(reads, 10**6, line, fixed=typed, set_besides=besides, n_threads=1)
+    assert {c.options["cache_size"] for c in of_one_size} == {"1 MiB"}
 
 
 def test_what_differs_is_tried_and_the_default_with_it():
@@ -54,6 +95,7 @@ def test_what_differs_is_tried_and_the_default_with_it():
         candidate("treecache", 100, "30 MB"),
         candidate("readahead", 105),
         candidate("treecache", 110),
+        candidate("auto", 190, "4 MiB"),
         candidate("auto", 200),
     ]
     chosen = tune.to_verify(found, 2)

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::errors::to_python;
 
 #[pyfunction]
-#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024))]
+#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024, interval_s = 0.0))]
 #[expect(
     clippy::too_many_arguments,
     reason = "one array for each property of a read, and one number for each of the line"
@@ -30,6 +30,7 @@ pub(crate) fn replay<'py>(
     n_streams: usize,
     n_open_requests: u64,
     max_ranges: usize,
+    interval_s: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let wrong = |option: &str, what: String| to_python(Error::Option { option: option.to_owned(), what }.into());
     let columns = [&offsets, &lengths, &entries, &branches, &think_ns];
@@ -49,9 +50,12 @@ pub(crate) fn replay<'py>(
     for (name, text, origin) in &options {
         set.set(name, text, origin).map_err(|error| to_python(error.into()))?;
     }
-    let latency = Duration::try_from_secs_f64(latency_s)
-        .map_err(|_| wrong("latency", format!("{latency_s} is no number of seconds")))?;
-    let line = Line { latency, bytes_per_second, n_streams, max_ranges };
+    let duration = |option: &str, seconds: f64| {
+        let made = Duration::try_from_secs_f64(seconds);
+        made.map_err(|_| wrong(option, format!("{seconds} is no number of seconds")))
+    };
+    let (latency, interval) = (duration("latency", latency_s)?, duration("interval", interval_s)?);
+    let line = Line { latency, bytes_per_second, n_streams, interval, max_ranges };
     let outcome = py.detach(|| replay_trace(&trace, &set, &line)).map_err(|error| to_python(error.into()))?;
     let dict = PyDict::new(py);
     for (name, value) in [

@@ -72,7 +72,7 @@ fn main() -> Result<()> {
     for (latency_ms, bytes_per_second) in [(5, 12e6), (50, 12e6), (5, 1e8), (50, 1e8)] {
         for max_ranges in [1024, 1] {
             let latency = Duration::from_millis(latency_ms);
-            let line = Line { latency, bytes_per_second, n_streams: 8, max_ranges };
+            let line = Line { latency, bytes_per_second, n_streams: 8, interval: Duration::ZERO, max_ranges };
             for (name, trace) in &cases {
                 let floor = floor_seconds(trace, &line);
                 println!("\n### {name}, {latency_ms} ms, {} MB/s, {max_ranges} ranges", bytes_per_second / 1e6);

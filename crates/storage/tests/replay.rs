@@ -14,9 +14,20 @@ use proptest::prelude::*;
 use scratch::{FAR, Scratch, far_away};
 
 const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
-const LINE: Line =
-    Line { latency: FAR.latency, bytes_per_second: FAR.bytes_per_second, n_streams: 8, max_ranges: 1024 };
-const SLOW: Line = Line { latency: Duration::from_millis(5), bytes_per_second: 12e6, n_streams: 1, max_ranges: 1024 };
+const LINE: Line = Line {
+    latency: FAR.latency,
+    bytes_per_second: FAR.bytes_per_second,
+    n_streams: 8,
+    interval: Duration::ZERO,
+    max_ranges: 1024,
+};
+const SLOW: Line = Line {
+    latency: Duration::from_millis(5),
+    bytes_per_second: 12e6,
+    n_streams: 1,
+    interval: Duration::ZERO,
+    max_ranges: 1024,
+};
 
 /// A scan of some branches, in clusters: each basket of a branch in each cluster, and something else between.
 fn trace(n_clusters: u64, n_branches: u32, basket_bytes: u64, gap_bytes: u64, think_ns: u64) -> Trace {

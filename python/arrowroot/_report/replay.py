@@ -29,6 +29,8 @@ class Line(NamedTuple):
     n_open_requests: int = 0
     #: Ranges that one request can have.
     max_ranges: int = 1024
+    #: From the beginning of a request to that of the next, at least: what it keeps server and client busy.
+    interval_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def replay(
         line.n_streams,
         line.n_open_requests,
         line.max_ranges,
+        line.interval_s,
     )
     return Outcome(**{name: int(result[name]) for name in Outcome.__dataclass_fields__})
 

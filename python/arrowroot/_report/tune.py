@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from arrowroot._file import File
     from arrowroot._report.trace import Logical
 
-    #: Reads so many bytes somewhere, and says how many seconds that took.
-    Timed = Callable[[int], float]
+    #: Reads so many bytes in each of so many places, as one vector read, and says how many seconds that took.
+    Timed = Callable[[int, int], float]
 
 #: Both ends of a file come with its opening, and would be measured as if there were no store.
 _KNOWN_BYTES = 1 << 20
@@ -30,6 +30,10 @@ _N_LARGE = 3
 #: A large read is large enough when it takes so long.
 _ENOUGH_S = 0.2
 _N_PARALLEL = 8
+#: Small requests for each that can be under way.
+_N_EACH = 4
+#: More connections are not tried, whatever is set.
+_MAX_PARALLEL = 64
 _SEED = 7
 
 
@@ -40,8 +44,10 @@ class Store(NamedTuple):
     #: Of one request, and of several at once.
     bytes_per_s: float
     parallel_bytes_per_s: float
-    #: Small requests at once, over what they would take one after the other.
+    #: What small requests take one after the other, over what they take at once.
     n_parallel: float
+    #: Requests that arrowroot makes at once there, at most.
+    max_parallel: int
     #: Ranges of one request, as the store says.
     max_ranges: int
     n_requests: int
@@ -50,7 +56,10 @@ class Store(NamedTuple):
     def line(self) -> Line:
         """Return the store as replays take it."""
         best = max(self.bytes_per_s, self.parallel_bytes_per_s)
-        return Line(self.latency_s, best, max(1, round(self.n_parallel)), max_ranges=self.max_ranges)
+        interval_s = self.latency_s / self.n_parallel
+        return Line(
+            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
+        )
 
 
 @dataclass
@@ -60,6 +69,8 @@ class Candidate:
     options: dict[str, str]
     predicted: Outcome
     measured_ns: list[int] = field(default_factory=list)
+    #: Whether its cache size is that which it has if nobody looks for a better one.
+    is_plain: bool = True
 
     @property
     def best_ns(self) -> int | None:
@@ -83,11 +94,12 @@ def measure_store(file: File, until: float) -> Store:
     rng = random.Random(_SEED)  # noqa: S311 - places to read
     counted = [0, 0]
 
-    def timed(n_bytes: int) -> float:
+    def timed(n_bytes: int, n_ranges: int = 1) -> float:
         n_bytes = max(1, min(n_bytes, high - low))
-        counted[0] += 1
-        counted[1] += n_bytes
-        return file.time_reads([(rng.randrange(low, max(low + 1, high - n_bytes + 1)), n_bytes)]) / 1e9
+        counted[0] += 1 if file.max_ranges > 1 else n_ranges
+        counted[1] += n_bytes * n_ranges
+        last = max(low + 1, high - n_bytes + 1)
+        return file.time_reads([(rng.randrange(low, last), n_bytes) for _ in range(n_ranges)]) / 1e9
 
     # The first may make a connection.
     timed(_SMALL_BYTES)
@@ -105,11 +117,14 @@ def measure_store(file: File, until: float) -> Store:
         times.append(timed(n_bytes))
     read_bytes = min(n_bytes, high - low)
     rate = read_bytes / max(min(times) - latency_s, 1e-9)
-    parallel_rate, n_parallel = rate, 1.0
+    max_parallel = max(1, file.max_parallel)
+    parallel_rate, n_parallel = rate, float(max_parallel)
     if time.monotonic() < until:
         parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
-        n_parallel = _parallel_requests(timed, latency_s)
-    return Store(latency_s, rate, parallel_rate, n_parallel, file.max_ranges, counted[0], counted[1])
+        n_parallel = _parallel_requests(timed, latency_s, file)
+    return Store(
+        latency_s, rate, parallel_rate, n_parallel, max_parallel, file.max_ranges, counted[0], counted[1]
+    )
 
 
 def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
@@ -117,21 +132,27 @@ def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
     share = max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL)
     with ThreadPoolExecutor(_N_PARALLEL) as pool:
         start = time.perf_counter()
-        list(pool.map(timed, [share] * _N_PARALLEL))
+        list(pool.map(timed, [share] * _N_PARALLEL, [1] * _N_PARALLEL))
         elapsed_s = time.perf_counter() - start
     return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
 
 
-def _parallel_requests(timed: Timed, latency_s: float) -> float:
+def _parallel_requests(timed: Timed, latency_s: float, file: File) -> float:
     """Return how many small requests the store answers in the time of one."""
-    n_each = 4
-    with ThreadPoolExecutor(_N_PARALLEL) as pool:
-        # Threads and connections are made before the clock runs.
-        list(pool.map(timed, [_SMALL_BYTES] * _N_PARALLEL))
-        start = time.perf_counter()
-        list(pool.map(timed, [_SMALL_BYTES] * (_N_PARALLEL * n_each)))
-        elapsed_s = time.perf_counter() - start
-    return min(float(_N_PARALLEL), max(1.0, _N_PARALLEL * n_each * latency_s / elapsed_s))
+    n_parallel = min(max(1, file.max_parallel), _MAX_PARALLEL)
+    n_requests = _N_EACH * n_parallel
+    # Threads and connections are made before the clock runs.
+    if file.max_ranges == 1:
+        # Each range is a request: the store makes them at once itself, as in a scan.
+        timed(_SMALL_BYTES, n_requests)
+        elapsed_s = timed(_SMALL_BYTES, n_requests)
+    else:
+        with ThreadPoolExecutor(n_parallel) as pool:
+            list(pool.map(timed, [_SMALL_BYTES] * n_parallel, [1] * n_parallel))
+            start = time.perf_counter()
+            list(pool.map(timed, [_SMALL_BYTES] * n_requests, [1] * n_requests))
+            elapsed_s = time.perf_counter() - start
+    return min(float(n_parallel), max(1.0, n_requests * latency_s / elapsed_s))
 
 
 #: Cache sizes to try, besides that which a strategy takes by itself.
@@ -146,19 +167,29 @@ _SIZES: dict[str, Sequence[str]] = {
 
 
 def candidates(
-    logical: Logical, file_bytes: int, line: Line, fixed: dict[str, str], n_threads: int
+    logical: Logical,
+    file_bytes: int,
+    line: Line,
+    *,
+    fixed: dict[str, str],
+    set_besides: dict[str, str],
+    n_threads: int,
 ) -> list[Candidate]:
     """Return every strategy at some sizes, with what it is predicted to take, the fastest first.
 
-    ``fixed``: options that are set and stay.
+    ``fixed``: options that are set and stay. ``set_besides``: those of the environment, a file or the URL, which are in
+    force where nothing else is said.
     """
     found = []
+    inherited = {name: text for name, text in set_besides.items() if name == "cache_size"}
     for name in strategies(["all"]):
         sizes: list[str | None] = [None] if "cache_size" in fixed else [None, *_SIZES.get(name, ())]
         for size in sizes:
-            options = {**fixed, "strategy": name} | ({} if size is None else {"cache_size": size})
-            outcome = replay(logical, file_bytes, line, options, n_threads=n_threads)
-            found.append(Candidate(options, outcome))
+            options = {**inherited, **fixed, "strategy": name} | (
+                {} if size is None else {"cache_size": size}
+            )
+            outcome = replay(logical, file_bytes, line, {**set_besides, **options}, n_threads=n_threads)
+            found.append(Candidate(options, outcome, is_plain=size is None))
     # Of two that take equally long, the one that reads and holds less.
     return sorted(
         found, key=lambda c: (c.predicted.wall_ns, c.predicted.read_bytes, c.predicted.peak_buffer_bytes)
@@ -176,9 +207,7 @@ def to_verify(found: Sequence[Candidate], n_best: int) -> list[Candidate]:
         )
         if not is_same and len(chosen) < n_best:
             chosen.append(candidate)
-    default = next(
-        (c for c in found if c.options["strategy"] == "auto" and len(c.options) <= 1), None
-    ) or next((c for c in found if c.options["strategy"] == "auto"), None)
+    default = next((c for c in found if c.options["strategy"] == "auto" and c.is_plain), None)
     if default is not None and default not in chosen:
         chosen.append(default)
     return chosen

@@ -25,6 +25,8 @@ JSON_FORM = "arrowroot.tune/1"
 _STORE_SHARE = 0.25
 #: Of the runs of a setting, the fastest counts.
 _N_ROUNDS = 3
+#: For all that tune reads itself: what an earlier run left on a local disk says nothing of the store.
+_UNCACHED = {"block_cache": ""}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -36,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidRequestError(
             "tune: the strategy is what it looks for; perf reads with one that is given"
         )
-    file, tree = open_tree(options.url, typed)
+    file, tree = open_tree(options.url, {**_UNCACHED, **typed, "strategy": "auto"})
     paths = tree.choose(column_texts(options.columns))
     store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
     # The decoding is part of the prediction, and is measured once.
@@ -45,7 +47,19 @@ def run(options: argparse.Namespace) -> None:
         progress.watch(scan)
         stats = scan.drain()
     logical = trace.logical_of(scan.logical_reads())
-    found = tune.candidates(logical, file.size_bytes, store.line(), typed, stats.n_threads)
+    set_besides = {
+        option.name: option.value
+        for option in file.options
+        if option.value is not None and option.origin not in ("default", "argument")
+    }
+    found = tune.candidates(
+        logical,
+        file.size_bytes,
+        store.line(),
+        fixed=typed,
+        set_besides=set_besides,
+        n_threads=stats.n_threads,
+    )
     # In rounds: whatever else the machine does meanwhile must not fall on one of them only.
     for candidate in tune.to_verify(found, options.verify) * _N_ROUNDS:
         if time.monotonic() >= until:
@@ -67,7 +81,7 @@ def _scan(tree: Tree, paths: list[str], options: argparse.Namespace, *, traced: 
 
 def _run(candidate: Candidate, paths: list[str], options: argparse.Namespace) -> int:
     """Return the ns of one reading with a candidate's options, from planning to the last batch."""
-    _, tree = open_tree(options.url, candidate.options)
+    _, tree = open_tree(options.url, {**_UNCACHED, **candidate.options})
     with Progress(f"trying {_setting(candidate)}") as progress:
         start = time.perf_counter_ns()
         scan = _scan(tree, paths, options)

@@ -16,6 +16,8 @@ pub struct Line {
     pub bytes_per_second: f64,
     /// Requests that are under way at a time; others wait for one of them to end.
     pub n_streams: usize,
+    /// From the beginning of a request to that of the next, at least: what it keeps server and client busy.
+    pub interval: Duration,
     /// Ranges of one request.
     pub max_ranges: usize,
 }
@@ -87,7 +89,10 @@ pub(crate) struct Link {
     latency: f64,
     bytes_per_second: f64,
     n_streams: usize,
+    interval: f64,
     now: f64,
+    /// Before this no request begins.
+    next_start: f64,
     /// Bytes that a request that was active all the time would have got.
     served: f64,
     waiting: VecDeque<(RequestId, f64)>,
@@ -106,7 +111,9 @@ impl Link {
             latency: line.latency.as_secs_f64(),
             bytes_per_second: line.bytes_per_second,
             n_streams: line.n_streams,
+            interval: line.interval.as_secs_f64(),
             now: 0.0,
+            next_start: 0.0,
             served: 0.0,
             waiting: VecDeque::new(),
             starting: VecDeque::new(),
@@ -157,7 +164,9 @@ impl Link {
         while self.active.len() + self.starting.len() < self.n_streams
             && let Some((id, n_bytes)) = self.waiting.pop_front()
         {
-            self.starting.push_back((self.now + self.latency, id, n_bytes));
+            let start = self.now.max(self.next_start);
+            self.next_start = start + self.interval;
+            self.starting.push_back((start + self.latency, id, n_bytes));
         }
     }
 
@@ -213,7 +222,8 @@ mod tests {
 
     fn link(n_streams: usize) -> Link {
         let latency = Duration::from_millis(5);
-        Link::new(&Line { latency, bytes_per_second: 1e6, n_streams, max_ranges: 1 })
+        let interval = Duration::ZERO;
+        Link::new(&Line { latency, bytes_per_second: 1e6, n_streams, interval, max_ranges: 1 })
     }
 
     fn wait_for(link: &mut Link, id: RequestId) -> f64 {
@@ -243,6 +253,18 @@ mod tests {
         let (first, second) = (one.submit(0.0, 1000), one.submit(0.0, 3000));
         assert!(is_near(wait_for(&mut one, first), 0.006));
         assert!(is_near(wait_for(&mut one, second), 0.006 + 0.008));
+    }
+
+    #[test]
+    fn requests_begin_one_after_the_other_where_each_keeps_the_server_busy() {
+        let (latency, interval) = (Duration::from_millis(5), Duration::from_millis(2));
+        let mut link = Link::new(&Line { latency, bytes_per_second: 1e6, n_streams: 64, interval, max_ranges: 1 });
+        let all: Vec<_> = (0..10).map(|_| link.submit(0.0, 0)).collect();
+        for (place, id) in all.into_iter().enumerate() {
+            assert!(is_near(wait_for(&mut link, id), 0.005 + 0.002 * place as f64), "{place}");
+        }
+        let late = link.submit(1.0, 0);
+        assert!(is_near(wait_for(&mut link, late), 1.005), "an idle server begins at once");
     }
 
     #[test]
