@@ -64,6 +64,17 @@ pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
     CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX }
 }
 
+/// Limits that somebody set, with a smaller gap if all that it allows would be more than `gap_sum_bytes` together.
+pub(crate) fn with_gaps_within(limits: CoalesceLimits, gap_sum_bytes: u64, ranges: &[Range<u64>]) -> CoalesceLimits {
+    let (_, gaps) = gaps_of(ranges);
+    let allowed = gaps.iter().filter(|&&gap| gap <= limits.max_gap_bytes);
+    if allowed.fold(0, |sum: u64, gap| sum.saturating_add(*gap)) <= gap_sum_bytes {
+        return limits;
+    }
+    let (max_gap_bytes, ..) = largest_cut(&gaps, as_f64(limits.max_gap_bytes), |_| as_f64(gap_sum_bytes));
+    CoalesceLimits { max_gap_bytes, ..limits }
+}
+
 /// Bytes of the union of the ranges, and the gaps in it, smallest first. What touches has no gap.
 fn gaps_of(ranges: &[Range<u64>]) -> (u64, Vec<u64>) {
     let mut sorted: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();

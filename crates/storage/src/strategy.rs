@@ -92,10 +92,11 @@ fn windows(options: &Options, nature: Nature, is_ahead: bool) -> ReadStyle {
 fn fixed_limits(options: &Options) -> Option<Merging> {
     let is_set = options.max_gap_bytes.is_some() || options.max_span_bytes.is_some();
     is_set.then(|| {
-        Merging::Fixed(CoalesceLimits {
+        let limits = CoalesceLimits {
             max_gap_bytes: options.max_gap_bytes.unwrap_or(0),
             max_span_bytes: options.max_span_bytes.unwrap_or(u64::MAX),
-        })
+        };
+        Merging::Fixed { limits, gap_sum_bytes: u64::MAX }
     })
 }
 
@@ -143,7 +144,7 @@ mod tests {
         let style = Reading::new(&options, line(50, 1e8)).style;
         assert_eq!((style.window_bytes, style.n_ahead), (1024, 7));
         let limits = CoalesceLimits { max_gap_bytes: 3, max_span_bytes: u64::MAX };
-        assert_eq!(style.limits, Some(Merging::Fixed(limits)));
+        assert_eq!(style.limits, Some(Merging::Fixed { limits, gap_sum_bytes: u64::MAX }));
         options.set("strategy", "readahead", "test").unwrap();
         assert_eq!(Reading::new(&options, line(50, 1e8)).between, Between::ReadAhead(1024));
     }

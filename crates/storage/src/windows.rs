@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::coalesce::{CoalesceLimits, Span, coalesce, limits_for};
+use crate::coalesce::{CoalesceLimits, Span, coalesce, limits_for, with_gaps_within};
 use crate::source::Nature;
 
 /// Share of the memory budget that one window may take: two are in use while one is decoded, and the batches need room.
@@ -44,8 +44,13 @@ pub enum Grouping {
 pub enum Merging {
     /// Nothing but what touches.
     Touching,
-    /// By limits that somebody set.
-    Fixed(CoalesceLimits),
+    /// By limits that somebody set, as far as memory allows.
+    Fixed {
+        /// As they were set.
+        limits: CoalesceLimits,
+        /// What the gaps of one request may be together, in bytes.
+        gap_sum_bytes: u64,
+    },
     /// By what is best for a store of this nature.
     For(Nature),
 }
@@ -55,7 +60,7 @@ impl Merging {
     pub fn limits(&self, ranges: &[Range<u64>]) -> CoalesceLimits {
         match *self {
             Merging::Touching => CoalesceLimits { max_gap_bytes: 0, max_span_bytes: u64::MAX },
-            Merging::Fixed(limits) => limits,
+            Merging::Fixed { limits, gap_sum_bytes } => with_gaps_within(limits, gap_sum_bytes, ranges),
             Merging::For(nature) => limits_for(nature, ranges),
         }
     }
@@ -81,7 +86,15 @@ impl ReadStyle {
         let window_bytes = self.window_bytes.min(memory_budget_bytes / WINDOW_SHARE).max(1);
         let fitting = memory_budget_bytes / ALL_WINDOWS_SHARE / window_bytes;
         let n_ahead = self.n_ahead.min(usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX));
-        ReadStyle { window_bytes, n_ahead: n_ahead.max(self.n_ahead.min(1)), ..self }
+        let n_ahead = n_ahead.max(self.n_ahead.min(1));
+        let share = memory_budget_bytes / ALL_WINDOWS_SHARE / (n_ahead as u64 + 1);
+        let limits = self.limits.map(|merging| match merging {
+            Merging::Fixed { limits, .. } => {
+                Merging::Fixed { limits, gap_sum_bytes: share.saturating_sub(window_bytes) }
+            }
+            other => other,
+        });
+        ReadStyle { window_bytes, n_ahead, limits, ..self }
     }
 }
 

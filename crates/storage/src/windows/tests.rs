@@ -30,7 +30,12 @@ const EACH: ReadStyle = ReadStyle { grouping: Grouping::Each, window_bytes: 1, l
 
 fn windows(window_bytes: u64, max_gap_bytes: u64) -> ReadStyle {
     let limits = CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX };
-    ReadStyle { grouping: Grouping::Windows, window_bytes, limits: Some(Merging::Fixed(limits)), n_ahead: 0 }
+    ReadStyle {
+        grouping: Grouping::Windows,
+        window_bytes,
+        limits: Some(Merging::Fixed { limits, gap_sum_bytes: u64::MAX }),
+        n_ahead: 0,
+    }
 }
 
 fn tree_cache(learn_entries: u64, prefill: bool, cache_bytes: u64) -> ReadStyle {
@@ -99,10 +104,32 @@ fn a_budget_bounds_the_windows_and_their_number() {
     let style = ReadStyle { n_ahead: 8, ..windows(8 << 20, 0) };
     let bounded = style.within(32 << 20);
     assert_eq!((bounded.window_bytes, bounded.n_ahead), (4 << 20, 3));
-    assert_eq!(style.within(1 << 30), style);
+    let unbounded = style.within(1 << 30);
+    assert_eq!((unbounded.window_bytes, unbounded.n_ahead), (8 << 20, 8));
     let small = style.within(0);
     assert_eq!((small.window_bytes, small.n_ahead), (1, 1));
     assert_eq!(windows(8 << 20, 0).within(0).n_ahead, 0);
+}
+
+#[test]
+fn a_gap_that_somebody_set_stays_within_the_memory_budget() {
+    // Ten pieces of 1000 bytes, a gigabyte apart: a span over all of them is ten gigabytes.
+    let wanted: Vec<Wanted> = (0..10)
+        .map(|n: u64| Wanted { range: n << 30..(n << 30) + 1000, first_entry: n, branch: 0, is_fetched: true })
+        .collect();
+    let style = ReadStyle { n_ahead: 3, ..windows(1 << 20, u64::MAX) }.within(64 << 20);
+    let read_bytes = |style| {
+        let planned = Planner::new(style, &[]).plan(&wanted);
+        planned.iter().flat_map(|window| &window.spans).map(|span| span.range.end - span.range.start).sum::<u64>()
+    };
+    assert_eq!(read_bytes(style), 10_000);
+    assert!(read_bytes(windows(1 << 20, u64::MAX)) > 9 << 30);
+    // A gap that fits is as it was set, whatever lies between the pieces.
+    let near: Vec<Wanted> = (0..10)
+        .map(|n| Wanted { range: n * 5000..n * 5000 + 1000, first_entry: n, branch: 0, is_fetched: true })
+        .collect();
+    let windows = Planner::new(style, &[]).plan(&near);
+    assert_eq!((windows[0].spans.len(), windows[0].max_gap_bytes), (1, u64::MAX));
 }
 
 proptest! {
