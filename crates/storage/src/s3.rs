@@ -28,6 +28,9 @@ use crate::source::{Opened, Speculation};
 /// For how long a signed URL is good, and when a new one is made.
 const SIGNED_FOR: Duration = Duration::from_secs(3600);
 const RENEWED_AFTER: Duration = Duration::from_secs(1800);
+/// Variables that are a pair.
+const KEY: &str = "AWS_ACCESS_KEY_ID";
+const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 
 /// Opens `s3://bucket/key`.
 ///
@@ -46,7 +49,12 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("no S3 URL"))?;
     // A key may hold anything but what ends a URL.
     let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-    let rest = rest.split_once('?').map_or(rest, |(rest, _)| rest);
+    // To leave out a version that was asked for would be to read another object.
+    let rest = match rest.split_once('?') {
+        Some((rest, "")) => rest,
+        Some(_) => return Err(wrong("an S3 URL takes no query (versionId, ...); a question mark in a key is %3F")),
+        None => rest,
+    };
     let settings = Settings::find(environment)?;
     let (given, rest) = match scheme.to_ascii_lowercase().strip_prefix("s3+") {
         Some(protocol) => {
@@ -64,10 +72,12 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     let endpoint = given.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
     let endpoint = if endpoint.contains("://") { endpoint } else { format!("https://{endpoint}") };
     let wrong_endpoint = |what: String| Error::Option { option: "s3_endpoint".to_owned(), what };
+    let given = endpoint.clone();
     let endpoint: Url =
-        endpoint.parse().map_err(|error| wrong_endpoint(format!("{}: {error}", crate::redacted(&endpoint))))?;
-    let bucket = Bucket::new(endpoint, style, bucket.to_owned(), region)
-        .map_err(|error| wrong_endpoint(format!("{name}: {error}")))?;
+        endpoint.parse().map_err(|error| wrong_endpoint(format!("{}: {error}", crate::redacted(&given))))?;
+    let bucket = Bucket::new(endpoint, style, bucket.to_owned(), region).map_err(|error| {
+        wrong_endpoint(format!("{}: {error}; write such as https://host:port", crate::redacted(&given)))
+    })?;
     let hint = match &settings.credentials {
         Some((_, origin)) => format!("requests were signed with the key of {origin} for region {}", bucket.region()),
         None => "no AWS credentials were found in the environment or ~/.aws: requests were not signed".to_owned(),
@@ -142,9 +152,14 @@ impl Settings {
             return Err(Error::Option { option: "AWS_PROFILE".to_owned(), what });
         }
         let (secrets, config) = (secrets.unwrap_or_default(), config.unwrap_or_default());
-        let from_variables = || {
-            let (key, secret) = (variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
-            Some((made(key, secret, variable("AWS_SESSION_TOKEN")), "AWS_ACCESS_KEY_ID".to_owned()))
+        let from_variables = match [KEY, SECRET].map(variable) {
+            [Some(key), Some(secret)] => Some((made(key, secret, variable("AWS_SESSION_TOKEN")), KEY.to_owned())),
+            [None, None] => None,
+            [key, _] => {
+                let (there, missing) = if key.is_some() { (KEY, SECRET) } else { (SECRET, KEY) };
+                let what = format!("it is not set, but {there} is; set both, or none");
+                return Err(Error::Option { option: missing.to_owned(), what });
+            }
         };
         let from_profile = |values: &HashMap<String, String>| {
             let value = |name: &str| values.get(name).cloned();
@@ -153,7 +168,7 @@ impl Settings {
         };
         let setting = |name: &str| config.get(name).or_else(|| secrets.get(name)).cloned();
         Ok(Settings {
-            credentials: from_variables().or_else(|| from_profile(&secrets)).or_else(|| from_profile(&config)),
+            credentials: from_variables.or_else(|| from_profile(&secrets)).or_else(|| from_profile(&config)),
             region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")).or_else(|| setting("region")),
             endpoint: variable("AWS_ENDPOINT_URL_S3")
                 .or_else(|| variable("AWS_ENDPOINT_URL"))
@@ -229,7 +244,8 @@ mod tests {
         assert_eq!(url("s3://b/f", &[("s3_endpoint", "http://h:9")], &[]), "http://h:9/b/f");
         assert_eq!(url("s3://b/f", &[], &[("AWS_ENDPOINT_URL", "http://h:9/x")]), "http://h:9/x/b/f");
         assert_eq!(url("s3+http://h:9/b/f%20g", &[], &[]), "http://h:9/b/f%20g");
-        for wrong in ["s3://b", "s3://b/", "s3:///f", "s3://b/../f", "s3+http://h:9"] {
+        assert_eq!(url("s3://b/f?", &[], &[]), "https://b.s3.us-east-1.amazonaws.com/f");
+        for wrong in ["s3://b", "s3://b/", "s3:///f", "s3://b/../f", "s3+http://h:9", "s3://b/f?versionId=1"] {
             assert!(matches!(located(wrong, &[], &[]), Err(Error::Option { .. })), "{wrong}");
         }
     }
@@ -258,6 +274,20 @@ mod tests {
         assert!(url.contains("eu-south-2") && url.contains("X-Amz-Security-Token=T"), "{url}");
         let unknown = [files[0], files[1], ("AWS_PROFILE", "nobody")];
         assert!(located("s3://b/f", &[], &unknown).is_err_and(|error| error.to_string().contains("nobody")));
+    }
+
+    #[test]
+    fn half_a_pair_of_keys_is_an_error_that_names_the_other_half() {
+        for (set, missing) in [(KEYS[0], KEYS[1].0), (KEYS[1], KEYS[0].0)] {
+            let error = located("s3://b/f", &[], &[set]).err().unwrap().to_string();
+            assert!(error.starts_with(missing), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_that_is_none_is_named() {
+        let error = located("s3://b/f", &[("s3_endpoint", "ftp://u:p@h")], &[]).err().unwrap().to_string();
+        assert!(error.contains("ftp://") && !error.contains("u:p"), "{error}");
     }
 
     #[test]

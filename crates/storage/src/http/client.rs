@@ -232,11 +232,19 @@ impl Client {
                 rustls::Error::InvalidCertificate(_) => {
                     "if you trust the server, name its authority (option authorities, X509_CERT_DIR)".to_owned()
                 }
+                rustls::Error::InvalidMessage(_) => {
+                    "perhaps the server speaks no TLS at this port (http:// is without)".to_owned()
+                }
                 _ => hint,
             };
             return Error::Denied { url, answer: format!("TLS: {tls}"), hint };
         }
-        Error::Connection { url, doing: question.doing.to_owned(), what: what_failed(&error, self.key.timeout) }
+        let mut what = what_failed(&error, self.key.timeout);
+        // The name of an object does not say where it was looked for.
+        if question.address.hint().is_some() {
+            what = format!("{what} ({})", origin_of(&question.address.original()));
+        }
+        Error::Connection { url, doing: question.doing.to_owned(), what }
     }
 }
 
