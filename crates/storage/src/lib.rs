@@ -67,7 +67,11 @@ use std::sync::Arc;
 pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
-        Some(("file", path)) => path,
+        // What is on this host may be said to be (RFC 8089).
+        Some(("file", path)) => match path.strip_prefix("localhost") {
+            Some(rest) if rest.starts_with('/') => rest,
+            _ => path,
+        },
         Some((scheme, _)) => {
             let network = &options.network;
             return match scheme.to_ascii_lowercase().as_str() {
