@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arrowroot import InvalidRequestError
+from arrowroot._accounts import Account
 from arrowroot._report import fjr, model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "fjr"
@@ -60,6 +61,37 @@ def test_the_actual_reads_of_the_storage_are_taken():
     assert figures(above, counter("local-cache", "read", 9, 9), *storage)[1] == 21
     with pytest.raises(InvalidRequestError, match="counts no reads"):
         figures(counter("root", "open", 1, 0))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://host/f.root", "root://host//f.root", "s3://bucket/f.root", "/f.root"]
+)
+def test_a_read_of_ours_is_counted_once_whatever_layers_it_passed(url):
+    def account(layer, operation="readv", n=7):
+        return Account(layer, operation, n, n, 1 << 20, 10, 10, 10)
+
+    around = ("attempt", "replica 1", "replica 2", "http", "xrootd")
+    of_file = [account("store"), *(account(layer, n=100) for layer in around)]
+    layers = ("readahead", "prefetch", "lazy-download", "block-cache", "engine", "store")
+    of_scan = [account(layer, operation, 50) for layer in layers for operation in ("read", "readv")]
+    counters = fjr.counters_of(of_file, of_scan, url)
+    paths = [counter.path for counter in counters]
+    assert len(paths) == len(set(paths))
+    prediction = model.predict(fjr.Report(counters, 1), 1.0, 1.0)
+    assert (prediction.reads.value, prediction.megabytes.value) == (7, 1)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "readahead", "storage-only", "lazy-download", "direct"])
+def test_the_model_takes_the_reads_of_the_store_from_a_report_of_ours(
+    sample, tmp_path, arrowroot_command, strategy
+):
+    path = tmp_path / "report.xml"
+    arguments = ["perf", sample[0], "--strategy", strategy, "--fjr", path, "--json"]
+    accounts = json.loads(arrowroot_command(*arguments).stdout)["accounts"]["file"]
+    of_store = [a for a in accounts if a["layer"] == "store" and a["operation"] in ("read", "readv")]
+    command = ["model", path, "--latency", "5ms", "--bandwidth", "12MB/s", "--json"]
+    (prediction,) = json.loads(arrowroot_command(*command).stdout)["predictions"]
+    assert prediction["n_reads"] == sum(account["n_attempted"] for account in of_store)
 
 
 def test_counters_that_are_not_there_and_numbers_that_are_none_are_errors():

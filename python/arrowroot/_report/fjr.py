@@ -228,18 +228,34 @@ _OF_ENGINE = {"open": "construct", "read": "read", "readv": "readv"}
 _OF_SCAN_STORE = {"read": "read-actual", "readv": "readv-actual"}
 _OF_LAYERS = {"cache-hit": "read-via-cache", "prefetch": "read-prefetch-to-cache"}
 _PLAIN = {"stage-in": "stagein"}
+#: Layers that count what servers were asked; their names are those of protocols.
+_OF_SERVERS = ("http", "xrootd")
+_REQUESTS = "-requests"
+#: Layers around a store: what they count, it counts too, or a local disk answered.
+_AROUND = ("attempt", "readahead", "prefetch", "lazy-download", "block-cache", "local-cache")
+_REPLICA = "replica "
+
+
+def is_protocol(subsystem: str) -> bool:
+    """Whether a subsystem is a storage, and neither ROOT's file above it nor a layer of ours or CMS's around it."""
+    return not (
+        subsystem == "tstoragefile"
+        or subsystem in _AROUND
+        or subsystem.startswith(_REPLICA)
+        or subsystem.endswith(_REQUESTS)
+    )
 
 
 def counters_of(file: Iterable[Account], scan: Iterable[Account], url: str) -> list[Counter]:
     """Return what a file and a scan of it were asked for, as CMS counts.
 
     What the store was asked for goes by the URL's protocol. What the engine asked is ``read`` of
-    ``tstoragefile``, and what of that reached the store is its ``read-actual`` and ``readv-actual``.
+    ``tstoragefile``, and what of that reached the store is its ``read-actual`` and ``readv-actual``. No counter is
+    there twice: what servers were asked one by one has the subsystem ``http-requests`` or ``xrootd-requests``.
     """
     protocol = url.partition("://")[0].lower() if "://" in url else "file"
-    counters = [
-        _counter(account, protocol if account.layer == "store" else account.layer, _PLAIN) for account in file
-    ]
+    subsystems = {"store": protocol} | {layer: layer + _REQUESTS for layer in _OF_SERVERS}
+    counters = [_counter(account, subsystems.get(account.layer, account.layer), _PLAIN) for account in file]
     for account in scan:
         if account.layer == "engine":
             counters.append(_counter(account, "tstoragefile", _OF_ENGINE | _OF_LAYERS | _PLAIN))

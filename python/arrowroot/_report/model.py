@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._report.fjr import is_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 #: ROOT's file: what it counts, the storage below it has counted already, if it counts.
 _ABOVE_STORAGE = "tstoragefile"
-#: Copies on local disks that stand between.
-_LOCAL_COPIES = ("local-cache", "lazy-download", "block-cache")
 _READS = ("read", "readv")
 _ACTUAL = (f"{_ABOVE_STORAGE}/read-actual", f"{_ABOVE_STORAGE}/readv-actual")
 
@@ -58,9 +57,7 @@ def physical_counters(report: Report) -> list[Counter]:
     file passed on (``read-actual``, ``readv-actual``), and else all that it read.
     """
     of_storage = [
-        counter
-        for counter in report.counters
-        if counter.name in _READS and counter.subsystem not in (_ABOVE_STORAGE, *_LOCAL_COPIES)
+        counter for counter in report.counters if counter.name in _READS and is_protocol(counter.subsystem)
     ]
     if any(counter.n_operations for counter in of_storage):
         return [counter for counter in of_storage if counter.n_operations]
