@@ -2,22 +2,38 @@
 
 #![expect(clippy::disallowed_types, reason = "this is the one place where files are opened")]
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::source::{Nature, Part, Source, check_range, read_each};
+use crate::source::{Nature, Part, Source, check_range};
 
 /// A file read with positioned reads.
 ///
-/// It is not mapped into memory: a mapped file that another process cuts short kills the reader, a read says so.
+/// It is not mapped into memory: a mapped file that another process cuts short kills the reader, a read says so. After each
+/// read it is looked at whether the file was written to since it was opened; what was read before that is what was there.
 #[derive(Debug)]
 pub struct LocalFile {
     url: String,
     size_bytes: u64,
-    version: String,
+    version: Version,
     file: File,
+}
+
+/// What is another one when somebody has written to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    modified: (i64, i64),
+    size_bytes: u64,
+    inode: u64,
+}
+
+impl Version {
+    fn of(metadata: &Metadata) -> Version {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Version { modified, size_bytes: metadata.len(), inode: metadata.ino() }
+    }
 }
 
 impl LocalFile {
@@ -38,9 +54,39 @@ impl LocalFile {
             return Err(failed(std::io::Error::other("not a regular file")));
         }
         let file = File::open(path).map_err(failed)?;
-        let version =
-            format!("{}.{:09}-{}-{}", metadata.mtime(), metadata.mtime_nsec(), metadata.len(), metadata.ino());
-        Ok(LocalFile { size_bytes: metadata.len(), version, file, url })
+        // Another file may have got the name meanwhile.
+        let version = Version::of(&file.metadata().map_err(failed)?);
+        Ok(LocalFile { size_bytes: version.size_bytes, version, file, url })
+    }
+
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_range(self, offset, buffer.len())?;
+        self.file.read_exact_at(buffer, offset).map_err(|source| {
+            let doing = if source.kind() == std::io::ErrorKind::UnexpectedEof {
+                format!("became shorter than {} bytes while it was read, at byte {offset}", self.size_bytes)
+            } else {
+                format!("cannot read {} bytes at {offset}", buffer.len())
+            };
+            Error::Io { url: self.url.clone(), doing, source }
+        })
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let metadata = self.file.metadata().map_err(|source| Error::Io {
+            url: self.url.clone(),
+            doing: "cannot be looked at".to_owned(),
+            source,
+        })?;
+        let now = Version::of(&metadata);
+        if now == self.version {
+            return Ok(());
+        }
+        let what = if now.size_bytes == self.size_bytes {
+            "it was written to".to_owned()
+        } else {
+            format!("it had {} bytes and has {}", self.size_bytes, now.size_bytes)
+        };
+        Err(Error::Changed { url: self.url.clone(), what })
     }
 }
 
@@ -54,19 +100,15 @@ impl Source for LocalFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        check_range(self, offset, buffer.len())?;
-        self.file.read_exact_at(buffer, offset).map_err(|source| {
-            let doing = if source.kind() == std::io::ErrorKind::UnexpectedEof {
-                format!("became shorter than {} bytes while it was read, at byte {offset}", self.size_bytes)
-            } else {
-                format!("cannot read {} bytes at {offset}", buffer.len())
-            };
-            Error::Io { url: self.url.clone(), doing, source }
-        })
+        self.read_exact(offset, buffer)?;
+        self.check_unchanged()
     }
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        read_each(self, parts)
+        for part in parts {
+            self.read_exact(part.offset, part.buffer)?;
+        }
+        self.check_unchanged()
     }
 
     fn nature(&self) -> Nature {
@@ -74,6 +116,47 @@ impl Source for LocalFile {
     }
 
     fn version(&self) -> Option<String> {
-        Some(self.version.clone())
+        let Version { modified: (seconds, nanoseconds), size_bytes, inode } = self.version;
+        Some(format!("{seconds}.{nanoseconds:09}-{size_bytes}-{inode}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_file_that_is_written_to_is_an_error_from_then_on() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&path, [1; 100]).unwrap();
+        // Written long ago, so that writing now is another time by any clock.
+        path.as_file().set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        let file = LocalFile::open(&path).unwrap();
+        let mut buffer = [0; 10];
+        file.read_at(90, &mut buffer).unwrap();
+        assert_eq!(buffer, [1; 10]);
+        // In place, and as long as before: no read fails by itself.
+        std::fs::write(&path, [2; 100]).unwrap();
+        assert!(matches!(file.read_at(0, &mut buffer), Err(Error::Changed { .. })));
+        let mut parts = [Part { offset: 0, buffer: &mut buffer }];
+        assert!(matches!(file.read_vector(&mut parts), Err(Error::Changed { .. })));
+        std::fs::write(&path, [2; 101]).unwrap();
+        let error = file.read_at(0, &mut buffer).unwrap_err().to_string();
+        assert!(error.contains("it had 100 bytes and has 101"), "{error}");
+        LocalFile::open(&path).unwrap().read_at(0, &mut buffer).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_another_one_replaces_is_read_to_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("a"), directory.path().join("b"));
+        std::fs::write(&path, [1; 10]).unwrap();
+        std::fs::write(&other, [2; 10]).unwrap();
+        let file = LocalFile::open(&path).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        let mut buffer = [0; 10];
+        file.read_at(0, &mut buffer).unwrap();
+        assert_eq!(buffer, [1; 10]);
     }
 }
