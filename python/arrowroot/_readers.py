@@ -79,12 +79,15 @@ class FsspecReader:
             self._file_system, self._path = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UnsupportedError(f"{self.url}: {error}") from error
+        except Exception as error:
+            # Some connect here; what libraries raise for that is anything.
+            raise StorageError(f"{self.url}: cannot be opened: {_said(error)}") from error
         try:
             size = self._file_system.size(self._path)
         except FileNotFoundError as error:
             raise NoSuchFileError(f"{self.url}: no such file: {error}") from error
-        except OSError as error:
-            raise StorageError(f"{self.url}: {error}") from error
+        except Exception as error:
+            raise StorageError(f"{self.url}: cannot be opened: {_said(error)}") from error
         if size is None:
             raise UnsupportedError(f"{self.url}: its file system does not say how large the file is")
         self.size_bytes = int(size)
@@ -96,6 +99,10 @@ class FsspecReader:
         paths = [self._path] * len(ranges)
         answers: list[Any] = self._file_system.cat_ranges(paths, starts, ends, on_error="raise")
         return [bytes(answer) for answer in answers]
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 #: XRootD's own defaults, where a server does not say (readv_ior_max, readv_iov_max).

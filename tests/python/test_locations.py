@@ -40,6 +40,13 @@ def test_the_command_opens_it(odd_name, arrowroot_command):
     assert "caf\ufffd.root" in arrowroot_command("ls", odd_name).stdout
 
 
+def test_a_file_url_may_name_this_host(sample):
+    with ar.open(f"file://localhost{sample[0]}") as there, ar.open(f"file://{sample[0]}") as here:
+        assert there.size_bytes == here.size_bytes
+    with pytest.raises(ar.StorageError):
+        ar.open(f"file://localhostile{sample[0]}")
+
+
 def test_what_is_no_location_is_refused():
     for wrong in (3, None, [3]):
         with pytest.raises(ar.InvalidRequestError, match="path or URL"):

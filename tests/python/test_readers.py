@@ -44,6 +44,32 @@ def test_a_file_that_is_not_there_is_an_error_of_storage() -> None:
         ar.open("nothing.root")
 
 
+class Broken(fsspec.AbstractFileSystem):
+    """A file system whose server cannot be reached, or asked."""
+
+    protocol = "broken"
+    cachable = False
+
+    def __init__(self, *, at_once: bool) -> None:
+        super().__init__()
+        if at_once:
+            raise RuntimeError("no route to the server")
+
+    def size(self, path: str) -> int:
+        raise RuntimeError(f"no answer about {path}")
+
+
+@pytest.mark.parametrize(("at_once", "reason"), [(True, "no route"), (False, "no answer")])
+def test_what_a_library_raises_while_opening_is_an_error_of_storage_that_names_the_file(
+    monkeypatch: pytest.MonkeyPatch, at_once: bool, reason: str
+) -> None:
+    fsspec.register_implementation("broken", Broken, clobber=True)
+    made = Broken.__init__
+    monkeypatch.setattr(Broken, "__init__", lambda self: made(self, at_once=at_once))
+    with pytest.raises(ar.StorageError, match=f"^broken://host/f.root: cannot be opened: {reason}"):
+        ar.open("broken://host/f.root")
+
+
 def test_an_unknown_scheme_says_so() -> None:
     with pytest.raises(ar.UnsupportedError, match="gopher"):
         ar.open("gopher://host/file.root")

@@ -151,3 +151,9 @@ def test_friends_share_the_account(sample):
     assert (
         sum(account.bytes for account in scan.accounts if account.layer == "engine") == scan.stats.read_bytes
     )
+
+
+def test_a_trace_that_is_not_there_says_so(tmp_path):
+    for name in ("gone.parquet", "gone.arrow"):
+        with pytest.raises(StorageError, match=f"{name}: no such file"):
+            trace.read(tmp_path / name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
+from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -228,6 +228,8 @@ def _load(path: str | Path) -> pa.Table:
             return pq.read_table(path)
         with pa.memory_map(str(path)) as file:
             return pa.ipc.open_file(file).read_all()
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{path}: no such file") from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from error
     except (pa.ArrowException, ValueError) as error:
