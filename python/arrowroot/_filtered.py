@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     #: Makes a pass over columns, by the names that it delivers, and entries.
     Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
 
-#: So many entries are looked at before the next ones are, at most: their numbers take 8 bytes each.
-_MAX_LOOKED_AT = 2_000_000
+#: Bytes for each entry that is looked at, besides its columns: its number, if it is selected, which is kept several
+#: times while the other columns are planned.
+_ENTRY_BYTES = 32
 _BATCH_BYTES = parse_size("64 MB")
+#: A condition is computed for so much of a batch at once: what is computed on the way is several times as large.
+_BLOCK_BYTES = parse_size("4 MB")
 #: Above this share of entries selected, all of a range are decoded and the others dropped, if that takes no more
 #: baskets: decoding entries one by one costs more then (docs/decisions/2026-11-22-filters.md).
 _DENSE = 0.05
@@ -59,36 +62,70 @@ def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
     """Return the pass over the columns of the filter, in batches of limited length."""
     columns = filtered.condition.columns
     a_row = max(1.0, sum(filtered.entry_bytes.get(name, 1.0) for name in columns))
-    # What is computed of a batch, and the numbers of its entries, take several times its size.
-    batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 8)
-    of_pass = options._replace(batch_bytes=max(1, min(batch_bytes, int(a_row * _MAX_LOOKED_AT))))
-    return make(columns, filtered.entries, of_pass)
+    at_once_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 8)
+    batch_bytes = int(at_once_bytes * a_row / (a_row + _ENTRY_BYTES))
+    return make(columns, filtered.entries, options._replace(batch_bytes=max(1, batch_bytes)))
 
 
 def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
     """Draw the first pass, batch by batch. Raises: FilterError for values that cannot be computed with."""
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     entries = filtered.entries
     first = entries[0] if isinstance(entries, tuple) else 0
     done = 0
-    while (batch := source.next_batch()) is not None:
-        rows = import_batch(batch)
+    while (rows := _next_of(source)) is not None:
 
         def entry_of(row: int, done: int = done) -> int:
             return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
 
-        mask = filtered.condition.mask(rows, entry_of)
-        selected = np.flatnonzero(mask).astype(np.int64, copy=False)
+        selected = _selected(filtered.condition, rows, entry_of)
         numbers = entries[done + selected] if isinstance(entries, np.ndarray) else selected + (first + done)
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
             # Of a batch without columns, how many there are is all that there is.
-            chosen = chosen.take(pa.array(selected)) if kept else chosen.slice(0, len(selected))
-        yield _Looked(rows.num_rows, numbers, chosen)
+            chosen = _taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
+        looked = _Looked(rows.num_rows, numbers, chosen)
+        del rows, chosen, numbers, selected  # not ours any more: the next batch is read while they are used
+        yield looked
+        del looked
+
+
+def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """Return some rows of a batch, as a copy.
+
+    Its memory is the system's: what pyarrow's own pool gets back it keeps, three times what was used at once.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    return pc.take(batch, pa.array(rows), memory_pool=pa.system_memory_pool())
+
+
+def _next_of(source: Source) -> pa.RecordBatch | None:
+    """Return the next batch; nothing else refers to it then."""
+    batch = source.next_batch()
+    return None if batch is None else import_batch(batch)
+
+
+def _selected(
+    condition: Filter, rows: pa.RecordBatch, entry_of: Callable[[int], int]
+) -> npt.NDArray[np.int64]:
+    """Return which rows of a batch are selected, in order."""
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+    n_at_once = max(1024, rows.num_rows * _BLOCK_BYTES // max(1, rows.get_total_buffer_size()))
+    found = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, rows.num_rows, n_at_once):
+
+        def entry_of_block(row: int, start: int = start) -> int:
+            return entry_of(start + row)
+
+        mask = condition.mask(rows.slice(start, n_at_once), entry_of_block)
+        found.append(np.flatnonzero(mask).astype(np.int64, copy=False) + start)
+    return np.concatenate(found)
 
 
 class _Cost(NamedTuple):
@@ -216,8 +253,11 @@ class FilteredSource:
         source = self._make(self._rest, entries, self._options)
         is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
         if is_dense:
-            # The others must not become one batch before they are dropped.
-            options = self._options._replace(batch_bytes=self._options.batch_bytes or _BATCH_BYTES)
+            # The others must not become one batch before they are dropped; and a batch, what is selected of it and
+            # what was of the one before, which the caller has, are there at once, while the next is decoded.
+            options = self._options
+            batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
+            options = options._replace(batch_bytes=max(1, batch_bytes))
             whole = self._make(self._rest, (first, end), options)
             is_dense = whole.plan().n_baskets == source.plan().n_baskets
             source, other = (whole, source) if is_dense else (source, whole)
@@ -228,14 +268,13 @@ class FilteredSource:
         self._second = (source, later_ns)
         schema = self.schema()
         n_done = 0
-        while (raw := source.next_batch()) is not None:
-            batch = import_batch(raw)
+        while (batch := _next_of(source)) is not None:
             if is_dense:
                 low, high = np.searchsorted(entries, [first, first + batch.num_rows])
                 here = entries[low:high] - first
                 first += batch.num_rows
                 if len(here) < batch.num_rows:
-                    batch = batch.take(pa.array(here))
+                    batch = _taken(batch, here)
             if batch.num_rows == 0:
                 continue
             kept = rows.slice(n_done, batch.num_rows).combine_chunks()
@@ -244,7 +283,10 @@ class FilteredSource:
                 _whole(kept.column(name)) if name in kept.column_names else batch.column(name)
                 for name in schema.names
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            del columns, kept
+            yield batch
+            del batch  # the next one is read while this one is used, and may be let go by then
         self._ended.append(_cost(source, later_ns))
         self._second = None
 

@@ -118,13 +118,13 @@ def absolute(of: Items) -> Items:
     """Return the value without its sign."""
     _numeric([of], "abs()")
     if of.kind == "number":
-        return of._replace(data=np.abs(of.data))
+        return of._replace(data=np.asarray(np.abs(of.data)))
     data = _signed(of.data, of.levels)
     if data.size and data.min() == _INT64.min:
         raise Problem(
             "abs() of the lowest integer does not fit into 64 bits", _row(data == _INT64.min, of.levels)
         )
-    return of._replace(data=np.abs(data))
+    return of._replace(data=np.asarray(np.abs(data)))
 
 
 def function(name: str, values: list[Items]) -> Items:

@@ -72,7 +72,10 @@ def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
     """Draw a pass to its end, or until the caller has enough."""
     try:
         while (batch := source.next_batch()) is not None:
-            yield import_batch(batch)
+            ours = import_batch(batch)
+            del batch
+            yield ours
+            del ours  # the caller may have let it go: the next one takes its memory
     finally:
         # A loop that was left early must not keep threads reading; after the last batch this does nothing.
         source.cancel()
@@ -174,7 +177,8 @@ class SideBySide:
                 rest = import_batch(batch)
             current.append(rest)
         n_rows = min(batch.num_rows for batch in current)
-        self._rest = [batch.slice(n_rows) for batch in current]
+        # An empty slice would hold the memory of its batch while the next one is read.
+        self._rest = [batch.slice(n_rows) if batch.num_rows > n_rows else None for batch in current]
         heads = [batch.slice(0, n_rows) for batch in current]
         return pa.RecordBatch.from_arrays(
             [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()

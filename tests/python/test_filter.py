@@ -454,6 +454,7 @@ LEAVES = st.sampled_from(
 
 
 @hypothesis.given(st.recursive(LEAVES, compound, max_leaves=8))
+@hypothesis.example("(abs((5 % 0)) + i)")
 @hypothesis.settings(max_examples=1000)
 def test_any_expression_is_computed_or_an_error_of_ours(text):
     try:
