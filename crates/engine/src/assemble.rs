@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use arrow_select::take::take;
@@ -125,11 +125,10 @@ pub(crate) fn lists_of(
     Ok(unsafe { builder.build_unchecked() })
 }
 
-fn offsets(ends: &[i32]) -> Buffer {
-    let mut offsets = Vec::with_capacity(ends.len() + 1);
-    offsets.push(0_i32);
-    offsets.extend_from_slice(ends);
-    Buffer::from_vec(offsets)
+/// The ends with the start of the first before them: moved where they are, as fresh memory costs more.
+fn offsets(mut ends: Vec<i32>) -> Buffer {
+    ends.insert(0, 0);
+    Buffer::from_vec(ends)
 }
 
 /// An array of collected values.
@@ -152,10 +151,12 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
             let data_type = arrow_type(&DataType::Text, text);
             let fixed = if text == TextForm::Replaced { replaced(&ends, &bytes) } else { None };
             let (ends, bytes) = fixed.unwrap_or((ends, bytes));
-            let bytes = Buffer::from_vec(bytes);
+            let n_texts = ends.len();
+            let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
+            let ends = ScalarBuffer::<i32>::new(offsets.clone(), 1, n_texts);
             ArrayData::builder(data_type)
-                .len(ends.len())
-                .add_buffer(offsets(&ends))
+                .len(n_texts)
+                .add_buffer(offsets)
                 .add_buffer(bytes.clone())
                 .build()
                 .map_err(|error| first_invalid(&ends, &bytes).unwrap_or(Fault::Arrow(error)))?
@@ -163,7 +164,7 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
         Values::List(ends, items) => {
             let items = child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
             let (field, items) = items?;
-            lists_of(ends.len(), offsets(&ends), field, items)?
+            lists_of(ends.len(), offsets(ends), field, items)?
         }
         Values::FixedList(items, n_items) => {
             let in_each = n_items.max(1) as usize;
@@ -178,14 +179,15 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
             };
             let ((key_field, keys), (value_field, values)) = (inner("key", *keys)?, inner("value", *values)?);
             let field = map_field(key_field, value_field);
+            let n_maps = ends.len();
             let pairs = ArrayData::builder(field.data_type().clone())
                 .len(keys.len())
                 .add_child_data(keys)
                 .add_child_data(values)
                 .build()?;
             ArrayData::builder(ArrowType::Map(field, false))
-                .len(ends.len())
-                .add_buffer(offsets(&ends))
+                .len(n_maps)
+                .add_buffer(offsets(ends))
                 .add_child_data(pairs)
                 .build()?
         }
@@ -204,7 +206,7 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
         Values::Links(links) => UInt32Array::from(links).to_data(),
         Values::Bytes(ends, bytes) => ArrayData::builder(ArrowType::Binary)
             .len(ends.len())
-            .add_buffer(offsets(&ends))
+            .add_buffer(offsets(ends))
             .add_buffer(Buffer::from_vec(bytes))
             .build()?,
     })

@@ -9,13 +9,14 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take;
 use arrowroot_format::column::{Header, Layout};
-use arrowroot_format::decode::{Values, kernels::pack_bools};
+use arrowroot_format::decode::kernels::pack_bools;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::BranchId;
 
 use crate::assemble;
 use crate::error::{Error, Result};
 use crate::memory::{Arena, Column, Slot};
+use crate::parts::Parts;
 use crate::plan::{BatchEntries, PlannedColumn};
 use crate::text::{Fault, TextForm};
 
@@ -45,16 +46,6 @@ enum Ends {
 
 /// Bits at the edges of a basket whose bytes another basket shares: bit offset and the bools, set when all are done.
 pub(crate) type Edges = Mutex<Vec<(usize, Vec<u8>)>>;
-/// Values of baskets, in parts.
-pub(crate) type Parts = Mutex<Vec<Part>>;
-
-/// Values of some baskets in a row. Whoever decodes the next one goes on with them: small baskets would otherwise cost
-/// more for the memory of their parts than for their values.
-pub(crate) struct Part {
-    /// The places of the baskets.
-    pub(crate) baskets: std::ops::Range<usize>,
-    pub(crate) values: Values,
-}
 
 /// Where the values of one basket go.
 pub(crate) enum Target {
@@ -336,7 +327,7 @@ fn sink(
             let values = arena.column(estimated_bytes(column, range, *header).next_multiple_of(64))?;
             Sink::Lists { ends, values, item_bytes, n_items: 0, is_bool: number.primitive == Primitive::Bool }
         }
-        _ => Sink::Collected { parts: Arc::default(), n_parts: 0 },
+        _ => Sink::Collected { parts: Arc::new(Parts::new(n_entries)), n_parts: 0 },
     })
 }
 
@@ -486,26 +477,15 @@ impl Finishing<'_> {
     }
 
     fn collect(&self, parts: &Parts) -> Result<ArrayRef> {
-        let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
-        parts.sort_by_key(|part| part.baskets.start);
         let data_type = self.column.column().and_then(|column| column.data_type()).ok_or_else(incomplete)?;
-        let mut parts = parts.into_iter().map(|part| part.values);
-        let mut all = parts.next().unwrap_or_else(|| Values::empty(&data_type));
-        for values in parts {
-            all.append(values).map_err(|source| Error::Format {
-                url: self.url.to_owned(),
-                object: self.column.path.clone(),
-                source,
-            })?;
-        }
+        let of_format = |source| Error::Format { url: self.url.to_owned(), object: self.column.path.clone(), source };
+        let all = parts.finish(&data_type).map_err(of_format)?;
         if all.len() != self.n_entries {
             return Err(too_many_entries());
         }
         assemble::values(all, self.text).map_err(|fault| match fault {
             Fault::Arrow(error) => self.of_arrow(error),
-            Fault::Format(source) => {
-                Error::Format { url: self.url.to_owned(), object: self.column.path.clone(), source }
-            }
+            Fault::Format(source) => of_format(source),
             Fault::Text { place, text } => Error::InvalidText {
                 url: self.url.to_owned(),
                 object: self.column.path.clone(),

@@ -16,6 +16,7 @@ mod memory;
 mod nested;
 mod ntuple;
 mod object;
+mod parts;
 mod place;
 mod plan;
 mod sample;

@@ -1,8 +1,8 @@
 //! One basket: from its bytes to its places in the batch. Any thread may do it.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use arrowroot_format as format;
@@ -12,7 +12,7 @@ use format::decode::{Values, kernels};
 use format::streamer::Primitive;
 use format::tree::BasketHead;
 
-use crate::batch::{Part, Parts, Target};
+use crate::batch::Target;
 use crate::counts::ItemCounts;
 use crate::fetch::WindowBytes;
 use crate::file::unpack;
@@ -266,12 +266,7 @@ impl<'a> Basket<'a> {
                 }
             }
             (Target::Collected { part, parts }, layout) => {
-                let mut continued = take_before(&parts, part)
-                    .unwrap_or_else(|| Part { baskets: part..part, values: Values::empty(&layout.data_type()) });
-                self.collect(wanted, layout, &mut continued.values)?;
-                continued.baskets.end = part + 1;
-                parts.lock().unwrap_or_else(PoisonError::into_inner).push(continued);
-                Ok(())
+                parts.collect(part, || layout.data_type(), |values| self.collect(wanted, layout, values))
             }
             _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),
         }
@@ -397,13 +392,6 @@ impl<'a> Basket<'a> {
             Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
         }
     }
-}
-
-/// Takes the part that ends where a basket begins.
-fn take_before(parts: &Parts, basket: usize) -> Option<Part> {
-    let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = parts.iter().position(|part| part.baskets.end == basket)?;
-    Some(parts.swap_remove(place))
 }
 
 /// Bytes of an entry of numbers.

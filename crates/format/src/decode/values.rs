@@ -1,5 +1,7 @@
 //! Values of any shape, in columns.
 
+use std::ops::Range;
+
 use crate::column::DataType;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
@@ -98,6 +100,52 @@ impl Values {
         }
     }
 
+    /// Sets memory aside for so many times the values that are there, as far as the system gives it.
+    pub fn reserve(&mut self, times: f64) {
+        self.each_buffer(&mut |buffer| match buffer {
+            BufferMut::Bytes(bytes) => reserve(bytes, times),
+            BufferMut::Ends(ends) => reserve(ends, times),
+            BufferMut::Links(links) => reserve(links, times),
+        });
+    }
+
+    /// Where so many times the values that are there will be written, one range of addresses for each buffer, as far as
+    /// memory is set aside.
+    pub fn upcoming(&mut self, times: f64, tell: &mut dyn FnMut(Range<*const u8>)) {
+        self.each_buffer(&mut |buffer| match buffer {
+            BufferMut::Bytes(bytes) => tell(upcoming(bytes, times)),
+            BufferMut::Ends(ends) => tell(upcoming(ends, times)),
+            BufferMut::Links(links) => tell(upcoming(links, times)),
+        });
+    }
+
+    fn each_buffer(&mut self, visit: &mut dyn FnMut(BufferMut<'_>)) {
+        match self {
+            Values::Primitive(_, bytes) => visit(BufferMut::Bytes(bytes)),
+            Values::Text(ends, bytes) | Values::Bytes(ends, bytes) => {
+                visit(BufferMut::Ends(ends));
+                visit(BufferMut::Bytes(bytes));
+            }
+            Values::List(ends, items) => {
+                visit(BufferMut::Ends(ends));
+                items.each_buffer(visit);
+            }
+            Values::FixedList(items, _) => items.each_buffer(visit),
+            Values::Map(ends, keys, values) => {
+                visit(BufferMut::Ends(ends));
+                keys.each_buffer(visit);
+                values.each_buffer(visit);
+            }
+            Values::Struct(_, members) => members.iter_mut().for_each(|(_, member)| member.each_buffer(visit)),
+            Values::Optional(is_there, values) => {
+                visit(BufferMut::Bytes(is_there));
+                values.each_buffer(visit);
+            }
+            Values::Nothing(_) => {}
+            Values::Links(links) => visit(BufferMut::Links(links)),
+        }
+    }
+
     /// Appends values of the same type.
     ///
     /// # Errors
@@ -140,6 +188,30 @@ impl Values {
         }
         Ok(())
     }
+}
+
+/// One of the buffers of values.
+enum BufferMut<'v> {
+    Bytes(&'v mut Vec<u8>),
+    Ends(&'v mut Vec<i32>),
+    Links(&'v mut Vec<u32>),
+}
+
+fn reserve<T>(buffer: &mut Vec<T>, times: f64) {
+    // Where there is no memory for the estimate there may be for the values.
+    let _ = buffer.try_reserve_exact(scaled(buffer.len(), times));
+}
+
+fn upcoming<T>(buffer: &mut Vec<T>, times: f64) -> Range<*const u8> {
+    let n_more = scaled(buffer.len(), times);
+    let spare = buffer.spare_capacity_mut();
+    let range = spare[..n_more.min(spare.len())].as_ptr_range();
+    range.start.cast()..range.end.cast()
+}
+
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+fn scaled(n_values: usize, times: f64) -> usize {
+    (n_values as f64 * times) as usize
 }
 
 fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Result<()> {
