@@ -74,18 +74,23 @@ def efficiency_table(rows: list[Row]) -> str:
 
 
 def peers_table(cases: list[Row]) -> str:
-    """Walls and requests of the kit's own remote, with its own relay."""
+    """Walls and requests of the kit's own remote, with its own relay: a column for each engine."""
+    engines = list(
+        dict.fromkeys(row["engine"] for case in cases for row in case["rows"] if row["role"] != "limit")
+    )
     cells = []
     for case in cases:
-        for row in case["rows"]:
-            # The kit's limit is the floor with one round trip.
-            wall = median(row, "wall_ns")
-            requests = median(row, "requests")
-            cells.append([
-                case["case"], f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s", row["engine"],
-                row["error"] or row["wrong"] or text(wall and wall / 1e9), text(requests, 0),
-            ])  # fmt: skip
-    return markdown(["case", "line", "engine", "wall, s", "requests"], cells)
+        found = {row["engine"]: row for row in case["rows"]}
+        line = f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s"
+        cells.append([case["case"], line, *(_wall_and_requests(found.get(engine)) for engine in engines)])
+    return markdown(["wall, s (requests)", "line", *engines], cells)
+
+
+def _wall_and_requests(row: Row | None) -> str:
+    if row is None or row["error"] or row["wrong"]:
+        return text(None) if row is None else row["error"] or row["wrong"]
+    wall, requests = median(row, "wall_ns"), median(row, "requests")
+    return text(wall and wall / 1e9) + ("" if requests is None else f" ({requests:.0f})")
 
 
 def render(result: dict[str, Any]) -> str:
@@ -107,5 +112,8 @@ def render(result: dict[str, Any]) -> str:
         parts.append(f"A streamed scan of {case} on one thread at {rate:g} MB/s, by round trip:")
         parts.append(efficiency_table(result["efficiency"]))
     if result["peers"]:
+        parts.append(
+            "The same files through the peers kit and its own relay; requests of ROOT and uproot are vector reads, too:"
+        )
         parts.append(peers_table(result["peers"]))
     return "\n\n".join(parts)
