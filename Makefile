@@ -28,7 +28,7 @@ LOCKED := $(if $(CI),$(if $(wildcard Cargo.lock),--locked))
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
-PYTHON_CODE := $(wildcard python tests tools bench)
+PYTHON_CODE := $(wildcard python tests tools bench fuzz/seeds/make.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -14,11 +14,18 @@ import struct
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import uproot
 
 import arrowroot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    #: A fuzz target, and an input for it.
+    Part = tuple[str, bytes]
 
 HERE = Path(__file__).resolve().parent
 MAX_FILE_BYTES, MAX_PART_BYTES = 100_000, 40_000
@@ -86,7 +93,8 @@ void write_ntuple_seed(const char *path) {
 
 
 def write_files(directory: Path) -> list[Path]:
-    import ROOT
+    """Let ROOT and uproot write a few files that have a bit of everything."""
+    import ROOT  # noqa: PLC0415 - only where no files are given
 
     by_root, by_uproot, ntuple = (directory / f"{name}.root" for name in ("root", "uproot", "ntuple"))
     ROOT.gInterpreter.Declare(ROOT_MACRO)
@@ -103,6 +111,7 @@ def number(name: str) -> bytes | None:
 
 
 def node(name: str) -> bytes:
+    """Return the script of a type: a container, a number, or else text."""
     name = name.removeprefix("std::").strip()
     if name.startswith("vector<"):
         return bytes([5]) + node(name[7:-1])
@@ -114,6 +123,7 @@ def node(name: str) -> bytes:
 
 
 def layout_script(branch: uproot.TBranch) -> bytes:
+    """Return the script of what a basket of a branch holds."""
     name = branch.typename.removeprefix("const ")
     item, bracket, dims = name.partition("[")
     if dims == "]" and number(item):
@@ -129,7 +139,7 @@ def layout_script(branch: uproot.TBranch) -> bytes:
     return bytes([2, 2 if "string" in name[:12] else 1]) + node(name)
 
 
-def records(data: bytes):
+def records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Key length, object size and bytes of each record."""
     at = struct.unpack_from(">i", data, 8)[0]
     while 0 < at <= len(data) - 18:
@@ -139,12 +149,13 @@ def records(data: bytes):
         at += abs(n_bytes) or len(data)
 
 
-def object_of(key) -> tuple[int, bytes]:
+def object_of(key: Any) -> tuple[int, bytes]:
+    """Return length of a key, and its object, uncompressed."""
     chunk, cursor = key.get_uncompressed_chunk_cursor()
     return key.fKeylen, bytes(chunk.get(cursor.index, cursor.index + key.fObjlen, cursor, {}))
 
 
-def streamer_infos(file) -> bytes:
+def streamer_infos(file: Any) -> bytes:
     """Key length and object of the record of streamer information."""
     if not file.fNbytesInfo:
         return b""
@@ -154,7 +165,7 @@ def streamer_infos(file) -> bytes:
     return struct.pack(">H", key_bytes) + infos
 
 
-def parts(path: Path, most_infos_bytes: int | None = None):
+def parts(path: Path, most_infos_bytes: int | None = None) -> Iterator[Part]:
     """Target and input. A list of streamer information that is cut short is read as far as it goes."""
     data = path.read_bytes()
     yield "file", data
@@ -174,7 +185,8 @@ def parts(path: Path, most_infos_bytes: int | None = None):
         print(f"{path.name}: {type(error).__name__}", file=sys.stderr)
 
 
-def envelope(file, offset: int, stored_bytes: int, n_bytes: int) -> bytes:
+def envelope(file: Any, offset: int, stored_bytes: int, n_bytes: int) -> bytes:
+    """Return an envelope of an RNTuple, uncompressed."""
     chunk = file.file.chunk(offset, offset + stored_bytes)
     cursor = uproot.source.cursor.Cursor(offset)
     if stored_bytes != n_bytes:
@@ -183,7 +195,7 @@ def envelope(file, offset: int, stored_bytes: int, n_bytes: int) -> bytes:
     return bytes(chunk.get(cursor.index, cursor.index + n_bytes, cursor, {}))
 
 
-def parts_of_ntuple(file, name: str):
+def parts_of_ntuple(file: Any, name: str) -> Iterator[Part]:
     """Anchor; and header, footer and page lists without their frames and without the checksum of the header."""
     yield "rntuple", b"\0" + object_of(file.key(name))[1]
     anchor = file[name]
@@ -202,9 +214,11 @@ def parts_of_ntuple(file, name: str):
                 return
 
 
-def parts_of_trees(file, data: bytes, infos: bytes):
+def parts_of_trees(file: Any, data: bytes, infos: bytes) -> Iterator[Part]:
+    """Key list, streamer information, objects, trees and baskets of a file."""
     directory = file.file.root_directory
-    key_list = data[directory._fSeekKeys : directory._fSeekKeys + directory._fNbytesKeys]
+    start, n_bytes = directory._fSeekKeys, directory._fNbytesKeys  # noqa: SLF001 - uproot gives them no other name
+    key_list = data[start : start + n_bytes]
     yield "container", b"\1" + key_list
     yield "container", b"\4" + key_list[struct.unpack_from(">h", key_list, 14)[0] + 4 :]
     if infos:
@@ -235,7 +249,7 @@ def parts_of_trees(file, data: bytes, infos: bytes):
                 yield "basket", bytes([len(script)]) + script + data[seek : seek + size]
 
 
-def objects(path: Path, infos: bytes):
+def objects(path: Path, infos: bytes) -> Iterator[Part]:
     """The first entries of columns that are not split, with their types."""
     with arrowroot.open(str(path)) as file:
         for tree in (file[name] for name in file.trees):
@@ -250,7 +264,7 @@ def objects(path: Path, infos: bytes):
                 yield from (("objects", head + b"\0" + entry) for entry in entries)
 
 
-def one_of_each(all_parts):
+def one_of_each(all_parts: Iterable[Part]) -> Iterator[Part]:
     """Inputs for the repository: all baskets, and one for each first byte of the other targets."""
     seen = set()
     for target, part in all_parts:
@@ -261,6 +275,7 @@ def one_of_each(all_parts):
 
 
 def main() -> None:
+    """Write the seeds of the repository, or a corpus of the files that are given."""
     files = [Path(name) for name in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as scratch:
         top = HERE.parent / "corpus" if files else HERE
@@ -274,10 +289,10 @@ def main() -> None:
                 name = hashlib.sha256(part).hexdigest()[:16]
                 (top / target).mkdir(parents=True, exist_ok=True)
                 (top / target / name).write_bytes(part)
-    for target in sorted(top.iterdir()):
-        if target.is_dir():
-            sizes = [path.stat().st_size for path in target.iterdir()]
-            print(f"{target.name}: {len(sizes)} seeds, {sum(sizes)} bytes")
+    for folder in sorted(top.iterdir()):
+        if folder.is_dir():
+            sizes = [path.stat().st_size for path in folder.iterdir()]
+            print(f"{folder.name}: {len(sizes)} seeds, {sum(sizes)} bytes")
 
 
 if __name__ == "__main__":
