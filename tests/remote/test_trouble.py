@@ -45,6 +45,36 @@ def test_a_file_that_changes_is_an_error_not_garbage(place, changing, local_tabl
             tree.to_arrow()
 
 
+@pytest.mark.parametrize("place", ["http", "http-1-range", "root"], indirect=True)
+def test_a_file_that_is_overwritten_in_place_is_an_error_not_garbage(place, tmp_path):
+    # Neither is compressed: no checksum of the format tells them apart.
+    name = f"overwritten-{place.kind}.root"
+    other = tmp_path / name
+    data.write(place.directory / name, codec="none")
+    data.write(other, codec="none", seed=2)
+    assert other.stat().st_size == (place.directory / name).stat().st_size
+    with arrowroot.open(place.url(name), **place.options) as file:
+        tree = file[data.TREE]
+        assert tree.to_arrow(["x001"]).num_rows > 0
+        time.sleep(1.1)  # servers tell the time in seconds
+        with (place.directory / name).open("r+b") as written:
+            written.write(other.read_bytes())
+        with pytest.raises(arrowroot.StorageError, match="changed"):
+            tree.to_arrow()
+
+
+def test_a_local_file_that_is_overwritten_in_place_is_an_error_not_garbage(tmp_path):
+    path, other = tmp_path / "file1.root", tmp_path / "file2.root"
+    data.write(path, codec="none")
+    data.write(other, codec="none", seed=2)
+    with arrowroot.open(path) as file:
+        tree = file[data.TREE]
+        tree.to_arrow(["x001"])
+        shutil.copyfile(other, path)
+        with pytest.raises(arrowroot.StorageError, match="changed"):
+            tree.to_arrow()
+
+
 @pytest.mark.parametrize("place", KINDS, indirect=True)
 def test_a_scan_survives_broken_connections(place, local_tables):
     size = (place.directory / EVENTS).stat().st_size

@@ -27,6 +27,8 @@ const MAX_LANES: usize = 16;
 /// Of a file whose connections are all lost.
 const UNMEASURED: Nature =
     Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
+/// With a read the state of the file is asked for if the last time is so long ago: it tells the time in whole seconds.
+const STATE_EVERY: Duration = Duration::from_secs(1);
 /// Redirections of one read.
 const MAX_READ_HOPS: usize = 4;
 
@@ -93,9 +95,23 @@ struct OpenFile {
     /// The server knows its handle no more.
     is_lost: AtomicBool,
     ledger: Arc<Ledger>,
+    /// Time of its last change, when it was opened there.
+    modified_s: i64,
+    /// When its state was last asked for.
+    asked: Mutex<Instant>,
 }
 
 impl OpenFile {
+    /// Whether the next read should ask for the state, too; if so, others need not.
+    fn is_state_due(&self) -> bool {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = asked.elapsed() >= STATE_EVERY;
+        if is_due {
+            *asked = Instant::now();
+        }
+        is_due
+    }
+
     fn is_usable(&self) -> bool {
         !self.is_lost.load(Ordering::Relaxed) && self.connection.is_alive()
     }
@@ -197,11 +213,13 @@ fn open_on(
     }
     let (handle, stat) = message::parse_open(requests[0].words())?;
     let ledger = Arc::clone(ledger);
-    let file = OpenFile { connection, handle, target: target.clone(), is_lost: AtomicBool::new(false), ledger };
+    let (target, is_lost, asked) = (target.clone(), AtomicBool::new(false), Mutex::new(Instant::now()));
+    let mut file = OpenFile { connection, handle, target, is_lost, ledger, modified_s: 0, asked };
     let stat = match stat {
         Some(stat) => stat,
         None => stat_of(&file, deadline)?,
     };
+    file.modified_s = stat.modified_s;
     Ok((file, stat))
 }
 
@@ -290,17 +308,17 @@ impl XrootdFile {
     /// The file must be the one that was opened first. On another server the same content may have another time.
     fn checked(&self, (file, stat): (OpenFile, Stat), before: &Target) -> Result<Arc<OpenFile>> {
         let is_same_server = (&file.target.host, file.target.port) == (&before.host, before.port);
-        self.check_stat(stat, is_same_server)?;
+        self.check_stat(stat, if is_same_server { self.modified_s } else { stat.modified_s })?;
         Ok(Arc::new(file))
     }
 
-    fn check_stat(&self, stat: Stat, is_same_server: bool) -> Result<()> {
+    fn check_stat(&self, stat: Stat, modified_s: i64) -> Result<()> {
         let changed = |what: String| Err(Error::Changed { url: self.url.clone(), what });
         if stat.size_bytes != self.size_bytes {
             return changed(format!("it had {} bytes and has {}", self.size_bytes, stat.size_bytes));
         }
-        if is_same_server && stat.modified_s != self.modified_s {
-            return changed(format!("it was last changed at {} s and now at {} s", self.modified_s, stat.modified_s));
+        if stat.modified_s != modified_s {
+            return changed(format!("it was last changed at {modified_s} s and now at {} s", stat.modified_s));
         }
         Ok(())
     }
@@ -320,7 +338,16 @@ impl XrootdFile {
                 Err(error) => return (parts, Err(error)),
             };
             let mut requests = plan::requests(file.handle, file.limits(), parts);
-            let Err(failure) = file.connection.run(&mut requests, until) else { return (Vec::new(), Ok(())) };
+            // After the reads, and in the same flight: what they brought is of the state that is told then.
+            let is_state_due = file.is_state_due();
+            if is_state_due {
+                requests.push(Request::control(message::stat(file.handle)).optional());
+            }
+            let start = Instant::now();
+            let Err(failure) = file.connection.run(&mut requests, until) else {
+                let state = if is_state_due { requests.pop() } else { None };
+                return (Vec::new(), state.map_or(Ok(()), |state| self.check_state(state, &file, start)));
+            };
             // After a wrong answer nothing counts that is not complete.
             let none_counts = matches!(failure, Failure::Wrong(_));
             let missing = requests.into_iter().filter(|request| !request.is_done);
@@ -338,6 +365,15 @@ impl XrootdFile {
         (parts, Err(wrong.into_error(&self.url, &self.origin, &doing)))
     }
 
+    /// Looks at the state that came with a read. Nobody can write to a file without leaving another time there; a server
+    /// that does not tell is not asked for more.
+    fn check_state(&self, state: Request<'_>, file: &OpenFile, start: Instant) -> Result<()> {
+        let told = message::parse_stat(state.words()).map_err(Failure::Wrong);
+        let told = state.outcome.and(told);
+        let told = file.ledger.enter_since(start, Operation::Stat, std::iter::empty(), told);
+        told.map_or(Ok(()), |stat| self.check_stat(stat, file.modified_s))
+    }
+
     /// What a failed read means: perhaps that the file became another one.
     fn explained(&self, failure: Failure, file: &OpenFile, doing: &str, until: Instant) -> Error {
         if let Failure::Refused(code::FILE_NOT_OPEN, _) = failure {
@@ -347,7 +383,7 @@ impl XrootdFile {
             matches!(failure, Failure::Short(_) | Failure::Refused(code::FS_ERROR | code::IO_ERROR, _));
         if may_be_changed
             && let Ok(stat) = stat_of(file, until)
-            && let Err(changed) = self.check_stat(stat, true)
+            && let Err(changed) = self.check_stat(stat, file.modified_s)
         {
             return changed;
         }
