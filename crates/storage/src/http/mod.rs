@@ -23,10 +23,10 @@
 //! # Checks
 //!
 //! Every answer must be about the bytes that were asked for, exactly as long as it says, of a file of the same size and
-//! version; requests carry `If-Match` or `If-Unmodified-Since`. Otherwise the read fails: [`Error::Changed`] if it is
+//! version (ETag, else `Last-Modified`); requests carry `If-Match`. Otherwise the read fails: [`Error::Changed`] if it is
 //! another file, [`Error::WrongAnswer`] if it is no answer. What cannot be seen here are wrong bytes of the right number in
 //! an answer that claims to be right; TLS rules that out on the way, and ROOT's compressed blocks have checksums where
-//! LZ4 or LZMA was used.
+//! zlib, LZ4 or LZMA was used.
 //!
 //! # Faults
 //!
