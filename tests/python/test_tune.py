@@ -148,3 +148,17 @@ def test_a_budget_of_nothing_only_predicts(sample, arrowroot_command):
 def test_a_strategy_cannot_be_given(sample, arrowroot_command):
     done = arrowroot_command("tune", sample[0], "-O", "strategy=direct", check=False)
     assert (done.returncode, "looks for" in done.stderr) == (2, True)
+
+
+def test_credentials_are_in_no_report(sample, tmp_path, arrowroot_command):
+    secret = "hushhush"  # noqa: S105
+    typed = ["-O", f"token={secret}", "-O", f"s3_endpoint=https://user:{secret}@host"]
+    done = arrowroot_command("tune", sample[0], "-c", "run", "--budget-seconds", "0", "--json", *typed)
+    assert secret not in done.stdout + done.stderr
+    candidate = json.loads(done.stdout)["candidates"][0]
+    assert candidate["options"]["s3_endpoint"] == "https://host"
+    path = tmp_path / "reads.parquet"
+    arrowroot_command("perf", sample[0], "-c", "run", "--trace", path, *typed)
+    line = ["--latency", "5ms", "--bandwidth", "1MB/s"]
+    done = arrowroot_command("replay", path, *line, "--json", *typed)
+    assert secret not in done.stdout + done.stderr

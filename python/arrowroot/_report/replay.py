@@ -92,6 +92,16 @@ def replay(
     return Outcome(**{name: int(result[name]) for name in Outcome.__dataclass_fields__})
 
 
+def shown(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options as they may be shown: without secrets, and URLs without the credentials in them."""
+    takes = {name: takes for name, takes, _, is_secret in _native.options() if not is_secret}
+    return {
+        name: _native.redacted(text) if takes[name] == "a URL" else text
+        for name, text in options.items()
+        if name in takes
+    }
+
+
 def strategies(chosen: Sequence[str] | None) -> list[str]:
     """Return the strategies asked for; "all" is each of them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import InvalidRequestError
 from arrowroot._render import printable, text_table
 from arrowroot._report import curve, trace
-from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, strategies
+from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, shown, strategies
 from arrowroot._sizes import (
     counted,
     format_binary,
@@ -143,7 +143,7 @@ def _print_json(
         "line": line._asdict(),
         "n_threads": 0 if options.no_think else log.n_threads,
         "outcomes": [
-            {"options": chosen, **outcome.data()}
+            {"options": shown(chosen), **outcome.data()}
             for (_, _, chosen), (_, _, outcome) in zip(cases, outcomes, strict=True)
         ],
     }

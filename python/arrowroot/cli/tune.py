@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import InvalidRequestError
 from arrowroot._render import printable, text_table
 from arrowroot._report import trace, tune
+from arrowroot._report.replay import shown
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, three_digits
 from arrowroot.cli import terminal
 from arrowroot.cli.progress import Progress
@@ -159,7 +160,7 @@ def _print_json(
         "export": _export(ranking[0]),
         "candidates": [
             {
-                "options": {name: text for name, text in candidate.options.items() if name != "token"},
+                "options": shown(candidate.options),
                 "predicted": candidate.predicted.data(),
                 "measured_ns": candidate.measured_ns,
                 "error": candidate.error,
