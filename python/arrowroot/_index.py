@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +17,7 @@ from arrowroot._errors import (
     StorageError,
 )
 from arrowroot._events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
+from arrowroot._lock import held
 from arrowroot._options import MEMORY_BUDGET, Options
 from arrowroot._scan import Scan
 from arrowroot._url import expand, split_options
@@ -67,17 +67,27 @@ def index(
     What an index at ``output`` already has is kept for files of the same size, UUID and number of entries; local ones
     that have not been touched since are not even opened. Each file is kept in the directory "OUTPUT.parts" as soon as
     it is read, and taken from there if the making is begun again. The index itself is replaced at the end, at once.
+    One process at a time makes an index; one that is killed holds up nobody.
 
-    Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file.
+    Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
+    StorageError, which names the process, if another one is making this index.
     """
     target = Path(output)
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
-    try:
-        parts.mkdir(exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{parts}: {error.strerror}") from error
-    before = _Before(target, parts, None if columns is None else tuple(columns))
+    with held(parts, f"making {target}"):
+        before = _Before(target, parts, None if columns is None else tuple(columns))
+        return _make(target, before, files, progress, storage)
+
+
+def _make(
+    target: Path,
+    before: _Before,
+    files: list[tuple[str, str | None]],
+    progress: Callable[[int, int, str], None] | None,
+    storage: StorageOptions,
+) -> Indexed:
+    parts = before.parts
     pieces: list[_Piece] = []
     n_read = 0
     there = [before.untouched(*files[0])]
@@ -110,8 +120,9 @@ def index(
                 n_read += 1
         before.columns = piece.columns
         pieces.append(piece)
-    _join(target, pieces)
-    shutil.rmtree(parts)
+    _join(target, parts, pieces)
+    for path in [*parts.glob("*.parquet"), *parts.glob("*.new")]:
+        path.unlink()
     return Indexed(EventIndex(target), len(pieces) - n_read, n_read)
 
 
@@ -127,6 +138,7 @@ class _Before:
     """What is there of an index that was made, or begun, before."""
 
     def __init__(self, target: Path, parts: Path, columns: tuple[str, ...] | None) -> None:
+        self.parts = parts
         self.columns = columns
         self._pieces: dict[tuple[str, str], _Piece] = {}
         for path in [target, *parts.glob("*.parquet")]:
@@ -195,13 +207,13 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
         )
     name = hashlib.sha256(f"{known.url}\n{known.tree}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     path = parts / f"{name}.parquet"
-    with _Writer(path, pa.schema(fields)) as writer:
+    with _Writer(path, parts, pa.schema(fields)) as writer:
         batches = (pa.record_batch(batch.columns, schema=writer.schema) for batch in scan)
         file = writer.add(known, batches)
     return _Piece(str(path), columns, file)
 
 
-def _join(target: Path, pieces: Sequence[_Piece]) -> None:
+def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
     """Write the index from its pieces."""
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -209,7 +221,7 @@ def _join(target: Path, pieces: Sequence[_Piece]) -> None:
     columns = list(pieces[0].columns)
     with pq.ParquetFile(pieces[0].path) as first:
         schema = pa.schema([first.schema_arrow.field(name) for name in columns])
-    with _Writer(target, schema) as writer:
+    with _Writer(target, parts, schema) as writer:
         for piece in pieces:
             with pq.ParquetFile(piece.path) as file:
                 groups = range(
@@ -228,16 +240,16 @@ def _join(target: Path, pieces: Sequence[_Piece]) -> None:
 
 
 class _Writer:
-    """Writes an index to a file beside, which takes the place of the old one when it is whole."""
+    """Writes an index to a file among the parts, which takes the place of the old one when it is whole."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, parts: Path, schema: pa.Schema) -> None:
         """``schema``: of the ids."""
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         self.schema = schema
         self._path = path
-        self._beside = path.with_name(f"{path.name}.new")
+        self._beside = parts / f"{path.name}.new"
         self._files: list[IndexedFile] = []
         self._n_groups = 0
         # Which tree and entry a row is of follows from its place; here for those who query the file by other means.

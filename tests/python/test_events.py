@@ -191,6 +191,64 @@ def test_a_killed_process_leaves_what_it_had_done(files):
     assert (made.n_read, made.n_reused) == (1, 2)
 
 
+#: Makes an index, and waits for its input before the second file.
+WAITING = """
+import sys, arrowroot as ar
+def pause(done, n, url):
+    if done == 1:
+        print("half", flush=True)
+        sys.stdin.readline()
+ar.index("run*.root", "index.parquet", progress=pause)
+"""
+
+
+def test_an_index_is_made_by_one_process_at_a_time(files, arrowroot_command):
+    index, parts = files / "index.parquet", files / "index.parquet.parts"
+    waiting = [sys.executable, "-c", WAITING]
+    with subprocess.Popen(waiting, cwd=files, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == b"half\n"
+        before = sorted(parts.iterdir())
+        with pytest.raises(ar.StorageError, match=f"making .*index.parquet: process {first.pid} on "):
+            ar.index(files / "run*.root", index)
+        refused = arrowroot_command("index", "run*.root", "-o", "index.parquet", cwd=files, check=False)
+        assert refused.returncode != 0
+        assert f"process {first.pid}" in refused.stderr
+        assert sorted(parts.iterdir()) == before
+        first.communicate(b"\n")
+    assert (first.returncode, parts.exists()) == (0, False)
+    again = ar.index(files / "run*.root", index)
+    assert (again.n_read, again.n_reused) == (0, 3)
+    assert not parts.exists()
+
+
+def test_a_killed_process_holds_up_nobody(files):
+    waiting = [sys.executable, "-c", WAITING]
+    with subprocess.Popen(waiting, cwd=files, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == b"half\n"
+        first.kill()
+    parts = files / "index.parquet.parts"
+    (parts / "index.parquet.new").write_bytes(b"half of it")
+    assert sorted(path.name for path in files.iterdir() if "index" in path.name) == [parts.name]
+    made = ar.index(files / "run*.root", files / "index.parquet")
+    assert (made.n_read, made.n_reused) == (2, 1)
+    assert not parts.exists()
+
+
+def test_many_processes_at_once_make_one_whole_index(files):
+    command = [sys.executable, "-m", "arrowroot.cli", "index", "run*.root", "-o", "index.parquet"]
+    for _ in range(3):
+        (files / "index.parquet").unlink(missing_ok=True)
+        at_once = [
+            subprocess.Popen(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        ended = [(process.communicate(), process.returncode) for process in at_once]
+        assert any(code == 0 for _, code in ended)
+        assert all(code == 0 or "does the same" in errors for (_, errors), code in ended), ended
+        assert not (files / "index.parquet.parts").exists()
+        assert ar.pick(files / "index.parquet", [id_of(2000)], "x")["x"].to_pylist() == [1000.0]
+
+
 def test_what_is_no_index_is_never_replaced(files):
     other = files / "other.parquet"
     pq.write_table(pa.table({"a": [1]}), other)
