@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import translate
+from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -160,9 +161,14 @@ class _Index:
         self.assemble = assemble
         self.raw = raw
         self.by_path = {branch.path: branch for branch in branches}
-        self.by_name: dict[str, list[Candidate]] = {}
-        for branch in branches:
-            self.by_name.setdefault(branch.name, []).append(branch)
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Candidate]]:
+        """The branches of each name; whole paths, which are most of what is asked for, do without."""
+        found: dict[str, list[Candidate]] = {}
+        for branch in self.branches:
+            found.setdefault(branch.name, []).append(branch)
+        return found
 
     def resolve(self, text: str) -> list[Candidate]:
         branch = self.by_path.get(text)

@@ -1,28 +1,23 @@
 //! What the metadata says of one branch or field.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::column::Column;
 use arrowroot::format::tree::{Branch, BranchId};
-use arrowroot::{TextForm, Tree};
+use arrowroot::{MemberId, Ntuple, Sizes, TextForm, Tree};
 use pyo3::prelude::*;
 
 use crate::file::is_remote;
 use crate::interface::type_name;
 use crate::patience::patiently;
 
-/// All that is told of a branch or field.
+/// What is told of a branch or field, besides its names and its place.
 pub(crate) struct Description {
-    pub(crate) path: String,
-    pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) type_name: String,
     pub(crate) arrow_type: Option<String>,
     pub(crate) unsupported: Option<String>,
-    pub(crate) is_group: bool,
-    /// Its values are inside those of a branch around it.
-    pub(crate) is_part: bool,
     pub(crate) n_entries: i64,
     pub(crate) n_baskets: usize,
     pub(crate) stored_bytes: i64,
@@ -30,73 +25,80 @@ pub(crate) struct Description {
     pub(crate) compression: String,
     /// Column types of a field; empty for a branch.
     pub(crate) encoding: String,
-    pub(crate) depth: usize,
 }
 
-/// A branch, described when something of it is asked for that takes more than a look at the record of its tree.
+/// A branch or field, described when something of it is asked for that takes more than a look at its record.
 #[pyclass(name = "Branch", module = "arrowroot._native", frozen)]
 pub(crate) struct PyBranch {
-    /// Where to look; `None` if it was described when it was made.
-    branch: Option<(Tree, BranchId, usize)>,
+    source: Source,
     description: OnceLock<Box<Description>>,
+}
+
+/// Where to look.
+enum Source {
+    /// A branch, and how deep it is.
+    Tree(Tree, BranchId, usize),
+    /// A member of an RNTuple, and what the pages of all its columns take.
+    Ntuple(Ntuple, MemberId, Arc<Vec<Sizes>>),
 }
 
 impl PyBranch {
     pub(crate) fn of_tree(tree: &Tree, id: BranchId, depth: usize) -> PyBranch {
-        PyBranch { branch: Some((tree.clone(), id, depth)), description: OnceLock::new() }
+        PyBranch { source: Source::Tree(tree.clone(), id, depth), description: OnceLock::new() }
+    }
+
+    pub(crate) fn of_ntuple(ntuple: &Ntuple, id: MemberId, sizes: &Arc<Vec<Sizes>>) -> PyBranch {
+        PyBranch { source: Source::Ntuple(ntuple.clone(), id, Arc::clone(sizes)), description: OnceLock::new() }
     }
 
     fn description(&self, py: Python<'_>) -> PyResult<&Description> {
-        if let (Some((tree, id, depth)), None) = (&self.branch, self.description.get()) {
-            let (tree, id, depth) = (tree.clone(), *id, *depth);
-            // The type may be said by the file's descriptions of classes, which were perhaps not read yet.
-            let description = patiently(py, is_remote(tree.file()), move || describe(&tree, id, depth))?;
-            let _ = self.description.set(Box::new(description)); // who else was asked has found the same
+        if let Some(description) = self.description.get() {
+            return Ok(description);
         }
-        self.description
-            .get()
-            .map(Box::as_ref)
-            .ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err("a branch without a tree"))
-    }
-}
-
-impl From<Description> for PyBranch {
-    fn from(description: Description) -> Self {
-        PyBranch { branch: None, description: OnceLock::from(Box::new(description)) }
+        let description = match &self.source {
+            Source::Tree(tree, id, _) => {
+                let (tree, id) = (tree.clone(), *id);
+                // The type may be said by the file's descriptions of classes, which were perhaps not read yet.
+                patiently(py, is_remote(tree.file()), move || describe(&tree, id))?
+            }
+            Source::Ntuple(ntuple, id, sizes) => crate::ntuple::describe(ntuple, *id, sizes),
+        };
+        // Who else was asked has found the same.
+        Ok(self.description.get_or_init(|| Box::new(description)))
     }
 }
 
 #[pymethods]
 impl PyBranch {
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<&str> {
-        match &self.branch {
-            Some((tree, id, _)) => Ok(tree.path(*id)),
-            None => Ok(&self.description(py)?.path),
+    fn path(&self) -> &str {
+        match &self.source {
+            Source::Tree(tree, id, _) => tree.path(*id),
+            Source::Ntuple(ntuple, id, _) => &ntuple.member(*id).path,
         }
     }
 
     #[getter]
-    fn name(&self, py: Python<'_>) -> PyResult<&str> {
-        match &self.branch {
-            Some((tree, id, _)) => Ok(&tree.branch(*id).name),
-            None => Ok(&self.description(py)?.name),
+    fn name(&self) -> &str {
+        match &self.source {
+            Source::Tree(tree, id, _) => &tree.branch(*id).name,
+            Source::Ntuple(ntuple, id, _) => &ntuple.member(*id).name,
         }
     }
 
     #[getter]
-    fn is_group(&self, py: Python<'_>) -> PyResult<bool> {
-        match &self.branch {
-            Some((tree, id, _)) => Ok(!tree.branch(*id).branches.is_empty()),
-            None => Ok(self.description(py)?.is_group),
+    fn is_group(&self) -> bool {
+        match &self.source {
+            Source::Tree(tree, id, _) => !tree.branch(*id).branches.is_empty(),
+            Source::Ntuple(..) => false,
         }
     }
 
     #[getter]
-    fn depth(&self, py: Python<'_>) -> PyResult<usize> {
-        match &self.branch {
-            Some((_, _, depth)) => Ok(*depth),
-            None => Ok(self.description(py)?.depth),
+    fn depth(&self) -> usize {
+        match &self.source {
+            Source::Tree(_, _, depth) => *depth,
+            Source::Ntuple(ntuple, id, _) => ntuple.depth(*id),
         }
     }
 
@@ -121,8 +123,8 @@ impl PyBranch {
     }
 
     #[getter]
-    fn is_part(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.description(py)?.is_part)
+    fn is_part(&self) -> bool {
+        matches!(&self.source, Source::Ntuple(ntuple, id, _) if ntuple.depth(*id) > 0)
     }
 
     #[getter]
@@ -157,12 +159,12 @@ impl PyBranch {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let branch = self.description(py)?;
-        let kind = if branch.is_group { format!("group {}", branch.type_name) } else { branch.type_name.clone() };
+        let kind = if self.is_group() { format!("group {}", branch.type_name) } else { branch.type_name.clone() };
         let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let n_baskets = i64::try_from(branch.n_baskets).unwrap_or(i64::MAX);
         Ok(format!(
             "<Branch {:?} {}: {}, {}>",
-            branch.path,
+            self.path(),
             kind.trim_end(),
             plural(branch.n_entries, "entry", "entries"),
             plural(n_baskets, "basket", "baskets")
@@ -178,7 +180,7 @@ fn compression(tree: &Tree, branch: &Branch) -> CompressionSetting {
     branch.compression
 }
 
-fn describe(tree: &Tree, id: BranchId, depth: usize) -> Description {
+fn describe(tree: &Tree, id: BranchId) -> Description {
     let branch = tree.branch(id);
     let column = tree.column(id);
     let data_type = column.as_ref().ok().and_then(|column| column.data_type());
@@ -187,20 +189,15 @@ fn describe(tree: &Tree, id: BranchId, depth: usize) -> Description {
         branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
     };
     Description {
-        path: tree.path(id).to_owned(),
-        name: branch.name.clone(),
         title: branch.title.clone(),
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
         arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
-        is_group: !branch.branches.is_empty(),
-        is_part: false,
         n_entries: branch.n_entries,
         n_baskets: branch.n_baskets(),
         stored_bytes: branch.stored_bytes,
         memory_bytes: branch.memory_bytes,
         compression: compression(tree, branch).to_string(),
         encoding: String::new(),
-        depth,
     }
 }

@@ -1,5 +1,7 @@
 //! RNTuples, with the face of trees.
 
+use std::sync::Arc;
+
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
@@ -62,32 +64,26 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
     }
 }
 
-fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> Description {
+pub(crate) fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> Description {
     let member = ntuple.member(id);
     let field = ntuple.field(id);
     let arrow = ntuple.arrow_field(id, &member.name, arrowroot::TextForm::Utf8);
     let sizes = field_sizes(ntuple.schema(), sizes, member.field);
-    let depth = member.chain.len() - 1;
     let mut encoding = Vec::new();
     encodings(ntuple.schema(), member.field, &mut encoding);
     let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
     let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
     Description {
-        path: member.path.clone(),
-        name: member.name.clone(),
         title: field.description.clone(),
         type_name: field.type_name.clone(),
         arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
         unsupported: ntuple.shape(id).err().map(|error| error.fault().what.clone()),
-        is_group: false,
-        is_part: depth > 0,
         n_entries: signed(ntuple.n_entries()),
         n_baskets: usize::try_from(sizes.n_pages).unwrap_or(usize::MAX),
         stored_bytes: signed(sizes.stored_bytes),
         memory_bytes: signed(sizes.memory_bytes),
         compression: compression.map_or_else(String::new, |setting| CompressionSetting(setting).to_string()),
         encoding: encoding.join(", "),
-        depth,
     }
 }
 
@@ -162,9 +158,9 @@ impl PyNtuple {
     fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
         let ntuple = self.ntuple.clone();
         let branches = patiently(py, is_remote(ntuple.file()), move || {
-            let sizes = ntuple.column_sizes()?;
+            let sizes = Arc::new(ntuple.column_sizes()?);
             let n_members = u32::try_from(ntuple.members().len()).unwrap_or(u32::MAX);
-            Ok((0..n_members).map(|id| describe(&ntuple, MemberId(id), &sizes).into()).collect())
+            Ok((0..n_members).map(|id| PyBranch::of_ntuple(&ntuple, MemberId(id), &sizes)).collect())
         })?;
         branches.map_err(to_python)
     }
@@ -173,7 +169,7 @@ impl PyNtuple {
         let ntuple = self.ntuple.clone();
         let branch = patiently(py, is_remote(ntuple.file()), move || {
             let id = ntuple.find(&name)?;
-            Ok(describe(&ntuple, id, &ntuple.column_sizes()?).into())
+            Ok(PyBranch::of_ntuple(&ntuple, id, &Arc::new(ntuple.column_sizes()?)))
         })?;
         branch.map_err(to_python)
     }

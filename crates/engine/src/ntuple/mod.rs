@@ -216,6 +216,11 @@ impl Ntuple {
         &self.members()[id.0 as usize]
     }
 
+    /// How many records it is in.
+    pub fn depth(&self, id: MemberId) -> usize {
+        self.member(id).chain.len().saturating_sub(1)
+    }
+
     /// Its field.
     pub fn field(&self, id: MemberId) -> &NtupleField {
         &self.inner.schema.fields[self.member(id).field.0 as usize]
