@@ -317,7 +317,8 @@ impl XrootdFile {
         if stat.size_bytes != self.size_bytes {
             return changed(format!("it had {} bytes and has {}", self.size_bytes, stat.size_bytes));
         }
-        if stat.modified_s != modified_s {
+        // Of who tells no time it is 0.
+        if stat.modified_s != modified_s && stat.modified_s != 0 && modified_s != 0 {
             return changed(format!("it was last changed at {modified_s} s and now at {} s", stat.modified_s));
         }
         Ok(())
@@ -365,8 +366,8 @@ impl XrootdFile {
         (parts, Err(wrong.into_error(&self.url, &self.origin, &doing)))
     }
 
-    /// Looks at the state that came with a read. Nobody can write to a file without leaving another time there; a server
-    /// that does not tell is not asked for more.
+    /// Looks at the state that came with a read: who writes to a file leaves another time there. A server that does not tell
+    /// is believed.
     fn check_state(&self, state: Request<'_>, file: &OpenFile, start: Instant) -> Result<()> {
         let told = message::parse_stat(state.words()).map_err(Failure::Wrong);
         let told = state.outcome.and(told);
@@ -448,6 +449,7 @@ impl Source for XrootdFile {
     }
 
     fn version(&self) -> Option<String> {
-        Some(format!("{} s", self.modified_s))
+        // Without a time nothing tells one content from another.
+        (self.modified_s != 0).then(|| format!("{} s", self.modified_s))
     }
 }

@@ -522,3 +522,38 @@ fn an_opening_that_comes_too_early_is_asked_for_again() {
     });
     assert!(matches!(refusal(open_hastily(port)), Error::Denied { .. }));
 }
+
+#[test]
+fn the_state_that_comes_with_a_read_tells_whether_the_file_was_written_to() {
+    for (told, is_changed) in [("1700000000", false), ("1700000001", true), ("0", false)] {
+        let file = content(FILE_BYTES, 1);
+        let for_server = file.clone();
+        let (port, _) = start(move |mut client, _| {
+            client.greet("")?;
+            loop {
+                let request = client.serve(&for_server, &[STAT])?;
+                client.answer(&request, OK, format!("1 {FILE_BYTES} 16 {told}\0").as_bytes());
+            }
+        });
+        let source = open_hastily(port).unwrap().source;
+        check_ranges(&*source, &RANGES, &file);
+        std::thread::sleep(Duration::from_millis(1100));
+        let result = source.read_at(0, &mut [0; 10]);
+        assert_eq!(matches!(result, Err(Error::Changed { .. })), is_changed, "{told}: {result:?}");
+    }
+}
+
+#[test]
+fn a_server_that_tells_no_time_tells_no_version() {
+    for (told, version) in [("1700000000", Some("1700000000 s".to_owned())), ("0", None)] {
+        let file = content(FILE_BYTES, 1);
+        let (port, _) = start(move |mut client, _| {
+            client.greet("")?;
+            let request = client.serve(&file, &[OPEN])?;
+            let stat = format!("1 {FILE_BYTES} 16 {told}\0");
+            client.answer(&request, OK, &[&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], stat.as_bytes()].concat());
+            client.serve(&file, &[]).map(drop)
+        });
+        assert_eq!(open_hastily(port).unwrap().source.version(), version);
+    }
+}
