@@ -80,21 +80,27 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> St
     // Who can prove who they are will probably have to.
     let may_be_early = credentials.token(true).is_none() && rebuffs().get(&server).is_none_or(|&n| n < MAX_REBUFFS);
     let mut early = if may_be_early { early } else { &[] };
+    let mut broke_early = false;
     while !(target.is_secure || network.token.is_some() || encrypting().contains(&server)) {
         let line = match connect(target, network.timeout).and_then(|stream| Line::new(stream, network.timeout)) {
             Ok(line) => line,
             Err(failure) => return Ok(Err(failure)),
         };
         match begin_plain(line, target, network, &credentials, early) {
-            Ok(Plain::Begun(session)) => return Ok(Ok(*session)),
+            Ok(Plain::Begun(session)) => {
+                if broke_early {
+                    note_rebuff(target);
+                }
+                return Ok(Ok(*session));
+            }
             Ok(Plain::Encrypts) => drop(encrypting().insert(server.clone())),
             Ok(Plain::IsCeremonious) => {
                 rebuffs().insert(server.clone(), MAX_REBUFFS);
                 early = &[];
             }
-            // It may have hung up on what came early.
+            // It may have hung up on what came early: so it seems if it does not without.
             Err(Failure::Broken(_)) if !early.is_empty() => {
-                note_rebuff(target);
+                broke_early = true;
                 early = &[];
             }
             Err(failure) => return Ok(Err(failure)),

@@ -1,7 +1,9 @@
 //! A scripted server: what is allowed but rare, and what is not allowed at all.
 
+use std::io::Read;
+use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Network, Opened, Result, Source, Speculation, open_xrootd, open_xrootd_once};
@@ -556,4 +558,32 @@ fn a_server_that_tells_no_time_tells_no_version() {
         });
         assert_eq!(open_hastily(port).unwrap().source.version(), version);
     }
+}
+
+#[test]
+fn an_outage_is_not_held_against_what_comes_with_the_login() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("root://{}//after/an/outage", listener.local_addr().unwrap());
+    let opening = move || open_xrootd_once(&url, &hasty(), NONE);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let server_is_over = Arc::clone(&is_over);
+    let server = std::thread::spawn(move || {
+        loop {
+            let (mut client, _) = listener.accept().unwrap();
+            if server_is_over.load(SeqCst) {
+                // All that comes before an answer.
+                client.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+                let mut words = Vec::new();
+                let _ = client.read_to_end(&mut words); // ends with the timeout
+                return words;
+            }
+        }
+    });
+    for _ in 0..4 {
+        assert!(matches!(refusal(opening()), Error::Connection { .. }));
+    }
+    is_over.store(true, SeqCst);
+    refusal(opening());
+    let words = server.join().unwrap();
+    assert!(words.windows(16).any(|part| part == b"/after/an/outage"), "{words:?}");
 }
