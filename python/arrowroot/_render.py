@@ -45,17 +45,20 @@ def scalar_text(scalar: pa.Scalar, max_width: int = _MAX_TEXT) -> str:
             start.decode(errors="ignore") if isinstance(scalar, pa.StringScalar) else start, max_width
         )
     if isinstance(scalar, pa.MapScalar):
+        keys_and_values = ((pair["key"], pair["value"]) for pair in scalar.values[:_N_LISTED])
         pairs = [
-            f"{scalar_text(pair['key'])}: {scalar_text(pair['value'])}" for pair in scalar.values[:_N_LISTED]
+            f"{scalar_text(key, max_width)}: {scalar_text(value, max_width)}"
+            for key, value in keys_and_values
         ]
         return "{" + _listed(pairs, len(scalar.values)) + "}"
     if isinstance(scalar, pa.ListScalar):  # as are the large ones and those of fixed size
         items = [scalar_text(item, max_width) for item in scalar.values[:_N_LISTED]]
         return "[" + _listed(items, len(scalar.values)) + "]"
     if isinstance(scalar, pa.StructScalar):
-        members = [scalar_text(scalar[i], max_width) for i in range(len(scalar))]
-        named = zip(scalar.type, members, strict=True)
-        return "{" + ", ".join(f"{member.name}: {text}" for member, text in named) + "}"
+        members = [
+            f"{field.name}: {scalar_text(scalar[i], max_width)}" for i, field in enumerate(scalar.type)
+        ]
+        return "{" + ", ".join(members) + "}"
     return cell_text(scalar.as_py(), max_width)
 
 

@@ -53,6 +53,8 @@ def test_a_map_is_shown_as_pairs():
     array = pa.array([[("a", [1]), ("b", None)], [(str(i), []) for i in range(6)]], type=kind)
     assert scalar_text(array[0]) == "{a: [1], b: null}"
     assert scalar_text(array[1]) == "{0: [], 1: [], 2: [], 3: [], … 2 more}"
+    long = pa.array([[("k" * 20, "v" * 20)]], type=pa.map_(pa.string(), pa.string()))
+    assert scalar_text(long[0], 5) == "{kkkk…: vvvv…}"
 
 
 def test_columns_are_aligned_by_what_a_terminal_shows():
