@@ -98,6 +98,9 @@ class Tree:
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
+    def columns_named(
+        self, names: list[str]
+    ) -> list[str] | None: ...  # paths, if each name is one readable column's; else None
     def short_columns(
         self,
     ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree
@@ -143,6 +146,9 @@ class Ntuple:
     def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
     def branches(self) -> list[Branch]: ...  # fields, and the members of records in them, depth first
     def branch(self, name: str) -> Branch: ...
+    def columns_named(
+        self, names: list[str]
+    ) -> list[str] | None: ...  # paths, if each name is one readable column's; else None
     def short_columns(
         self,
     ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree

@@ -522,6 +522,13 @@ class Tree:
         """
         from arrowroot import _select  # noqa: PLC0415
 
+        if columns is not None:
+            columns = _select.texts_of(columns, "columns")
+            # Names of single columns, which are most of what is asked for, need no list of all branches.
+            special = filter_name is not None or assemble or raw
+            paths = None if special else self._native.columns_named(columns)
+            if paths is not None:
+                return list(dict.fromkeys(paths))
         selection = _select.select(
             self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
         )

@@ -12,6 +12,8 @@ import pytest
 import arrowroot as ar
 from arrowroot.cli import main
 
+from tests.robustness.mutations import find_regions
+
 from . import root_peer
 from .compare import assert_same_values, values_of
 
@@ -34,6 +36,8 @@ CASES = [
 #: Those with a test of their own.
 APART = ["compression.block.big", "structure.attributes", "structure.feature_flag"]
 N_CASES = 51
+#: The type of a page list's envelope.
+PAGE_LIST = 3
 INDEXES = ["Index32", "Index64", "SplitIndex32", "SplitIndex64"]
 
 
@@ -108,6 +112,25 @@ def test_attribute_sets_are_read_as_trees(directory):
     assert numbers == [[0], [10, 11], [20, 21, 22]]
     with pytest.raises(ar.NotFoundError, match='no attribute set "Atributes"; did you mean Attributes'):
         tree.attribute_set("Atributes")
+
+
+def test_only_the_page_lists_of_what_is_read_are_looked_at(directory, tmp_path):
+    """Choosing columns by name or pattern needs none, whatever they would tell of sizes."""
+    whole = (directory / "structure.cluster_groups.root").read_bytes()
+    expected = ar.open(directory / "structure.cluster_groups.root")["ntpl"].to_numpy()["Int32"][:2].tolist()
+    page_lists = [start for start, _ in find_regions(whole).envelopes if whole[start] == PAGE_LIST]
+    assert len(page_lists) > 2
+    damaged = bytearray(whole)
+    damaged[page_lists[-1] + 16] ^= 0xFF
+    path = tmp_path / "damaged.root"
+    path.write_bytes(damaged)
+    tree = ar.open(path)["ntpl"]
+    for chosen in ({"columns": ["Int32"]}, {"columns": ["Int*"]}, {"filter_name": "Int*"}, {}):
+        assert tree.to_numpy(**chosen, entries=slice(0, 2))["Int32"].tolist() == expected
+    with pytest.raises(ar.ArrowrootError, match="page list"):
+        _ = tree.branches[0].stored_bytes
+    with pytest.raises(ar.ArrowrootError, match="page list"):
+        tree.to_numpy(["Int32"])
 
 
 def test_members_are_listed_under_their_field_and_counted_once(directory, capsys):

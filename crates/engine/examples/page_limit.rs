@@ -45,7 +45,7 @@ fn main() -> Result<()> {
             for column in &columns {
                 let Some(pages) = cluster.get(column.0 as usize) else { continue };
                 let column_type = schema.columns[column.0 as usize].column_type;
-                for page in &pages.pages {
+                for page in list.pages(pages) {
                     let bytes = read_range(&source, page.offset, page.stored_bytes)?;
                     let n_elements = page.n_elements as usize;
                     let n_out = n_elements * out_bits(column_type)? / 8 + 8;
@@ -103,7 +103,7 @@ fn columns_of(schema: &Schema, paths: &[String]) -> Result<Vec<ColumnId>> {
     let members = schema.members();
     let mut found = Vec::new();
     for path in paths {
-        let member = members.iter().find(|member| member.path == *path).ok_or_else(|| format!("no field {path}"))?;
+        let member = members.iter().find(|member| *member.path == **path).ok_or_else(|| format!("no field {path}"))?;
         let mut waiting = vec![member.field];
         while let Some(id) = waiting.pop() {
             let field = &schema.fields[id.0 as usize];

@@ -164,22 +164,25 @@ impl Tree {
     /// # Errors
     /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several branches have the name.
     pub fn find(&self, name: &str) -> Result<BranchId> {
-        let paths = self.paths();
-        if let Some(&id) = paths.by_path.get(name) {
+        if let Some(id) = self.found(name) {
             return Ok(id);
         }
-        match self.by_name().get(name) {
-            Some(Some(id)) => Ok(*id),
-            Some(None) => Err(Error::InvalidRequest {
+        if self.by_name().contains_key(name) {
+            return Err(Error::InvalidRequest {
                 what: format!("several branches of {:?} are called {name:?}: give the path", self.inner.record.name),
-            }),
-            None => Err(Error::NotFound {
-                url: self.file().url().to_owned(),
-                kind: "branch",
-                name: name.to_owned(),
-                near: nearest(name, paths.by_branch.iter().map(|path| path.as_ref())),
-            }),
+            });
         }
+        Err(Error::NotFound {
+            url: self.file().url().to_owned(),
+            kind: "branch",
+            name: name.to_owned(),
+            near: nearest(name, self.paths().by_branch.iter().map(|path| path.as_ref())),
+        })
+    }
+
+    /// As [`Tree::find`]; `None` if no branch or several have the name.
+    pub fn found(&self, name: &str) -> Option<BranchId> {
+        self.paths().by_path.get(name).copied().or_else(|| *self.by_name().get(name)?)
     }
 
     /// What a branch holds; compiled when first asked for.

@@ -1,30 +1,34 @@
 //! What the metadata says of one branch or field.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::column::Column;
 use arrowroot::format::tree::{Branch, BranchId};
-use arrowroot::{MemberId, Ntuple, Sizes, TextForm, Tree};
+use arrowroot::{MemberId, Ntuple, TextForm, Tree};
 use pyo3::prelude::*;
 
+use crate::errors::to_python;
 use crate::file::is_remote;
 use crate::interface::type_name;
 use crate::patience::patiently;
 
-/// What is told of a branch or field, besides its names and its place.
+/// What is told of a branch or field, besides its names, its place and what it takes.
 pub(crate) struct Description {
     pub(crate) title: String,
     pub(crate) type_name: String,
     pub(crate) arrow_type: Option<String>,
     pub(crate) unsupported: Option<String>,
-    pub(crate) n_entries: i64,
+    /// Column types of a field; empty for a branch.
+    pub(crate) encoding: String,
+}
+
+/// What the baskets of a branch take, or the pages of a field and all of its parts.
+pub(crate) struct Stored {
     pub(crate) n_baskets: usize,
     pub(crate) stored_bytes: i64,
     pub(crate) memory_bytes: i64,
     pub(crate) compression: String,
-    /// Column types of a field; empty for a branch.
-    pub(crate) encoding: String,
 }
 
 /// A branch or field, described when something of it is asked for that takes more than a look at its record.
@@ -38,8 +42,8 @@ pub(crate) struct PyBranch {
 enum Source {
     /// A branch, and how deep it is.
     Tree(Tree, BranchId, usize),
-    /// A member of an RNTuple, and what the pages of all its columns take.
-    Ntuple(Ntuple, MemberId, Arc<Vec<Sizes>>),
+    /// A member of an RNTuple.
+    Ntuple(Ntuple, MemberId),
 }
 
 impl PyBranch {
@@ -47,8 +51,8 @@ impl PyBranch {
         PyBranch { source: Source::Tree(tree.clone(), id, depth), description: OnceLock::new() }
     }
 
-    pub(crate) fn of_ntuple(ntuple: &Ntuple, id: MemberId, sizes: &Arc<Vec<Sizes>>) -> PyBranch {
-        PyBranch { source: Source::Ntuple(ntuple.clone(), id, Arc::clone(sizes)), description: OnceLock::new() }
+    pub(crate) fn of_ntuple(ntuple: &Ntuple, id: MemberId) -> PyBranch {
+        PyBranch { source: Source::Ntuple(ntuple.clone(), id), description: OnceLock::new() }
     }
 
     fn description(&self, py: Python<'_>) -> PyResult<&Description> {
@@ -61,10 +65,28 @@ impl PyBranch {
                 // The type may be said by the file's descriptions of classes, which were perhaps not read yet.
                 patiently(py, is_remote(tree.file()), move || describe(&tree, id))?
             }
-            Source::Ntuple(ntuple, id, sizes) => crate::ntuple::describe(ntuple, *id, sizes),
+            Source::Ntuple(ntuple, id) => crate::ntuple::describe(ntuple, *id),
         };
         // Who else was asked has found the same.
         Ok(self.description.get_or_init(|| Box::new(description)))
+    }
+
+    /// Not part of the description: for a field, the page lists of all clusters tell it.
+    fn stored(&self, py: Python<'_>) -> PyResult<Stored> {
+        match &self.source {
+            Source::Tree(tree, id, _) => Ok(stored(tree, *id)),
+            Source::Ntuple(ntuple, id) => {
+                let (ntuple, id) = (ntuple.clone(), *id);
+                patiently(py, is_remote(ntuple.file()), move || crate::ntuple::stored(&ntuple, id))?.map_err(to_python)
+            }
+        }
+    }
+
+    fn number_of_entries(&self) -> i64 {
+        match &self.source {
+            Source::Tree(tree, id, _) => tree.branch(*id).n_entries,
+            Source::Ntuple(ntuple, _) => i64::try_from(ntuple.n_entries()).unwrap_or(i64::MAX),
+        }
     }
 }
 
@@ -74,7 +96,7 @@ impl PyBranch {
     fn path(&self) -> &str {
         match &self.source {
             Source::Tree(tree, id, _) => tree.path(*id),
-            Source::Ntuple(ntuple, id, _) => &ntuple.member(*id).path,
+            Source::Ntuple(ntuple, id) => &ntuple.member(*id).path,
         }
     }
 
@@ -82,7 +104,7 @@ impl PyBranch {
     fn name(&self) -> &str {
         match &self.source {
             Source::Tree(tree, id, _) => &tree.branch(*id).name,
-            Source::Ntuple(ntuple, id, _) => &ntuple.member(*id).name,
+            Source::Ntuple(ntuple, id) => ntuple.member(*id).name(),
         }
     }
 
@@ -98,7 +120,7 @@ impl PyBranch {
     fn depth(&self) -> usize {
         match &self.source {
             Source::Tree(_, _, depth) => *depth,
-            Source::Ntuple(ntuple, id, _) => ntuple.depth(*id),
+            Source::Ntuple(ntuple, id) => ntuple.member(*id).depth,
         }
     }
 
@@ -124,32 +146,32 @@ impl PyBranch {
 
     #[getter]
     fn is_part(&self) -> bool {
-        matches!(&self.source, Source::Ntuple(ntuple, id, _) if ntuple.depth(*id) > 0)
+        matches!(&self.source, Source::Ntuple(ntuple, id) if ntuple.member(*id).depth > 0)
     }
 
     #[getter]
-    fn n_entries(&self, py: Python<'_>) -> PyResult<i64> {
-        Ok(self.description(py)?.n_entries)
+    fn n_entries(&self) -> i64 {
+        self.number_of_entries()
     }
 
     #[getter]
     fn n_baskets(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.description(py)?.n_baskets)
+        Ok(self.stored(py)?.n_baskets)
     }
 
     #[getter]
     fn stored_bytes(&self, py: Python<'_>) -> PyResult<i64> {
-        Ok(self.description(py)?.stored_bytes)
+        Ok(self.stored(py)?.stored_bytes)
     }
 
     #[getter]
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<i64> {
-        Ok(self.description(py)?.memory_bytes)
+        Ok(self.stored(py)?.memory_bytes)
     }
 
     #[getter]
-    fn compression(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(&self.description(py)?.compression)
+    fn compression(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.stored(py)?.compression)
     }
 
     #[getter]
@@ -161,12 +183,12 @@ impl PyBranch {
         let branch = self.description(py)?;
         let kind = if self.is_group() { format!("group {}", branch.type_name) } else { branch.type_name.clone() };
         let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-        let n_baskets = i64::try_from(branch.n_baskets).unwrap_or(i64::MAX);
+        let n_baskets = i64::try_from(self.stored(py)?.n_baskets).unwrap_or(i64::MAX);
         Ok(format!(
             "<Branch {:?} {}: {}, {}>",
             self.path(),
             kind.trim_end(),
-            plural(branch.n_entries, "entry", "entries"),
+            plural(self.number_of_entries(), "entry", "entries"),
             plural(n_baskets, "basket", "baskets")
         ))
     }
@@ -193,11 +215,16 @@ fn describe(tree: &Tree, id: BranchId) -> Description {
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
         arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
-        n_entries: branch.n_entries,
+        encoding: String::new(),
+    }
+}
+
+fn stored(tree: &Tree, id: BranchId) -> Stored {
+    let branch = tree.branch(id);
+    Stored {
         n_baskets: branch.n_baskets(),
         stored_bytes: branch.stored_bytes,
         memory_bytes: branch.memory_bytes,
         compression: compression(tree, branch).to_string(),
-        encoding: String::new(),
     }
 }

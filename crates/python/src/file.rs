@@ -367,6 +367,18 @@ impl PyTree {
         })
     }
 
+    /// The paths of columns, if each name is one branch's and all can be read.
+    fn columns_named(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<String>>> {
+        let tree = self.tree.clone();
+        patiently(py, is_remote(tree.file()), move || {
+            let path = |name: &String| {
+                let id = tree.found(name).filter(|&id| tree.branch(id).branches.is_empty())?;
+                tree.column(id).is_ok().then(|| tree.path(id).to_owned())
+            };
+            names.iter().map(path).collect()
+        })
+    }
+
     fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
         let tree = self.tree.clone();
         let branch = patiently(py, is_remote(tree.file()), move || {

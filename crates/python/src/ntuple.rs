@@ -1,14 +1,12 @@
 //! RNTuples, with the face of trees.
 
-use std::sync::Arc;
-
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::branch::{Description, PyBranch};
+use crate::branch::{Description, PyBranch, Stored};
 use crate::errors::to_python;
 use crate::file::{DEFAULT_MEMORY_BUDGET_BYTES, EntriesArgument, chosen_entries, is_remote, text_form};
 use crate::interface::{schema_capsule, type_name};
@@ -27,8 +25,10 @@ impl PyNtuple {
 
     fn totals(&self, py: Python<'_>) -> PyResult<Sizes> {
         let ntuple = self.ntuple.clone();
-        let sizes = patiently(py, is_remote(ntuple.file()), move || ntuple.column_sizes())?;
-        Ok(sizes.map_err(to_python)?.iter().fold(Sizes::default(), |sum, size| added(sum, *size)))
+        let totals = patiently(py, is_remote(ntuple.file()), move || {
+            Ok(ntuple.column_sizes()?.iter().fold(Sizes::default(), |sum, size| added(sum, *size)))
+        })?;
+        totals.map_err(to_python)
     }
 }
 
@@ -64,27 +64,32 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
     }
 }
 
-pub(crate) fn describe(ntuple: &Ntuple, id: MemberId, sizes: &[Sizes]) -> Description {
+pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> Description {
     let member = ntuple.member(id);
     let field = ntuple.field(id);
-    let arrow = ntuple.arrow_field(id, &member.name, arrowroot::TextForm::Utf8);
-    let sizes = field_sizes(ntuple.schema(), sizes, member.field);
+    let arrow = ntuple.arrow_field(id, member.name(), arrowroot::TextForm::Utf8);
     let mut encoding = Vec::new();
     encodings(ntuple.schema(), member.field, &mut encoding);
-    let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
-    let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
     Description {
         title: field.description.clone(),
         type_name: field.type_name.clone(),
         arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
         unsupported: ntuple.shape(id).err().map(|error| error.fault().what.clone()),
-        n_entries: signed(ntuple.n_entries()),
+        encoding: encoding.join(", "),
+    }
+}
+
+/// What the pages of a field and its parts take; reads the page lists.
+pub(crate) fn stored(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Stored> {
+    let sizes = field_sizes(ntuple.schema(), ntuple.column_sizes()?, ntuple.member(id).field);
+    let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
+    let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
+    Ok(Stored {
         n_baskets: usize::try_from(sizes.n_pages).unwrap_or(usize::MAX),
         stored_bytes: signed(sizes.stored_bytes),
         memory_bytes: signed(sizes.memory_bytes),
         compression: compression.map_or_else(String::new, |setting| CompressionSetting(setting).to_string()),
-        encoding: encoding.join(", "),
-    }
+    })
 }
 
 #[pymethods]
@@ -145,33 +150,32 @@ impl PyNtuple {
         None
     }
 
-    fn column_names(&self, py: Python<'_>) -> Vec<String> {
-        let ntuple = &self.ntuple;
-        py.detach(|| ntuple.top_members().into_iter().map(|id| ntuple.member(id).path.clone()).collect())
+    fn column_names(&self) -> Vec<&str> {
+        self.ntuple.top_members().into_iter().map(|id| &*self.ntuple.member(id).path).collect()
     }
 
     /// The path of the field of that name, in any of the spellings that name it; `None` if there is none.
-    fn canonical(&self, name: &str) -> Option<String> {
-        self.ntuple.find(name).ok().map(|id| self.ntuple.member(id).path.clone())
+    fn canonical(&self, name: &str) -> Option<&str> {
+        self.ntuple.found(name).map(|id| &*self.ntuple.member(id).path)
     }
 
-    fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
-        let ntuple = self.ntuple.clone();
-        let branches = patiently(py, is_remote(ntuple.file()), move || {
-            let sizes = Arc::new(ntuple.column_sizes()?);
-            let n_members = u32::try_from(ntuple.members().len()).unwrap_or(u32::MAX);
-            Ok((0..n_members).map(|id| PyBranch::of_ntuple(&ntuple, MemberId(id), &sizes)).collect())
-        })?;
-        branches.map_err(to_python)
+    /// The paths of columns, if each name is one's and all can be read.
+    fn columns_named(&self, names: Vec<String>) -> Option<Vec<&str>> {
+        let path = |name: &String| {
+            let id = self.ntuple.found(name)?;
+            self.ntuple.shape(id).is_ok().then(|| &*self.ntuple.member(id).path)
+        };
+        names.iter().map(path).collect()
     }
 
-    fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
-        let ntuple = self.ntuple.clone();
-        let branch = patiently(py, is_remote(ntuple.file()), move || {
-            let id = ntuple.find(&name)?;
-            Ok(PyBranch::of_ntuple(&ntuple, id, &Arc::new(ntuple.column_sizes()?)))
-        })?;
-        branch.map_err(to_python)
+    fn branches(&self) -> Vec<PyBranch> {
+        let n_members = u32::try_from(self.ntuple.members().len()).unwrap_or(u32::MAX);
+        (0..n_members).map(|id| PyBranch::of_ntuple(&self.ntuple, MemberId(id))).collect()
+    }
+
+    fn branch(&self, name: &str) -> PyResult<PyBranch> {
+        let id = self.ntuple.find(name).map_err(to_python)?;
+        Ok(PyBranch::of_ntuple(&self.ntuple, id))
     }
 
     /// Version of the format, and what wrote it.
@@ -239,7 +243,7 @@ impl PyNtuple {
             let members = match columns {
                 None => {
                     let readable = ntuple.top_members().into_iter().filter(|&id| ntuple.shape(id).is_ok());
-                    readable.map(|id| (id, ntuple.member(id).path.clone())).collect()
+                    readable.map(|id| (id, ntuple.member(id).path.to_string())).collect()
                 }
                 Some(names) => names
                     .into_iter()

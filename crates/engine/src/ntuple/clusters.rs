@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use arrowroot_format as format;
-use format::rntuple::{Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Slot, SlotId};
+use format::rntuple::{
+    Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Schema, Slot, SlotId,
+};
 
 use super::{Ntuple, Sizes, read_blobs};
 use crate::error::{Error, Result};
@@ -17,6 +19,8 @@ const MAX_UNWITNESSED: u64 = 1 << 28;
 pub(super) struct Groups {
     groups: Vec<ClusterGroup>,
     lists: Vec<OnceLock<PageList>>,
+    /// By physical column.
+    sizes: OnceLock<Vec<Sizes>>,
 }
 
 /// A cluster, and where its pages are described.
@@ -43,7 +47,7 @@ pub(super) struct SlotPages<'n> {
 impl Groups {
     pub(super) fn new(footer: &Footer) -> Groups {
         let lists = footer.groups.iter().map(|_| OnceLock::new()).collect();
-        Groups { groups: footer.groups.clone(), lists }
+        Groups { groups: footer.groups.clone(), lists, sizes: OnceLock::new() }
     }
 }
 
@@ -127,9 +131,11 @@ impl Ntuple {
         format_error(self.file().source().as_ref(), self.path(), error)
     }
 
-    fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<&ColumnPages> {
+    /// What a cluster says of a column, and the pages.
+    fn pages_of(&self, cluster: &Cluster, column: ColumnId) -> Option<(&ColumnPages, &[Page])> {
         let list = self.groups().lists[cluster.group].get()?;
-        list.columns.get(cluster.place)?.get(column.0 as usize)
+        let pages = list.columns.get(cluster.place)?.get(column.0 as usize)?;
+        Some((pages, list.pages(pages)))
     }
 
     /// Name of a slot, for errors and plans.
@@ -158,12 +164,13 @@ impl Ntuple {
             format_error(self.file().source().as_ref(), &self.slot_path(id), error)
         };
         let schema = self.schema();
-        let described = slot.columns.iter().filter_map(|&column| Some((column, schema.column_of(column)?)));
+        let columns = self.slots().columns_of(slot);
+        let described = columns.iter().filter_map(|&column| Some((column, schema.column_of(column)?)));
         let mut absent = None;
         let mut found = None;
         for (column, description) in described {
             match self.pages_of(cluster, column) {
-                Some(pages) if !pages.is_suppressed => {
+                Some((listed, pages)) if !listed.is_suppressed => {
                     found = Some((description, Some(pages)));
                     break;
                 }
@@ -177,7 +184,7 @@ impl Ntuple {
         let (column, listed) = found
             .or(absent)
             .ok_or_else(|| in_slot("a field all of whose representations are suppressed".to_owned()))?;
-        let pages = listed.map_or(&[][..], |listed| &listed.pages);
+        let pages = listed.unwrap_or_default();
         let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
         let mut n_elements = n_stored;
         if slot.domain == 0 {
@@ -202,8 +209,9 @@ impl Ntuple {
         let Some(list) = self.groups().lists[cluster.group].get() else { return false };
         let columns = list.columns.get(cluster.place).map_or(&[][..], |columns| columns);
         columns.iter().any(|column| {
-            let stored: u64 = column.pages.iter().map(|page| page.stored_bytes).sum();
-            let n_stored: u64 = column.pages.iter().map(|page| u64::from(page.n_elements)).sum();
+            let pages = list.pages(column);
+            let stored: u64 = pages.iter().map(|page| page.stored_bytes).sum();
+            let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
             n_stored.saturating_mul(16) >= n_elements && stored.saturating_mul(1 << 16) >= n_stored
         })
     }
@@ -214,27 +222,34 @@ impl Ntuple {
         Some((id, self.slots().slot(id)))
     }
 
-    /// What the pages of each physical column take.
+    /// What the pages of each physical column take, in all clusters. Reads all page lists that were not read yet.
     ///
     /// # Errors
     /// As the reading of page lists.
-    pub fn column_sizes(&self) -> Result<Vec<Sizes>> {
+    pub fn column_sizes(&self) -> Result<&[Sizes]> {
         let groups = self.groups();
+        if let Some(sizes) = groups.sizes.get() {
+            return Ok(sizes);
+        }
         self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
-        let mut sizes = vec![Sizes::default(); self.schema().columns.len()];
-        for columns in groups.lists.iter().filter_map(OnceLock::get).flat_map(|list| &list.columns) {
-            for ((size, pages), column) in sizes.iter_mut().zip(columns).zip(&self.schema().columns) {
-                if !pages.is_suppressed {
-                    size.compression.get_or_insert(pages.compression);
-                }
-                for page in &pages.pages {
-                    size.n_pages += 1;
-                    size.stored_bytes = size.stored_bytes.saturating_add(page.stored_bytes);
-                    let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
-                    size.memory_bytes = size.memory_bytes.saturating_add(n_bytes as u64);
-                }
+        Ok(groups.sizes.get_or_init(|| summed(groups.lists.iter().filter_map(OnceLock::get), self.schema())))
+    }
+}
+
+fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<Sizes> {
+    let mut sizes = vec![Sizes::default(); schema.columns.len()];
+    for (list, columns) in lists.flat_map(|list| list.columns.iter().map(move |columns| (list, columns))) {
+        for ((size, listed), column) in sizes.iter_mut().zip(columns).zip(&schema.columns) {
+            if !listed.is_suppressed {
+                size.compression.get_or_insert(listed.compression);
+            }
+            for page in list.pages(listed) {
+                size.n_pages += 1;
+                size.stored_bytes = size.stored_bytes.saturating_add(page.stored_bytes);
+                let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
+                size.memory_bytes = size.memory_bytes.saturating_add(n_bytes as u64);
             }
         }
-        Ok(sizes)
     }
+    sizes
 }

@@ -59,9 +59,37 @@ struct Inner {
 
 struct Members {
     members: Vec<Member>,
-    by_path: HashMap<String, u32>,
-    /// By the last name; `None` if several have it.
-    by_name: HashMap<String, Option<u32>>,
+    by_path: HashMap<Arc<str>, u32>,
+    by_name: OnceLock<ByName>,
+}
+
+/// Members by their last name; `None` if several have it.
+type ByName = HashMap<String, Option<u32>>;
+
+impl Members {
+    fn new(members: Vec<Member>) -> Members {
+        let mut by_path = HashMap::with_capacity(members.len());
+        for (number, member) in (0..).zip(&members) {
+            by_path.entry(Arc::clone(&member.path)).or_insert(number);
+        }
+        for (number, member) in (0..).zip(&members) {
+            if let Some(path) = &member.full_path {
+                by_path.entry(Arc::from(&**path)).or_insert(number);
+            }
+        }
+        Members { members, by_path, by_name: OnceLock::new() }
+    }
+
+    /// Paths are most of what is asked for: names are put together when one is no path.
+    fn by_name(&self) -> &ByName {
+        self.by_name.get_or_init(|| {
+            let mut by_name = ByName::with_capacity(self.members.len());
+            for (number, member) in (0..).zip(&self.members) {
+                by_name.entry(member.name().to_owned()).and_modify(|found| *found = None).or_insert(Some(number));
+            }
+            by_name
+        })
+    }
 }
 
 /// What the pages of a field and its parts take.
@@ -186,19 +214,7 @@ impl Ntuple {
     }
 
     fn index(&self) -> &Members {
-        self.inner.members.get_or_init(|| {
-            let members = self.inner.schema.members();
-            let mut by_path = HashMap::with_capacity(members.len());
-            let mut by_name: HashMap<String, Option<u32>> = HashMap::with_capacity(members.len());
-            for (number, member) in (0..).zip(&members) {
-                by_path.entry(member.path.clone()).or_insert(number);
-                by_name.entry(member.name.clone()).and_modify(|found| *found = None).or_insert(Some(number));
-            }
-            for (number, member) in (0..).zip(&members) {
-                by_path.entry(member.full_path.clone()).or_insert(number);
-            }
-            Members { members, by_path, by_name }
-        })
+        self.inner.members.get_or_init(|| Members::new(self.inner.schema.members()))
     }
 
     /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
@@ -208,17 +224,12 @@ impl Ntuple {
 
     /// The numbers of all of [`Ntuple::members`], and of those at the top.
     pub fn top_members(&self) -> Vec<MemberId> {
-        (0..).zip(self.members()).filter(|(_, member)| member.chain.len() == 1).map(|(id, _)| MemberId(id)).collect()
+        (0..).zip(self.members()).filter(|(_, member)| member.depth == 0).map(|(id, _)| MemberId(id)).collect()
     }
 
     /// A field that can be asked for.
     pub fn member(&self, id: MemberId) -> &Member {
         &self.members()[id.0 as usize]
-    }
-
-    /// How many records it is in.
-    pub fn depth(&self, id: MemberId) -> usize {
-        self.member(id).chain.len().saturating_sub(1)
     }
 
     /// Its field.
@@ -231,22 +242,28 @@ impl Ntuple {
     /// # Errors
     /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several fields have the name.
     pub fn find(&self, name: &str) -> Result<MemberId> {
+        if let Some(id) = self.found(name) {
+            return Ok(id);
+        }
         let index = self.index();
-        if let Some(&id) = index.by_path.get(name) {
-            return Ok(MemberId(id));
-        }
-        match index.by_name.get(name) {
-            Some(Some(id)) => Ok(MemberId(*id)),
-            Some(None) => Err(Error::InvalidRequest {
+        if index.by_name().contains_key(name) {
+            return Err(Error::InvalidRequest {
                 what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
-            }),
-            None => Err(Error::NotFound {
-                url: self.file().url().to_owned(),
-                kind: "field",
-                name: name.to_owned(),
-                near: nearest(name, index.members.iter().map(|member| member.path.as_str())),
-            }),
+            });
         }
+        Err(Error::NotFound {
+            url: self.file().url().to_owned(),
+            kind: "field",
+            name: name.to_owned(),
+            near: nearest(name, index.members.iter().map(|member| &*member.path)),
+        })
+    }
+
+    /// As [`Ntuple::find`]; `None` if no field or several have the name.
+    pub fn found(&self, name: &str) -> Option<MemberId> {
+        let index = self.index();
+        let id = index.by_path.get(name).copied().or_else(|| *index.by_name().get(name)?);
+        id.map(MemberId)
     }
 
     /// What its values look like.
@@ -254,7 +271,8 @@ impl Ntuple {
     /// # Errors
     /// [`format::Error::Unsupported`] if it is not readable, with its type.
     pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
-        self.inner.slots.shape(&self.inner.schema, &self.member(id).chain, &|| self.streamer_infos())
+        let schema = &self.inner.schema;
+        self.inner.slots.shape(schema, &schema.chain(self.member(id).field), &|| self.streamer_infos())
     }
 
     pub(crate) fn readable_shape(&self, id: MemberId) -> Result<Shape> {

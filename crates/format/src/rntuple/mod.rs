@@ -8,11 +8,13 @@ mod encoding;
 mod envelope;
 mod footer;
 pub mod kernels;
+mod members;
 mod page;
 mod page_list;
 mod reader;
 mod schema;
 mod shape;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +22,9 @@ pub use anchor::{ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};
 pub use footer::{AttributeSet, ClusterGroup, Footer};
+pub use members::Member;
 pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::{Domain, Member, Shape, Slot, SlotId, Slots};
+pub use shape::Shape;
+pub use slots::{Domain, Slot, SlotId, Slots};

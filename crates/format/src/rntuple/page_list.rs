@@ -1,5 +1,7 @@
 //! Page lists: the clusters of a cluster group, and where the pages of their columns are.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result, Within};
 
 use super::envelope::{Kind, locator, open};
@@ -34,8 +36,8 @@ pub struct Page {
 /// The pages of a column in a cluster.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnPages {
-    /// In the order of their elements.
-    pub pages: Vec<Page>,
+    /// Where they are among all pages of the list.
+    range: Range<usize>,
     /// Another representation has the elements.
     pub is_suppressed: bool,
     /// Number of its first element in the column.
@@ -49,8 +51,10 @@ pub struct ColumnPages {
 pub struct PageList {
     /// The clusters.
     pub clusters: Vec<ClusterSummary>,
-    /// Pages by cluster and column. Columns that came later are not there.
+    /// The columns of each cluster. Those that came later are not there.
     pub columns: Vec<Vec<ColumnPages>>,
+    /// The pages of all clusters and columns: one allocation, where wide schemas have thousands of columns.
+    pages: Vec<Page>,
 }
 
 /// Bytes of a cluster summary, of a frame of pages, and of a page, at least.
@@ -96,11 +100,17 @@ impl PageList {
         if n_lists != n_clusters {
             return Err(Error::corrupt(start, format!("pages of {n_lists} clusters, of which there are {n_clusters}")));
         }
-        let mut columns = Vec::with_capacity(n_lists);
+        let (mut columns, mut pages) = (Vec::with_capacity(n_lists), Vec::new());
         for number in 0..n_lists {
-            columns.push(pages_of_cluster(&mut list, schema).within(|| format!("cluster {number} of {n_clusters}"))?);
+            let of_cluster = columns_of_cluster(&mut list, schema, &mut pages);
+            columns.push(of_cluster.within(|| format!("cluster {number} of {n_clusters}"))?);
         }
-        Ok(PageList { clusters, columns })
+        Ok(PageList { clusters, columns, pages })
+    }
+
+    /// The pages of a column of this list, in the order of their elements.
+    pub fn pages(&self, column: &ColumnPages) -> &[Page] {
+        &self.pages[column.range.clone()]
     }
 }
 
@@ -117,7 +127,7 @@ fn summary(reader: &mut Reader<'_>) -> Result<ClusterSummary> {
     Ok(ClusterSummary { first_entry, n_entries })
 }
 
-fn pages_of_cluster(reader: &mut Reader<'_>, schema: &Schema) -> Result<Vec<ColumnPages>> {
+fn columns_of_cluster(reader: &mut Reader<'_>, schema: &Schema, pages: &mut Vec<Page>) -> Result<Vec<ColumnPages>> {
     let start = reader.offset();
     let (mut list, n_columns) = reader.list(LIST_BYTES)?;
     if n_columns > schema.columns.len() {
@@ -126,14 +136,15 @@ fn pages_of_cluster(reader: &mut Reader<'_>, schema: &Schema) -> Result<Vec<Colu
     }
     let mut columns = Vec::with_capacity(n_columns);
     for number in 0..n_columns {
-        columns.push(pages_of_column(&mut list).within(|| format!("column {number}"))?);
+        columns.push(pages_of_column(&mut list, pages).within(|| format!("column {number}"))?);
     }
     Ok(columns)
 }
 
-fn pages_of_column(reader: &mut Reader<'_>) -> Result<ColumnPages> {
+fn pages_of_column(reader: &mut Reader<'_>, pages: &mut Vec<Page>) -> Result<ColumnPages> {
     let (mut list, n_pages) = reader.list(PAGE_BYTES)?;
-    let mut pages = Vec::with_capacity(n_pages);
+    let before = pages.len();
+    pages.reserve(n_pages);
     for _ in 0..n_pages {
         let n_elements = list.i32()?;
         let place = locator(&mut list)?;
@@ -153,5 +164,5 @@ fn pages_of_column(reader: &mut Reader<'_>) -> Result<ColumnPages> {
     }
     let compression = if is_suppressed { 0 } else { list.u32()? };
     let first_element = first_element.unsigned_abs();
-    Ok(ColumnPages { pages, is_suppressed, first_element, compression })
+    Ok(ColumnPages { range: before..pages.len(), is_suppressed, first_element, compression })
 }

@@ -8,50 +8,9 @@ use crate::error::{Error, Result};
 use crate::streamer::{Primitive, StreamerInfos};
 
 use super::encoding::Encoding;
-use super::schema::{ColumnId, FieldId, NtupleField, Role, Schema};
-
-/// Number of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SlotId(pub u32);
-
-/// One column of a field in all its representations: of these, each cluster has one.
-#[derive(Debug, Clone)]
-pub struct Slot {
-    /// The field that has it.
-    pub field: FieldId,
-    /// The physical columns, by representation.
-    pub columns: Vec<ColumnId>,
-    /// What an element of it belongs to.
-    pub domain: usize,
-    /// Elements for each item of the domain: the product of the fixed arrays around.
-    pub factor: u64,
-}
-
-/// Items that are counted together: the entries, or the items of all lists of one collection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Domain {
-    /// The slot that says where items begin and end; `None` for the entries.
-    pub by: Option<SlotId>,
-    /// The alternative, if the slot is that of a variant.
-    pub tag: Option<u32>,
-    /// The domain of that slot; smaller than the number of this one.
-    pub parent: usize,
-}
-
-/// All slots and domains of a schema.
-#[derive(Debug, Clone, Default)]
-pub struct Slots {
-    /// The slots.
-    pub slots: Vec<Slot>,
-    /// The domains; the first is that of the entries.
-    pub domains: Vec<Domain>,
-    /// For each physical column its slot.
-    by_column: Vec<Option<SlotId>>,
-    /// For each domain a slot whose elements tell how many items it has.
-    witnesses: Vec<Option<SlotId>>,
-    /// The fields in whose field at the top there is something that a later version of the format has brought.
-    strange: HashSet<FieldId>,
-}
+use super::members::{is_base, member_name};
+use super::schema::{FieldId, NtupleField, Role, Schema};
+use super::slots::{SlotId, Slots};
 
 /// How the values of a field are made.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,25 +89,8 @@ pub enum Shape {
     },
 }
 
-/// A field that can be read, by its path.
-#[derive(Debug, Clone)]
-pub struct Member {
-    /// Names with dots between. The items of lists and arrays have no name of their own; members of pairs and tuples are
-    /// called by their numbers, members of base classes as if they were the class's own.
-    pub path: String,
-    /// The path with the names of all fields, as ROOT writes it.
-    pub full_path: String,
-    /// The last name.
-    pub name: String,
-    /// The field.
-    pub field: FieldId,
-    /// The fields from the top to this one whose records are passed.
-    pub chain: Vec<FieldId>,
-}
-
 const MAP_TYPES: [&str; 4] = ["std::map<", "std::unordered_map<", "std::multimap<", "std::unordered_multimap<"];
 const OPTIONAL_TYPES: [&str; 2] = ["std::optional<", "std::unique_ptr<"];
-const NUMBERED_TYPES: [&str; 2] = ["std::pair<", "std::tuple<"];
 const CARDINALITY: &str = "ROOT::RNTupleCardinality<";
 /// Variants have no more alternatives.
 const MAX_ALTERNATIVES: usize = 125;
@@ -158,121 +100,6 @@ fn begins(type_name: &str, prefixes: &[&str]) -> bool {
 }
 
 impl Slots {
-    /// The slots of a schema.
-    ///
-    /// # Errors
-    /// Corrupt if the representations of a field have different numbers of columns.
-    pub fn new(schema: &Schema) -> Result<Slots> {
-        let mut slots = Slots {
-            strange: strange_fields(schema),
-            domains: vec![Domain { by: None, tag: None, parent: 0 }],
-            by_column: vec![None; schema.columns.len()],
-            ..Slots::default()
-        };
-        for &top in &schema.top_fields {
-            slots.add_field(schema, top, 0, 1)?;
-        }
-        slots.witnesses = vec![None; slots.domains.len()];
-        for (id, slot) in (0..).map(SlotId).zip(&slots.slots).filter(|(_, slot)| slot.factor > 0) {
-            slots.witnesses[slot.domain].get_or_insert(id);
-        }
-        Ok(slots)
-    }
-
-    fn add_field(&mut self, schema: &Schema, id: FieldId, domain: usize, factor: u64) -> Result<()> {
-        let Some(field) = schema.field_of(id) else { return Ok(()) };
-        // Those of projected fields are columns of other fields.
-        if field.source.is_some() {
-            return Ok(());
-        }
-        let factor = factor.saturating_mul(field.array_size.unwrap_or(1));
-        let own = self.add_slots(schema, id, field, domain, factor)?;
-        let below = |slots: &mut Slots, by: SlotId, tag| {
-            slots.domains.push(Domain { by: Some(by), tag, parent: domain });
-            slots.domains.len() - 1
-        };
-        match (field.role, own.first()) {
-            (Role::Collection | Role::Streamer, Some(&ends)) => {
-                let items = below(self, ends, None);
-                own.iter().skip(1).for_each(|slot| self.slots[slot.0 as usize].domain = items);
-                own.iter().skip(1).for_each(|slot| self.slots[slot.0 as usize].factor = 1);
-                field.children.iter().try_for_each(|&child| self.add_field(schema, child, items, 1))
-            }
-            (Role::Leaf, Some(&ends)) if own.len() > 1 => {
-                let items = below(self, ends, None);
-                own.iter().skip(1).for_each(|slot| self.slots[slot.0 as usize].domain = items);
-                own.iter().skip(1).for_each(|slot| self.slots[slot.0 as usize].factor = 1);
-                Ok(())
-            }
-            (Role::Variant, Some(&switch)) => (1..).zip(&field.children).try_for_each(|(tag, &child)| {
-                let items = below(self, switch, Some(tag));
-                self.add_field(schema, child, items, 1)
-            }),
-            _ => field.children.iter().try_for_each(|&child| self.add_field(schema, child, domain, factor)),
-        }
-    }
-
-    fn add_slots(
-        &mut self,
-        schema: &Schema,
-        id: FieldId,
-        field: &NtupleField,
-        domain: usize,
-        factor: u64,
-    ) -> Result<Vec<SlotId>> {
-        let mut by_representation: Vec<Vec<ColumnId>> = Vec::new();
-        for &column in &field.columns {
-            let Some(description) = schema.column_of(column) else { continue };
-            match usize::from(description.representation) {
-                number if number < by_representation.len() => by_representation[number].push(column),
-                number if number == by_representation.len() => by_representation.push(vec![column]),
-                number => {
-                    let what = format!("field {:?} has a representation {number} and not all before", field.name);
-                    return Err(Error::corrupt(0, what));
-                }
-            }
-        }
-        let n_slots = by_representation.first().map_or(0, Vec::len);
-        if by_representation.iter().any(|columns| columns.len() != n_slots) {
-            let what = format!("representations of field {:?} have different numbers of columns", field.name);
-            return Err(Error::corrupt(0, what));
-        }
-        let mut own = Vec::with_capacity(n_slots);
-        for place in 0..n_slots {
-            let slot = SlotId(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
-            let columns: Vec<ColumnId> = by_representation.iter().map(|columns| columns[place]).collect();
-            for column in &columns {
-                self.by_column[column.0 as usize] = Some(slot);
-            }
-            self.slots.push(Slot { field: id, columns, domain, factor });
-            own.push(slot);
-        }
-        Ok(own)
-    }
-
-    /// A slot whose elements tell how many items a domain has.
-    pub fn witness_of(&self, domain: usize) -> Option<SlotId> {
-        self.witnesses.get(domain).copied().flatten()
-    }
-
-    /// A slot.
-    pub fn slot(&self, id: SlotId) -> &Slot {
-        &self.slots[id.0 as usize]
-    }
-
-    /// The slots of a field, its own or those of the field that it shows.
-    fn of_field(&self, field: &NtupleField) -> Vec<SlotId> {
-        let mut found: Vec<SlotId> = Vec::new();
-        for column in &field.columns {
-            if let Some(slot) = self.by_column.get(column.0 as usize).copied().flatten()
-                && !found.contains(&slot)
-            {
-                found.push(slot);
-            }
-        }
-        found
-    }
-
     /// How the values of the field at the end of a chain are made, inside the lists that are passed on the way.
     ///
     /// `infos` are asked for only if ROOT's streamers wrote a part of it.
@@ -349,7 +176,7 @@ impl Build<'_, '_> {
     /// The encoding of the first representation, and that all representations are of its kind.
     fn encoding(&self, field: &NtupleField, slot: SlotId) -> Result<Encoding> {
         let mut first = None;
-        for &column in &self.slots.slot(slot).columns {
+        for &column in self.slots.columns_of(self.slots.slot(slot)) {
             let column_type = self.schema.column_of(column).map(|column| column.column_type);
             let column_type = column_type.ok_or_else(|| Error::corrupt(0, "a column that is not there"))?;
             let Some(encoding) = column_type.encoding else {
@@ -473,42 +300,6 @@ impl Build<'_, '_> {
     }
 }
 
-/// All fields inside the fields at the top of which any part is of a later version.
-///
-/// Source: "Notes on Backward and Forward Compatibility" of the specification.
-fn strange_fields(schema: &Schema) -> HashSet<FieldId> {
-    let numbered = || (0..).map(FieldId).zip(&schema.fields);
-    let mut tops: Vec<FieldId> = Vec::with_capacity(schema.fields.len());
-    for (id, field) in numbered() {
-        // The field around comes first.
-        tops.push(field.parent.map_or(id, |parent| tops[parent.0 as usize]));
-    }
-    let unknown =
-        |column: &ColumnId| schema.column_of(*column).is_some_and(|column| column.column_type.encoding.is_none());
-    let is_strange = |field: &NtupleField| {
-        matches!(field.role, Role::Unknown(_)) || field.field_version > 0 || field.columns.iter().any(unknown)
-    };
-    let strange_tops: HashSet<FieldId> =
-        numbered().filter(|(_, field)| is_strange(field)).map(|(id, _)| tops[id.0 as usize]).collect();
-    if strange_tops.is_empty() {
-        return HashSet::new();
-    }
-    numbered().map(|(id, _)| id).filter(|id| strange_tops.contains(&tops[id.0 as usize])).collect()
-}
-
-/// Whether a field is a base class of the record that it is part of.
-fn is_base(name: &str) -> bool {
-    name.starts_with(":_")
-}
-
-/// What a part of a record is called.
-fn member_name(record: &NtupleField, name: &str) -> String {
-    match name.strip_prefix('_') {
-        Some(number) if begins(&record.type_name, &NUMBERED_TYPES) => number.to_owned(),
-        _ => name.to_owned(),
-    }
-}
-
 /// The number that a C++ type is; `None` for all others.
 fn primitive_of(type_name: &str) -> Option<Primitive> {
     Some(match type_name {
@@ -525,56 +316,4 @@ fn primitive_of(type_name: &str) -> Option<Primitive> {
         "double" => Primitive::Float64,
         _ => return None,
     })
-}
-
-impl Schema {
-    /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
-    pub fn members(&self) -> Vec<Member> {
-        let mut members = Vec::with_capacity(self.top_fields.len());
-        for &top in &self.top_fields {
-            if let Some(field) = self.field_of(top) {
-                members.push(Member {
-                    path: field.name.clone(),
-                    full_path: field.name.clone(),
-                    name: field.name.clone(),
-                    field: top,
-                    chain: vec![top],
-                });
-                self.add_members(top, &field.name, &field.name, &[top], &mut members);
-            }
-        }
-        members
-    }
-
-    /// `path`, `full_path` and `chain` of the field `id`.
-    fn add_members(&self, id: FieldId, path: &str, full_path: &str, chain: &[FieldId], members: &mut Vec<Member>) {
-        let Some(field) = self.field_of(id) else { return };
-        if field.role == Role::Variant {
-            return;
-        }
-        for &child in &field.children {
-            let Some(part) = self.field_of(child) else { continue };
-            let full_path = format!("{full_path}.{}", part.name);
-            if field.role != Role::Record {
-                // The item of a list or an array, or the value of a wrapper.
-                self.add_members(child, path, &full_path, chain, members);
-                continue;
-            }
-            let chain: Vec<FieldId> = chain.iter().copied().chain([child]).collect();
-            if is_base(&part.name) {
-                self.add_members(child, path, &full_path, &chain, members);
-                continue;
-            }
-            let name = member_name(field, &part.name);
-            let path = format!("{path}.{name}");
-            members.push(Member {
-                path: path.clone(),
-                full_path: full_path.clone(),
-                name,
-                field: child,
-                chain: chain.clone(),
-            });
-            self.add_members(child, &path, &full_path, &chain, members);
-        }
-    }
 }
