@@ -16,6 +16,7 @@ use crate::error::{Error, Result, nearest};
 use crate::listing::{list_directories, read_ranges};
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
+use crate::scratch::Lent;
 use crate::tree::Tree;
 
 /// Read at once when a file is opened: header, root directory and, in small files, everything.
@@ -370,7 +371,7 @@ impl File {
         let n_bytes = key.object_bytes as usize;
         let unpacked = check_size(&stored, n_bytes).and_then(|()| {
             let mut record = Block::new(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
-            Decompressor::new().decompress(&stored, &mut record)?;
+            Lent::default().get().decompressor.decompress(&stored, &mut record)?;
             Ok(record)
         });
         unpacked.map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))
@@ -386,7 +387,8 @@ impl File {
 
     fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
-        unpack(&mut Decompressor::new(), stored, key.object_bytes as usize, &mut object)
+        let decompressor = &mut Lent::default();
+        unpack(&mut decompressor.get().decompressor, stored, key.object_bytes as usize, &mut object)
             .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))?;
         Ok(object)
     }

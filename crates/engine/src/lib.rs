@@ -21,6 +21,7 @@ mod place;
 mod plan;
 mod sample;
 mod scan;
+mod scratch;
 mod stats;
 mod task;
 mod text;

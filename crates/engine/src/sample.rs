@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use arrowroot_format as format;
-use format::codec::Decompressor;
 use format::column::{Column, Met, resolve};
 use format::decode::meet;
 use format::tree::{BasketHead, BasketLocation, BranchId};
 
 use crate::error::Result;
 use crate::file::{format_error, read_range, unpack};
+use crate::scratch::Lent;
 use crate::tree::Tree;
 
 /// Objects in objects are looked at so many levels deep.
@@ -118,7 +118,7 @@ fn read_basket(
     match stored.get(..n_bytes) {
         Some(plain) => payload.extend_from_slice(plain),
         None => {
-            unpack(&mut Decompressor::default(), stored, n_bytes, &mut payload).map_err(in_basket)?;
+            unpack(&mut Lent::default().get().decompressor, stored, n_bytes, &mut payload).map_err(in_basket)?;
         }
     }
     Ok((head, payload))

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use arrowroot_format as format;
-use format::codec::Decompressor;
 use format::column::{Header, Layout};
 use format::decode::{Values, kernels};
 use format::streamer::Primitive;
@@ -19,6 +18,7 @@ use crate::file::unpack;
 use crate::logical::LogicalId;
 use crate::place::Context;
 use crate::plan::PlannedColumn;
+use crate::scratch::{Lent, Scratch};
 use crate::stats::{Counters, add_ns};
 
 /// Where the payload of a basket is.
@@ -78,8 +78,7 @@ pub(crate) struct BasketTask {
 /// What a thread keeps from basket to basket.
 #[derive(Default)]
 pub(crate) struct Worker {
-    decompressor: Decompressor,
-    scratch: Vec<u8>,
+    scratch: Lent,
 }
 
 impl Worker {
@@ -110,7 +109,8 @@ impl Worker {
                 match stored.get(..payload_bytes) {
                     Some(plain) => plain,
                     None => {
-                        unpack(&mut self.decompressor, stored, payload_bytes, &mut self.scratch).map_err(in_basket)?
+                        let Scratch { decompressor, unpacked, .. } = self.scratch.get();
+                        unpack(decompressor, stored, payload_bytes, unpacked).map_err(in_basket)?
                     }
                 }
             }
@@ -133,7 +133,7 @@ impl Worker {
     ) -> format::Result<Vec<u8>> {
         let start = Instant::now();
         let mut payload = Vec::new();
-        unpack(&mut self.decompressor, stored, head.payload_bytes as usize, &mut payload)?;
+        unpack(&mut self.scratch.get().decompressor, stored, head.payload_bytes as usize, &mut payload)?;
         counters.n_baskets.fetch_add(1, Ordering::Relaxed);
         counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
         counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source, coalesce, limits_for};
-use format::codec::Decompressor;
 use format::rntuple::Encoding;
 
 use super::Ntuple;
@@ -16,6 +15,7 @@ use crate::error::Result;
 use crate::fetch::read_parts;
 use crate::file::format_error;
 use crate::place::Context;
+use crate::scratch::{Lent, Scratch};
 
 /// Bytes of pages that are read at a time.
 const LOOK_UP_BYTES: u64 = 16 << 20;
@@ -87,14 +87,6 @@ struct Needed<'n> {
 /// Slot and page.
 type PageKey = (usize, usize);
 
-/// Memory that is used for one page after the other.
-#[derive(Default)]
-struct Scratch {
-    unpacked: Vec<u8>,
-    words: Vec<u8>,
-    values: Vec<u64>,
-}
-
 impl LookUp<'_> {
     /// Finds what is wanted. Returns it, and the pages that were read for it.
     pub(super) fn find(&self, mut wanted: Vec<Wanted>) -> Result<(Found, Vec<PageId>)> {
@@ -121,7 +113,7 @@ impl LookUp<'_> {
             })
             .collect();
         needed.sort_by_key(|needed| needed.page.page.offset);
-        let (mut decompressor, mut scratch) = (Decompressor::new(), Scratch::default());
+        let mut scratch = Lent::default();
         let mut rest = needed.as_slice();
         while !rest.is_empty() {
             let mut n_bytes = 0_u64;
@@ -135,7 +127,7 @@ impl LookUp<'_> {
                 .count();
             let (now, later) = rest.split_at(n_pages);
             rest = later;
-            self.read(now, |needed, stored| self.take(needed, stored, &mut decompressor, &mut scratch, &mut found))?;
+            self.read(now, |needed, stored| self.take(needed, stored, scratch.get(), &mut found))?;
         }
         let pages = needed.iter().map(|needed| needed.id).collect();
         Ok((found, pages))
@@ -188,20 +180,13 @@ impl LookUp<'_> {
         Ok(())
     }
 
-    fn take(
-        &self,
-        needed: &Needed<'_>,
-        stored: &[u8],
-        decompressor: &mut Decompressor,
-        scratch: &mut Scratch,
-        found: &mut Found,
-    ) -> Result<()> {
+    fn take(&self, needed: &Needed<'_>, stored: &[u8], scratch: &mut Scratch, found: &mut Found) -> Result<()> {
         let PlannedPage { page, encoding, n_bytes, checksum, .. } = needed.page;
         let slot = &self.slots[needed.id.slot];
         let in_page =
             |error: format::Error| format_error(self.source, &self.ntuple.slot_path(slot.slot), error.at(page.offset));
         let missing = || in_page(format::Error::truncated(0, "a page without some of its elements"));
-        let Scratch { unpacked, words, values } = scratch;
+        let Scratch { decompressor, unpacked, words, values, .. } = scratch;
         let plain = open_page(stored, checksum, n_bytes, decompressor, unpacked).map_err(in_page)?;
         let all = needed.page.elements();
         let local = |element: u64| usize::try_from(element - all.start).unwrap_or(usize::MAX);

@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::{Field, Schema as ArrowSchema};
 use arrowroot_format as format;
 use arrowroot_storage::Part;
-use format::codec::Decompressor;
 use format::rntuple::{
     ANCHOR_CLASS, Anchor, Blob, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots,
 };
@@ -23,6 +22,7 @@ use format::streamer::StreamerInfos;
 use crate::error::{Error, Result, nearest};
 use crate::fetch::read_parts;
 use crate::file::{Entry, File, format_error, read_range, unpack};
+use crate::scratch::Lent;
 use crate::text::TextForm;
 
 pub(crate) use builder::Builder;
@@ -314,7 +314,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>>
     let mut parts: Vec<Part<'_>> =
         blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
     read_parts(source, &mut parts)?;
-    let mut decompressor = Decompressor::new();
+    let mut scratch = Lent::default();
     let mut envelopes = Vec::with_capacity(blobs.len());
     for (blob, mut stored) in blobs.iter().zip(buffers) {
         let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));
@@ -331,7 +331,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>>
             return Err(in_blob(format::Error::corrupt(0, what)));
         }
         let mut envelope = Vec::new();
-        unpack(&mut decompressor, &stored, n_bytes, &mut envelope).map_err(in_blob)?;
+        unpack(&mut scratch.get().decompressor, &stored, n_bytes, &mut envelope).map_err(in_blob)?;
         envelopes.push(envelope);
     }
     Ok(envelopes)

@@ -17,6 +17,7 @@ use crate::file::unpack;
 use crate::logical::LogicalId;
 use crate::memory::Slot;
 use crate::place::Context;
+use crate::scratch::{Lent, Scratch};
 use crate::stats::{Counters, add_ns};
 use crate::task::Payload;
 
@@ -84,11 +85,7 @@ pub(crate) struct PageTask {
 /// What a thread keeps from page to page.
 #[derive(Default)]
 pub(crate) struct PageWorker {
-    decompressor: Decompressor,
-    unpacked: Vec<u8>,
-    words: Vec<u8>,
-    values: Vec<u64>,
-    natural: Vec<u8>,
+    scratch: Lent,
 }
 
 /// What is done with the checksum behind a page.
@@ -218,8 +215,8 @@ impl PageWorker {
     /// Decompresses a page that more than one batch needs.
     pub(crate) fn unpack(&mut self, stored: &[u8], page: &PlannedPage, counters: &Counters) -> format::Result<Vec<u8>> {
         let start = Instant::now();
-        let plain =
-            open_page(stored, page.checksum, page.n_bytes, &mut self.decompressor, &mut self.unpacked)?.to_vec();
+        let Scratch { decompressor, unpacked, .. } = self.scratch.get();
+        let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?.to_vec();
         count(page, counters);
         add_ns(&counters.decompress_ns, start.elapsed());
         Ok(plain)
@@ -233,120 +230,131 @@ impl PageWorker {
         counters: &Counters,
     ) -> format::Result<()> {
         let start = Instant::now();
-        let mut unpacked = std::mem::take(&mut self.unpacked);
+        let scratch = self.scratch.get();
+        let mut unpacked = std::mem::take(&mut scratch.unpacked);
         let plain = match &task.payload {
             Payload::Ready(bytes) => Ok(bytes.as_slice()),
             Payload::Stored(window, range) => {
                 count(page, counters);
                 let stored = window.bytes.get(range.clone()).unwrap_or_default();
-                open_page(stored, page.checksum, page.n_bytes, &mut self.decompressor, &mut unpacked)
+                open_page(stored, page.checksum, page.n_bytes, &mut scratch.decompressor, &mut unpacked)
             }
         };
         let decompressed = Instant::now();
         add_ns(&counters.decompress_ns, decompressed.duration_since(start));
-        let result = plain.and_then(|plain| self.place(plain, slot.kind.primitive(), page, &task.pieces, task.target));
-        self.unpacked = unpacked;
+        let result =
+            plain.and_then(|plain| place(scratch, plain, slot.kind.primitive(), page, &task.pieces, task.target));
+        scratch.unpacked = unpacked;
         add_ns(&counters.decode_ns, decompressed.elapsed());
         result
     }
+}
 
-    fn place(
-        &mut self,
-        plain: &[u8],
-        primitive: Primitive,
-        page: &PlannedPage,
-        pieces: &[Piece],
-        target: Target,
-    ) -> format::Result<()> {
-        let n = page.page.n_elements as usize;
-        match target {
-            Target::Numbers(mut slot) => {
-                let width = primitive.stored_bytes();
-                let mut rest: &mut [u8] = &mut slot;
-                for piece in pieces {
-                    let (place, after) = take_part(rest, piece.elements.len().saturating_mul(width))?;
-                    self.numbers(plain, n, page.encoding, primitive, &piece.elements, place)?;
-                    rest = after;
-                }
-                Ok(())
+/// Puts the elements of a page in their places.
+fn place(
+    scratch: &mut Scratch,
+    plain: &[u8],
+    primitive: Primitive,
+    page: &PlannedPage,
+    pieces: &[Piece],
+    target: Target,
+) -> format::Result<()> {
+    let n = page.page.n_elements as usize;
+    match target {
+        Target::Numbers(mut slot) => {
+            let width = primitive.stored_bytes();
+            let mut rest: &mut [u8] = &mut slot;
+            for piece in pieces {
+                let (place, after) = take_part(rest, piece.elements.len().saturating_mul(width))?;
+                numbers(&mut scratch.natural, plain, n, page.encoding, primitive, &piece.elements, place)?;
+                rest = after;
             }
-            Target::Bits { start_bit, mut whole, edges } => {
-                if let ([piece], Encoding::Bit) = (pieces, page.encoding) {
-                    write_bits(plain, &piece.elements, start_bit, &mut whole, &edges);
-                    return Ok(());
-                }
-                let mut bools = Vec::new();
-                for piece in pieces {
-                    let before = bools.len();
-                    bools.resize(before + piece.elements.len(), 0);
-                    self.numbers(plain, n, page.encoding, Primitive::Bool, &piece.elements, &mut bools[before..])?;
-                }
-                TreeTarget::write_bits(start_bit, &mut whole, &edges, &bools);
-                Ok(())
+            Ok(())
+        }
+        Target::Bits { start_bit, mut whole, edges } => {
+            if let ([piece], Encoding::Bit) = (pieces, page.encoding) {
+                write_bits(plain, &piece.elements, start_bit, &mut whole, &edges);
+                return Ok(());
             }
-            Target::Ends(mut slot) => {
-                let Encoding::Index { width, is_delta } = page.encoding else {
-                    return Err(format::Error::corrupt(0, "lists without ends"));
+            let mut bools = Vec::new();
+            for piece in pieces {
+                let before = bools.len();
+                bools.resize(before + piece.elements.len(), 0);
+                numbers(
+                    &mut scratch.natural,
+                    plain,
+                    n,
+                    page.encoding,
+                    Primitive::Bool,
+                    &piece.elements,
+                    &mut bools[before..],
+                )?;
+            }
+            TreeTarget::write_bits(start_bit, &mut whole, &edges, &bools);
+            Ok(())
+        }
+        Target::Ends(mut slot) => {
+            let Encoding::Index { width, is_delta } = page.encoding else {
+                return Err(format::Error::corrupt(0, "lists without ends"));
+            };
+            index_values(plain, n, width, is_delta, &mut scratch.words, &mut scratch.values);
+            let mut rest: &mut [u8] = &mut slot;
+            for piece in pieces {
+                let (place, after) = take_part(rest, piece.elements.len().saturating_mul(4))?;
+                rest = after;
+                let Items::List(items) = &piece.items else {
+                    return Err(format::Error::corrupt(0, "lists of no items"));
                 };
-                index_values(plain, n, width, is_delta, &mut self.words, &mut self.values);
-                let mut rest: &mut [u8] = &mut slot;
-                for piece in pieces {
-                    let (place, after) = take_part(rest, piece.elements.len().saturating_mul(4))?;
-                    rest = after;
-                    let Items::List(items) = &piece.items else {
-                        return Err(format::Error::corrupt(0, "lists of no items"));
-                    };
-                    let values = self.values.get(piece.elements.clone()).unwrap_or_default();
-                    let shift = items.dest.cast_signed().wrapping_sub(items.start.cast_signed());
-                    if !kernels::shifted_ends(values, items.start, items.start + items.len, shift, place) {
-                        let what = format!(
-                            "ends of lists that run backwards, or not from {} to {}, or over 2147483647 items in a batch",
-                            items.start,
-                            items.start + items.len
-                        );
-                        return Err(format::Error::corrupt(0, what));
-                    }
+                let values = scratch.values.get(piece.elements.clone()).unwrap_or_default();
+                let shift = items.dest.cast_signed().wrapping_sub(items.start.cast_signed());
+                if !kernels::shifted_ends(values, items.start, items.start + items.len, shift, place) {
+                    let what = format!(
+                        "ends of lists that run backwards, or not from {} to {}, or over 2147483647 items in a batch",
+                        items.start,
+                        items.start + items.len
+                    );
+                    return Err(format::Error::corrupt(0, what));
                 }
-                Ok(())
             }
-            Target::Switches { mut types, mut offsets } => {
-                let (mut types, mut offsets): (&mut [u8], &mut [u8]) = (&mut types, &mut offsets);
-                for piece in pieces {
-                    let (type_places, after) = take_part(types, piece.elements.len())?;
-                    types = after;
-                    let (offset_places, after) = take_part(offsets, piece.elements.len().saturating_mul(4))?;
-                    offsets = after;
-                    place_switches(plain, piece, type_places, offset_places)?;
-                }
-                Ok(())
+            Ok(())
+        }
+        Target::Switches { mut types, mut offsets } => {
+            let (mut types, mut offsets): (&mut [u8], &mut [u8]) = (&mut types, &mut offsets);
+            for piece in pieces {
+                let (type_places, after) = take_part(types, piece.elements.len())?;
+                types = after;
+                let (offset_places, after) = take_part(offsets, piece.elements.len().saturating_mul(4))?;
+                offsets = after;
+                place_switches(plain, piece, type_places, offset_places)?;
             }
+            Ok(())
         }
     }
+}
 
-    /// Numbers as the field has them; bools as bytes.
-    fn numbers(
-        &mut self,
-        plain: &[u8],
-        n: usize,
-        encoding: Encoding,
-        primitive: Primitive,
-        elements: &Range<usize>,
-        out: &mut [u8],
-    ) -> format::Result<()> {
-        let stored = encoding.primitive().ok_or_else(|| format::Error::corrupt(0, "a number stored as an end"))?;
-        if stored == primitive || is_bytes(stored) && is_bytes(primitive) {
-            natural_numbers(plain, n, encoding, elements, out);
-            return Ok(());
-        }
-        if let (Encoding::Quantized { bits, min, max }, Primitive::Float64) = (encoding, primitive) {
-            kernels::quantized_doubles(plain, elements, bits, (min, max), out);
-            return Ok(());
-        }
-        self.natural.clear();
-        self.natural.resize(elements.len().saturating_mul(stored.stored_bytes()), 0);
-        natural_numbers(plain, n, encoding, elements, &mut self.natural);
-        convert_numbers(&self.natural, stored, primitive, out)
+/// Numbers as the field has them; bools as bytes.
+fn numbers(
+    natural: &mut Vec<u8>,
+    plain: &[u8],
+    n: usize,
+    encoding: Encoding,
+    primitive: Primitive,
+    elements: &Range<usize>,
+    out: &mut [u8],
+) -> format::Result<()> {
+    let stored = encoding.primitive().ok_or_else(|| format::Error::corrupt(0, "a number stored as an end"))?;
+    if stored == primitive || is_bytes(stored) && is_bytes(primitive) {
+        natural_numbers(plain, n, encoding, elements, out);
+        return Ok(());
     }
+    if let (Encoding::Quantized { bits, min, max }, Primitive::Float64) = (encoding, primitive) {
+        kernels::quantized_doubles(plain, elements, bits, (min, max), out);
+        return Ok(());
+    }
+    natural.clear();
+    natural.resize(elements.len().saturating_mul(stored.stored_bytes()), 0);
+    natural_numbers(plain, n, encoding, elements, natural);
+    convert_numbers(natural, stored, primitive, out)
 }
 
 /// Characters are signed or not; the byte is the same. What is converted otherwise is checked.

@@ -1,0 +1,61 @@
+//! What is needed to decompress and decode one piece after the other, lent by the process.
+//!
+//! A decompressor's tables and buffers of a page or a basket are some megabytes whose memory the system gives back and
+//! takes again, page by page, if each scan has its own: where scans are short, that is a tenth of their time.
+
+use std::sync::Mutex;
+
+use arrowroot_format::codec::Decompressor;
+
+/// Bytes in buffers that the process keeps while nobody uses them, at most.
+const KEPT_BYTES: usize = 32 << 20;
+/// The most of them that are kept, whatever their size: as many as threads that decode at a time on a large machine.
+const MAX_KEPT: usize = 64;
+
+/// A decompressor, and buffers of any content.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) decompressor: Decompressor,
+    /// What came out of it.
+    pub(crate) unpacked: Vec<u8>,
+    /// Elements with their bytes in order.
+    pub(crate) words: Vec<u8>,
+    /// Numbers that they are.
+    pub(crate) values: Vec<u64>,
+    /// Numbers of the type that is stored, where another is wanted.
+    pub(crate) natural: Vec<u8>,
+}
+
+/// Those that nobody uses. The lock is never waited for: a process that is forked while a thread holds it would wait
+/// forever.
+static KEPT: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
+
+/// A scratch that goes back when this is dropped; taken when it is first used.
+#[derive(Default)]
+pub(crate) struct Lent(Option<Scratch>);
+
+impl Scratch {
+    fn buffer_bytes(&self) -> usize {
+        let words = self.unpacked.capacity() + self.words.capacity() + self.natural.capacity();
+        words + self.values.capacity() * size_of::<u64>()
+    }
+}
+
+impl Lent {
+    /// The scratch.
+    pub(crate) fn get(&mut self) -> &mut Scratch {
+        self.0.get_or_insert_with(|| KEPT.try_lock().ok().and_then(|mut kept| kept.pop()).unwrap_or_default())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(scratch) = self.0.take() else { return };
+        if let Ok(mut kept) = KEPT.try_lock() {
+            let kept_bytes: usize = kept.iter().map(|scratch| scratch.buffer_bytes()).sum();
+            if kept.len() < MAX_KEPT && kept_bytes.saturating_add(scratch.buffer_bytes()) <= KEPT_BYTES {
+                kept.push(scratch);
+            }
+        }
+    }
+}
