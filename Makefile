@@ -92,9 +92,9 @@ build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
 bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
-.PHONY: bench-ntuples
-bench-ntuples: build $(VENV)/.root ## measure RNTuples against the limit of their pages and ROOT (BENCH_ARGS='...')
-	$(BIN)/python bench/ntuples.py $(BENCH_ARGS)
+.PHONY: bench-formats
+bench-formats: build $(VENV)/.root ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
+	$(BIN)/python bench/formats.py $(BENCH_ARGS)
 
 .PHONY: bench-remote
 bench-remote: build $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')

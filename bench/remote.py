@@ -7,7 +7,6 @@ what the numbers mean.
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
 import platform
@@ -97,7 +96,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--handshake", action="store_true", help="a new connection costs a round trip, too")
     parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
     parser.add_argument("--reuse", action="store_true", help="measure nothing: tables of the last results")
-    parser.add_argument("--update-readme", action="store_true", help="write the tables into README.md")
+    parser.add_argument("--update-docs", action="store_true", help="write the tables into docs/measured.md")
     parser.set_defaults(scale=1.0, codecs=["zstd"], peers=None)
     return parser.parse_args()
 
@@ -178,7 +177,7 @@ class Bench:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self.result: dict[str, Any] = {
-            "date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat(),
+            "date": run.today(),
             "repeat": options.repeat, "threads": options.threads, "handshake": options.handshake,
             "machine": machine(), "rows": [], "efficiency": [], "peers": [],
         }  # fmt: skip
@@ -305,8 +304,8 @@ def main() -> int:
         result = measure(options)
     tables = render(result)
     print(f"\n{tables}")
-    if options.update_readme:
-        run.update_readme(tables, BEGIN, END)
+    if options.update_docs:
+        run.update_page(run.MEASURED, tables, BEGIN, END)
     failed = [row for row in result["rows"] + result["efficiency"] if row["error"]]
     for row in failed:
         print(f"!! {row['case']} {row['store']}: {row['error']}", file=sys.stderr)

@@ -25,6 +25,8 @@ from targets import GROUPS, LZMA_SCALE, Group  # noqa: E402
 
 RESULTS = REPOSITORY / "target" / "bench"
 README = REPOSITORY / "README.md"
+#: What the other benchmarks found.
+MEASURED = REPOSITORY / "docs" / "measured.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 RUN_TIMEOUT_S = 600
 
@@ -140,7 +142,7 @@ def machine(environment: dict[str, Any]) -> str:
 def measure(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Run the chosen tasks; what came of them is also in RESULTS."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat()}
+    results: dict[str, Any] = {"date": today()}
     results |= {"scale": options.scale, "repeat": options.repeat}
     main_set = set_name(GROUPS[0], options.scale)
     if "read" in options.tasks:
@@ -182,14 +184,19 @@ def render(results: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def update_readme(tables: str, begin: str = BEGIN, end: str = END) -> None:
+def today() -> str:
+    """The date of a measurement."""
+    return dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
+
+
+def update_page(page: Path, tables: str, begin: str, end: str) -> None:
     """Replace what stands between the markers."""
-    text = README.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     if begin not in text or end not in text:
-        sys.exit(f"README.md has no {begin} and {end}")
+        sys.exit(f"{page.name} has no {begin} and {end}")
     before, _, rest = text.partition(begin)
     after = rest.partition(end)[2]
-    README.write_text(f"{before}{begin}\n{tables}\n{end}{after}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n{tables}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> int:
@@ -205,7 +212,7 @@ def main() -> int:
     tables = render(results)
     print(f"\n{tables}")
     if options.update_readme:
-        update_readme(tables)
+        update_page(README, tables, BEGIN, END)
     ours = "arrowroot,"
     wrong = [c for task in ("read", "open") for c in results.get(task, {}).get("complaints", []) if ours in c]
     for complaint in wrong:

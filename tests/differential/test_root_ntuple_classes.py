@@ -11,7 +11,6 @@ import pytest
 
 import arrowroot as ar
 from arrowroot.cli import main
-
 from tests.robustness.mutations import find_regions
 
 from . import root_peer
