@@ -8,8 +8,11 @@ use std::mem::MaybeUninit;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
-/// Bytes that a wide copy moves at once: two AVX2 registers.
-const BLOCK: usize = 32;
+/// Bytes that a wide copy moves at once: two AVX2 registers. Most lists are shorter, and moving too much costs less than
+/// a branch that is taken now and then.
+const BLOCK: usize = 64;
+/// Bytes before the items of a vector: byte count, version, number of items.
+const VECTOR_HEADER_BYTES: usize = 10;
 
 /// Defines a function that runs its body compiled for AVX2 where the machine has it.
 macro_rules! dispatched {
@@ -211,50 +214,60 @@ fn swap_block<const N: usize>(from: &[u8; BLOCK]) -> [u8; BLOCK] {
 
 #[inline(always)]
 fn vectors_of<const N: usize>(data: &[u8], ends: &[u8], base: u32, out: &mut [u8]) -> bool {
-    const HEADER: usize = 10;
-    let mut from = 0_usize;
-    let mut to = 0_usize;
-    let mut previous = base;
-    let mut wrong = 0;
-    for end in ends.as_chunks::<4>().0 {
-        let end = u32::from_ne_bytes(*end);
-        let n_items = end.wrapping_sub(previous);
-        previous = end;
-        let n_bytes = (n_items as usize).wrapping_mul(N);
-        // Short lists move as one block; what is too much is overwritten by the next.
-        let entry = data.get(from..).and_then(|rest| rest.first_chunk::<{ HEADER + BLOCK }>());
-        let place = out.get_mut(to..).and_then(|rest| rest.first_chunk_mut::<BLOCK>());
-        if let (Some(entry), Some(place), true) = (entry, place, n_bytes <= BLOCK)
-            && let (Some((header, _)), Some(stored)) =
-                (entry.split_first_chunk::<HEADER>(), entry.last_chunk::<BLOCK>())
-        {
+    const WIDE: usize = VECTOR_HEADER_BYTES + BLOCK;
+    let mut rest = ends.as_chunks::<4>().0;
+    let (mut from, mut to, mut previous, mut wrong) = (0_usize, 0_usize, base, 0);
+    while let Some(next) = rest.first() {
+        // So many lists surely have a block behind their header and at their place, if none of them is longer.
+        let room = (data.len().saturating_sub(from) / WIDE).min(out.len().saturating_sub(to) / BLOCK);
+        let mut n_short = 0;
+        for end in &rest[..room.min(rest.len())] {
+            let end = u32::from_ne_bytes(*end);
+            let n_items = end.wrapping_sub(previous);
+            let entry = data.get(from..).and_then(|data| data.first_chunk::<WIDE>());
+            let place = out.get_mut(to..).and_then(|out| out.first_chunk_mut::<BLOCK>());
+            let (Some(entry), Some(place), true) = (entry, place, n_items as usize <= BLOCK / N) else { break };
+            let (Some(header), Some(stored)) = (entry.first_chunk(), entry.last_chunk()) else { break };
+            let n_bytes = n_items as usize * N;
             wrong |= header_error(header, n_items, n_bytes);
+            // What is too much is overwritten by the next.
             *place = swap_block::<N>(stored);
-        } else {
-            let body = from.wrapping_add(HEADER);
-            let header = data.get(from..).and_then(|rest| rest.first_chunk::<HEADER>());
-            let stored = data.get(body..body.wrapping_add(n_bytes));
-            let place = out.get_mut(to..to.wrapping_add(n_bytes));
-            let (Some(header), Some(stored), Some(place)) = (header, stored, place) else { return false };
-            wrong |= header_error(header, n_items, n_bytes);
-            swap_each::<N>(stored, place);
+            from += VECTOR_HEADER_BYTES + n_bytes;
+            to += n_bytes;
+            previous = end;
+            n_short += 1;
         }
-        from = from.wrapping_add(HEADER + n_bytes);
+        if n_short > 0 {
+            rest = &rest[n_short..];
+            continue;
+        }
+        let end = u32::from_ne_bytes(*next);
+        let n_items = end.wrapping_sub(previous);
+        let n_bytes = (n_items as usize).wrapping_mul(N);
+        let body = from.wrapping_add(VECTOR_HEADER_BYTES);
+        let header = data.get(from..).and_then(|data| data.first_chunk());
+        let stored = data.get(body..body.wrapping_add(n_bytes));
+        let place = out.get_mut(to..to.wrapping_add(n_bytes));
+        let (Some(header), Some(stored), Some(place)) = (header, stored, place) else { return false };
+        wrong |= header_error(header, n_items, n_bytes);
+        swap_each::<N>(stored, place);
+        from = body.wrapping_add(n_bytes);
         to = to.wrapping_add(n_bytes);
+        previous = end;
+        rest = &rest[1..];
     }
     wrong == 0 && from == data.len() && to == out.len()
 }
 
 /// Not 0 if the header of a vector is not that of `n_items` items streamed object-wise.
 #[inline(always)]
-fn header_error(header: &[u8; 10], n_items: u32, n_bytes: usize) -> u64 {
-    let [head @ .., _, _] = header;
-    let [_, _, tail @ ..] = header;
-    // Byte count and version first, number of items last: 6 bytes of version and number follow the byte count.
+fn header_error(header: &[u8; VECTOR_HEADER_BYTES], n_items: u32, n_bytes: usize) -> u64 {
+    let [head @ .., high, low] = header;
+    // Byte count, version and the first half of the number. 6 bytes of version and number follow the byte count.
     let byte_count = (u64::from(crate::BYTE_COUNT_MASK) | (n_bytes as u64).wrapping_add(6)) << 32;
-    let version_mask = 0xFFFF_FFFF_4000_0000;
-    ((u64::from_be_bytes(*head) ^ byte_count) & version_mask)
-        | ((u64::from_be_bytes(*tail) ^ u64::from(n_items)) & 0xFFFF_FFFF)
+    let version_mask = 0xFFFF_FFFF_4000_FFFF;
+    let head_error = (u64::from_be_bytes(*head) ^ (byte_count | u64::from(n_items >> 16))) & version_mask;
+    head_error | u64::from(u16::from_be_bytes([*high, *low]) ^ (n_items & 0xFFFF) as u16)
 }
 
 /// Copies numbers, swapped; bools become 0 or 1.
