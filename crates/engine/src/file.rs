@@ -387,8 +387,7 @@ impl File {
 
     fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
-        let decompressor = &mut Lent::default();
-        unpack(&mut decompressor.get().decompressor, stored, key.object_bytes as usize, &mut object)
+        unpack(&mut Lent::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
             .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))?;
         Ok(object)
     }

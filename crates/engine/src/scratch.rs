@@ -50,12 +50,39 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some(scratch) = self.0.take() else { return };
-        if let Ok(mut kept) = KEPT.try_lock() {
-            let kept_bytes: usize = kept.iter().map(|scratch| scratch.buffer_bytes()).sum();
-            if kept.len() < MAX_KEPT && kept_bytes.saturating_add(scratch.buffer_bytes()) <= KEPT_BYTES {
-                kept.push(scratch);
-            }
+        if let (Some(scratch), Ok(mut kept)) = (self.0.take(), KEPT.try_lock()) {
+            keep(&mut kept, scratch);
         }
+    }
+}
+
+/// Adds a scratch to those that are kept, if there is room.
+fn keep(kept: &mut Vec<Scratch>, scratch: Scratch) {
+    let kept_bytes: usize = kept.iter().map(Scratch::buffer_bytes).sum();
+    if kept.len() < MAX_KEPT && kept_bytes.saturating_add(scratch.buffer_bytes()) <= KEPT_BYTES {
+        kept.push(scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_bytes(n_bytes: usize) -> Scratch {
+        Scratch { unpacked: Vec::with_capacity(n_bytes), ..Scratch::default() }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_in_bytes_and_in_number() {
+        let mut kept = Vec::new();
+        keep(&mut kept, with_bytes(KEPT_BYTES + 1));
+        assert!(kept.is_empty());
+        keep(&mut kept, with_bytes(KEPT_BYTES / 2));
+        keep(&mut kept, with_bytes(KEPT_BYTES / 2 + 1));
+        assert_eq!(kept.len(), 1);
+        for _ in 0..2 * MAX_KEPT {
+            keep(&mut kept, with_bytes(0));
+        }
+        assert_eq!(kept.len(), MAX_KEPT);
     }
 }

@@ -36,6 +36,7 @@ pub(crate) struct Stored {
 pub(crate) struct PyBranch {
     source: Source,
     description: OnceLock<Box<Description>>,
+    stored: OnceLock<Box<Stored>>,
 }
 
 /// Where to look.
@@ -47,12 +48,16 @@ enum Source {
 }
 
 impl PyBranch {
+    fn new(source: Source) -> PyBranch {
+        PyBranch { source, description: OnceLock::new(), stored: OnceLock::new() }
+    }
+
     pub(crate) fn of_tree(tree: &Tree, id: BranchId, depth: usize) -> PyBranch {
-        PyBranch { source: Source::Tree(tree.clone(), id, depth), description: OnceLock::new() }
+        PyBranch::new(Source::Tree(tree.clone(), id, depth))
     }
 
     pub(crate) fn of_ntuple(ntuple: &Ntuple, id: MemberId) -> PyBranch {
-        PyBranch { source: Source::Ntuple(ntuple.clone(), id), description: OnceLock::new() }
+        PyBranch::new(Source::Ntuple(ntuple.clone(), id))
     }
 
     fn description(&self, py: Python<'_>) -> PyResult<&Description> {
@@ -72,14 +77,19 @@ impl PyBranch {
     }
 
     /// Not part of the description: for a field, the page lists of all clusters tell it.
-    fn stored(&self, py: Python<'_>) -> PyResult<Stored> {
-        match &self.source {
-            Source::Tree(tree, id, _) => Ok(stored(tree, *id)),
+    fn stored(&self, py: Python<'_>) -> PyResult<&Stored> {
+        if let Some(stored) = self.stored.get() {
+            return Ok(stored);
+        }
+        let stored = match &self.source {
+            Source::Tree(tree, id, _) => stored(tree, *id),
             Source::Ntuple(ntuple, id) => {
                 let (ntuple, id) = (ntuple.clone(), *id);
-                patiently(py, is_remote(ntuple.file()), move || crate::ntuple::stored(&ntuple, id))?.map_err(to_python)
+                let is_slow = is_remote(ntuple.file()) && !ntuple.knows_sizes();
+                patiently(py, is_slow, move || crate::ntuple::stored(&ntuple, id))?.map_err(to_python)?
             }
-        }
+        };
+        Ok(self.stored.get_or_init(|| Box::new(stored)))
     }
 
     fn number_of_entries(&self) -> i64 {
@@ -170,8 +180,8 @@ impl PyBranch {
     }
 
     #[getter]
-    fn compression(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.stored(py)?.compression)
+    fn compression(&self, py: Python<'_>) -> PyResult<&str> {
+        Ok(&self.stored(py)?.compression)
     }
 
     #[getter]

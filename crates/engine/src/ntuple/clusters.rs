@@ -222,6 +222,11 @@ impl Ntuple {
         Some((id, self.slots().slot(id)))
     }
 
+    /// Whether [`Ntuple::column_sizes`] has nothing to read.
+    pub fn knows_sizes(&self) -> bool {
+        self.groups().sizes.get().is_some()
+    }
+
     /// What the pages of each physical column take, in all clusters. Reads all page lists that were not read yet.
     ///
     /// # Errors
