@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import _native
 from arrowroot._errors import (
     AccessDeniedError,
+    InvalidRequestError,
     NoSuchFileError,
     StorageError,
     UnsupportedError,
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 #: What the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
 
+#: Of so many replicas the failures are told, of each so much.
+_N_TOLD = 8
+_MAX_TOLD_CHARS = 400
+
 Range = tuple[int, int]
 
 
@@ -29,13 +34,43 @@ def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) ->
     """
     if len(urls) > 1 and all(scheme_of(url) in NATIVE_SCHEMES for url in urls):
         return _native.open_file(urls, options)
-    for url in urls[:-1]:
+    if len(urls) == 1:
+        return _open_one(urls[0], options)
+    _native.check_options(options)  # what is wrong with these is wrong with every replica
+    failures: list[tuple[str, Exception]] = []
+    for url in urls:
         try:
             return _open_one(url, options)
-        except (StorageError, UnsupportedError):
-            # The last one's error is told.
-            continue
-    return _open_one(urls[-1], options)
+        except (StorageError, UnsupportedError, InvalidRequestError, ImportError) as error:
+            failures.append((_native.redacted(url), error))
+    raise no_replica(failures)
+
+
+def no_replica(failures: Sequence[tuple[str, Exception]]) -> Exception:
+    """Return the error of a file of which no replica can be opened: what the engine says of its own stores.
+
+    ``failures``: URL and error of each. Its class is that of the one which says most of what can be done.
+    """
+    told = []
+    for place, (url, error) in enumerate(failures[:_N_TOLD], 1):
+        text = str(error)
+        text = text if text.startswith(url) else f"{url}: {text}"
+        if len(text) > _MAX_TOLD_CHARS:
+            text = f"{text[: _MAX_TOLD_CHARS // 2]}…{text[-_MAX_TOLD_CHARS // 2 :]}"
+        told.append(f"({place}) {text}")
+    if len(failures) > _N_TOLD:
+        told.append(f"and {len(failures) - _N_TOLD} more")
+    message = f"none of {len(failures)} replicas can be opened: {'; '.join(told)}"
+    telling = min((error for _, error in failures), key=_rank)
+    return type(telling)(message)
+
+
+def _rank(error: Exception) -> int:
+    """Return how little an error tells: a refusal most, that there is no such file only if all say so."""
+    if isinstance(error, NoSuchFileError):
+        return 4
+    kinds = (AccessDeniedError, StorageError, InvalidRequestError)
+    return next((place for place, kind in enumerate(kinds) if isinstance(error, kind)), len(kinds))
 
 
 def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from typing import get_type_hints
 
 import pytest
@@ -180,10 +181,48 @@ def test_files_are_opened_with_their_options(sample):
 
 def test_the_next_replica_is_opened_if_one_is_missing(sample, tmp_path):
     assert ar.open([tmp_path / "nothing.root", sample[0]]).url == str(sample[0])
-    with pytest.raises(StorageError, match="nothing"):
-        ar.open([str(tmp_path / "nothing1.root"), str(tmp_path / "nothing2.root")])
     with pytest.raises(InvalidRequestError, match="no URL"):
         ar.open([])
+
+
+def refused(name="f.root"):
+    """URL of a port that was just given back: nobody listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://me:hushhush@127.0.0.1:{server.getsockname()[1]}/{name}"
+
+
+@pytest.mark.parametrize("other", [[], ["memory://nothing.root"]], ids=["native", "fsspec"])
+def test_when_no_replica_can_be_opened_each_is_named_with_its_reason(tmp_path, other):
+    """The engine's own stores, and those that Python opens, say the same."""
+    if other:
+        pytest.importorskip("fsspec", reason="NO FSSPEC FOUND: pip install fsspec")
+    missing = [str(tmp_path / "nothing1.root"), *other, str(tmp_path / "nothing2.root")]
+    with pytest.raises(ar.NoSuchFileError) as caught:
+        ar.open(missing)
+    text = str(caught.value)
+    assert text.startswith(f"none of {len(missing)} replicas can be opened: (1) {missing[0]}: ")
+    assert text.count("no such file") == len(missing)
+    assert all(f"({place}) {url}: " in text for place, url in enumerate(missing, 1))
+    # A file that one does not have may be where nobody answers today.
+    urls = [refused(), *missing]
+    with pytest.raises(StorageError) as caught:
+        ar.open(urls, retries=0, timeout=5)
+    text = str(caught.value)
+    assert not isinstance(caught.value, FileNotFoundError)
+    assert "refused" in text
+    assert missing[0] in text
+    assert "hushhush" not in text
+    with pytest.raises(StorageError) as caught:
+        ar.open([str(tmp_path / f"{'x' * 200}{i}.root") for i in range(100)] + other)
+    assert len(str(caught.value)) < 4000
+    assert "more" in str(caught.value)
+
+
+def test_a_replica_whose_url_makes_no_sense_does_not_hide_the_next(sample):
+    urls = ["s3://bucket/f.root?versionId=1", "nosuch://h/f.root", str(sample[0])]
+    assert ar.open(urls).url == str(sample[0])
+    with pytest.raises(InvalidRequestError, match=r'retries \(argument\): "x"'):
+        ar.open(urls, retries="x")
 
 
 def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):

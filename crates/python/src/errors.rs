@@ -97,7 +97,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
 }
 
 fn exception_of_storage(error: &storage::Error) -> &'static PyOnceLock<Py<PyType>> {
-    let kind = match error {
+    let kind = match error.most_telling() {
         storage::Error::Io { source, .. } => Some(source.kind()),
         storage::Error::NotFound { .. } => Some(std::io::ErrorKind::NotFound),
         storage::Error::Denied { .. } => Some(std::io::ErrorKind::PermissionDenied),

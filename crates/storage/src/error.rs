@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Of so many replicas the failures are told, of each so much.
+const N_TOLD: usize = 8;
+const MAX_TOLD_CHARS: usize = 400;
+
 /// What can go wrong while bytes are fetched. URLs in it hold no credentials.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -119,6 +123,16 @@ pub enum Error {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// No replica of a file can be opened or read.
+    #[error("none of {n_replicas} replicas can be {done}: {}", told(failures))]
+    Replicas {
+        /// How many there are. Some may not have been tried, if what is wrong with one is wrong with all.
+        n_replicas: usize,
+        /// What was to be done: "opened", "read".
+        done: &'static str,
+        /// Of each that was tried, its URL and why it failed.
+        failures: Vec<(String, Error)>,
+    },
     /// A disk cache or a download directory failed.
     #[error("{path}: {doing}: {}", reason(source))]
     LocalDisk {
@@ -140,6 +154,58 @@ impl Error {
             _ => false,
         }
     }
+
+    /// Of several replicas' errors the one that says most of what can be done, of any other error itself.
+    ///
+    /// That is a file which is not what it was; else a refusal, which other credentials may mend; else a failure, which time
+    /// may; else a URL or a setting that makes no sense. "No such file" comes last: it is only true if all say so.
+    pub fn most_telling(&self) -> &Error {
+        match self {
+            Error::Replicas { failures, .. } => {
+                failures.iter().map(|(_, error)| error.most_telling()).min_by_key(|error| error.rank()).unwrap_or(self)
+            }
+            _ => self,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        match self {
+            Error::Changed { .. } | Error::PastEnd { .. } => 0,
+            Error::Denied { .. } => 1,
+            Error::Io { source, .. } if source.kind() == PermissionDenied => 1,
+            Error::Option { .. } => 3,
+            Error::Unsupported { .. } => 4,
+            Error::NotFound { .. } => 5,
+            Error::Io { source, .. } if source.kind() == NotFound => 5,
+            _ => 2,
+        }
+    }
+}
+
+/// The failures of replicas, each with its URL; long ones are cut, and many are counted.
+fn told(failures: &[(String, Error)]) -> String {
+    let one = |(place, (url, error)): (usize, &(String, Error))| {
+        let text = error.to_string();
+        let text = if text.starts_with(url.as_str()) { text } else { format!("{url}: {text}") };
+        format!("({}) {}", place + 1, cut(&text))
+    };
+    let mut told: Vec<_> = failures.iter().enumerate().take(N_TOLD).map(one).collect();
+    if failures.len() > N_TOLD {
+        told.push(format!("and {} more", failures.len() - N_TOLD));
+    }
+    told.join("; ")
+}
+
+/// Begin and end of a text that is too long: the place, and what happened.
+fn cut(text: &str) -> String {
+    let n_chars = text.chars().count();
+    if n_chars <= MAX_TOLD_CHARS {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(MAX_TOLD_CHARS / 2).collect();
+    let tail: String = text.chars().skip(n_chars - MAX_TOLD_CHARS / 2).collect();
+    format!("{head}…{tail}")
 }
 
 /// What the system says, without the number that it says it with.

@@ -2,7 +2,7 @@
 //!
 //! Reads go to one of them. When a read fails there for good, after all tries, the next URL is opened and the whole read is
 //! made there; later reads stay with it. After the last URL comes the first again, but one read goes round only once: if
-//! every replica fails, its error is that of the last. A replica must have the size of the one that was opened
+//! every replica fails, its error names them all ([`Error::Replicas`]). A replica must have the size of the one that was opened
 //! first; nothing else tells whether it is the same file, as versions (ETags) differ between servers. A file that changed
 //! ([`Error::Changed`]) or ends too early is not looked for elsewhere.
 
@@ -41,7 +41,7 @@ struct Replicas {
 /// Opens the first of several URLs of one file that can be opened; the others stand in when it fails.
 ///
 /// # Errors
-/// That of the last URL, if none can be opened; [`Error::Option`] if there is no URL.
+/// [`Error::Replicas`] if none of several can be opened, that of the store if there is one; [`Error::Option`] if there is no URL.
 pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculation) -> Result<Opened> {
     if let [url] = urls {
         return crate::open(url, options, speculation);
@@ -51,7 +51,10 @@ pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculatio
 }
 
 fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
-    let mut last = Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() };
+    if urls.is_empty() {
+        return Err(Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() });
+    }
+    let mut failures = Vec::new();
     let replicas = urls.iter().enumerate().map(|(place, url)| Replica {
         address: url.clone(),
         url: redacted(url),
@@ -72,10 +75,10 @@ fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
                 replicas.current = AtomicUsize::new(place);
                 return Ok(Opened { source: Arc::new(replicas), known, ledgers });
             }
-            Err(error) => last = error,
+            Err(error) => failures.push((replica.url.clone(), error)),
         }
     }
-    Err(last)
+    Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures })
 }
 
 impl Replica {
@@ -99,7 +102,7 @@ impl Replicas {
 
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
         let mut place = self.current();
-        let mut n_left = self.replicas.len();
+        let mut failures = Vec::new();
         loop {
             let replica = &self.replicas[place];
             let result = replica.opened(&self.open).and_then(|(source, _)| {
@@ -109,16 +112,19 @@ impl Replicas {
                 }
                 read(source.as_ref())
             });
-            n_left -= 1;
-            match result {
-                Err(error) if n_left > 0 && !matches!(error, Error::PastEnd { .. } | Error::Changed { .. }) => {
-                    let next = (place + 1) % self.replicas.len();
-                    // Another read may have gone on already.
-                    let gone_on = self.current.compare_exchange(place, next, Relaxed, Relaxed);
-                    place = gone_on.map_or_else(|current| if current == place { next } else { current }, |_| next);
-                }
-                result => return result,
+            let Err(error) = result else { return Ok(()) };
+            let is_final = matches!(error, Error::PastEnd { .. } | Error::Changed { .. });
+            if is_final && failures.is_empty() {
+                return Err(error);
             }
+            failures.push((replica.url.clone(), error));
+            if is_final || failures.len() == self.replicas.len() {
+                return Err(Error::Replicas { n_replicas: self.replicas.len(), done: "read", failures });
+            }
+            let next = (place + 1) % self.replicas.len();
+            // Another read may have gone on already.
+            let gone_on = self.current.compare_exchange(place, next, Relaxed, Relaxed);
+            place = gone_on.map_or_else(|current| if current == place { next } else { current }, |_| next);
         }
     }
 }
@@ -226,9 +232,14 @@ mod tests {
         let broken = Arc::default();
         let opened = replicas(&["x://a/9", "x://b/9"], &broken).unwrap();
         broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
-        assert!(matches!(opened.source.read_at(0, &mut [0; 3]), Err(Error::Connection { .. })));
-        assert!(replicas(&["x://a/9", "x://b/9"], &broken).is_err());
-        assert!(replicas(&[], &broken).is_err());
+        let error = opened.source.read_at(0, &mut [0; 3]).unwrap_err();
+        let both = "(1) x://a/9: reading: reset; (2) x://b/9: reading: reset";
+        assert_eq!(error.to_string(), format!("none of 2 replicas can be read: {both}"));
+        assert!(matches!(error.most_telling(), Error::Connection { .. }));
+        let error = replicas(&["x://a/9", "x://b/9"], &broken).err().unwrap();
+        assert_eq!(error.to_string(), format!("none of 2 replicas can be opened: {both}"));
+        let error = replicas(&[], &broken).err().unwrap();
+        assert!(matches!(error, Error::Option { .. }), "{error}");
     }
 
     #[test]
@@ -238,7 +249,47 @@ mod tests {
         assert_eq!(opened.source.url(), "x://a/9");
         broken.lock().unwrap().insert("x://u:p@a/9".to_owned());
         let error = opened.source.read_at(0, &mut [0; 3]).unwrap_err();
-        assert!(matches!(&error, Error::Changed { .. }), "{error}");
+        assert!(matches!(error.most_telling(), Error::Changed { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("(1) x://a/9: ") && text.contains("(2) x://b/8: "), "{text}");
+        assert!(text.contains("reading: reset; (2)") && text.contains("8 bytes here, 9 elsewhere"), "{text}");
+    }
+
+    #[test]
+    fn the_error_of_many_replicas_is_bounded_and_says_what_can_be_done() {
+        let io = |kind: std::io::ErrorKind| {
+            let (url, doing) = ("x://d/f".to_owned(), "cannot be opened".to_owned());
+            Error::Io { url, doing, source: kind.into() }
+        };
+        let not_found = || Error::NotFound { url: "x://a/f".to_owned(), answer: "404".to_owned() };
+        let connection = || {
+            let (doing, what) = ("connecting".to_owned(), "refused".to_owned());
+            Error::Connection { url: "x://b/f".to_owned(), doing, what }
+        };
+        let denied = || {
+            let (answer, hint) = ("403".to_owned(), "no token".to_owned());
+            Error::Denied { url: "x://c/f".to_owned(), answer, hint }
+        };
+        let option = || Error::Option { option: "s3_endpoint".to_owned(), what: "none".to_owned() };
+        let of = |errors: Vec<Error>| Error::Replicas {
+            n_replicas: errors.len(),
+            done: "opened",
+            failures: errors.into_iter().map(|error| ("x://h/f".to_owned(), error)).collect(),
+        };
+        let kind_of = |errors| std::mem::discriminant(of(errors).most_telling());
+        let is = |error: &Error| std::mem::discriminant(error);
+        // A file that one server does not have may be on the one that cannot be reached.
+        assert_eq!(kind_of(vec![not_found(), connection()]), is(&connection()));
+        assert_eq!(kind_of(vec![io(std::io::ErrorKind::NotFound), not_found()]), is(&io(std::io::ErrorKind::NotFound)));
+        assert_eq!(kind_of(vec![connection(), denied(), not_found()]), is(&denied()));
+        assert_eq!(kind_of(vec![option(), connection()]), is(&connection()));
+        assert_eq!(kind_of(vec![not_found(), option()]), is(&option()));
+        let text = of(vec![option()]).to_string();
+        assert!(text.ends_with("(1) x://h/f: s3_endpoint: none"), "{text}");
+        let long = |n: usize| Error::NotFound { url: format!("x://h/f{}", "é".repeat(n)), answer: "404".to_owned() };
+        let text = of((0..1000).map(|_| long(10_000)).collect()).to_string();
+        assert!(text.ends_with("and 992 more") && text.contains("no such file: 404; (2) x://h/f"), "{text}");
+        assert!(text.chars().count() < 4000);
     }
 
     #[test]
