@@ -225,6 +225,28 @@ def test_a_replica_whose_url_makes_no_sense_does_not_hide_the_next(sample):
         ar.open(urls, retries="x")
 
 
+@pytest.mark.parametrize("way", ["argument", "URL", "environment", "file"])
+def test_a_key_without_its_certificate_is_an_error(way, sample, tmp_path, monkeypatch, arrowroot_command):
+    url, arguments = str(sample[0]), {}
+    if way == "argument":
+        arguments["key"] = "k.pem"
+    elif way == "URL":
+        url += "?arrowroot.key=k.pem"
+    elif way == "environment":
+        monkeypatch.setenv("ARROWROOT_KEY", "k.pem")
+    else:
+        monkeypatch.setenv("ARROWROOT_CONFIG", write(tmp_path / "c.toml", "key = 'k.pem'"))
+    for use in (ar.open, in_force):
+        with pytest.raises(
+            InvalidRequestError, match=f"key .*{'c.toml' if way == 'file' else way}.*certificate"
+        ):
+            use(url, **arguments)
+    options = [f"-Okey={arguments['key']}"] if arguments else []
+    assert arrowroot_command("ls", url, *options, check=False).returncode == 2
+    # The two need not be set in the same place.
+    assert in_force(url, certificate="c.pem", **arguments)["key"][0] == "k.pem"
+
+
 def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):
     path = tmp_path / "f.root?arrowroot.retries=x"
     path.write_bytes(sample[0].read_bytes())

@@ -10,11 +10,8 @@ pub(crate) type OptionText = (String, String, String);
 
 /// The options that these texts set; the others have their defaults.
 pub(crate) fn options_of(texts: &[OptionText]) -> PyResult<Options> {
-    let mut options = Options::default();
-    for (name, text, origin) in texts {
-        options.set(name, text, origin).map_err(|error| to_python(error.into()))?;
-    }
-    Ok(options)
+    let settings = texts.iter().map(|(name, text, origin)| (name.as_str(), text.as_str(), origin.as_str()));
+    Options::of(settings).map_err(|error| to_python(error.into()))
 }
 
 #[pyfunction]

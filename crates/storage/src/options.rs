@@ -167,6 +167,27 @@ pub const OPTIONS: [OptionInfo; 19] = [
 ];
 
 impl Options {
+    /// The options that these settings make: name, text and where it comes from; the others have their defaults.
+    ///
+    /// # Errors
+    /// [`Error::Option`] as [`Options::set`], and if one half of a pair is set without the other.
+    pub fn of<'t>(settings: impl IntoIterator<Item = (&'t str, &'t str, &'t str)>) -> Result<Options> {
+        let mut options = Options::default();
+        let mut key_origin = "";
+        for (name, text, origin) in settings {
+            options.set(name, text, origin)?;
+            if name == "key" {
+                key_origin = origin;
+            }
+        }
+        // A certificate alone may have its key in the same file; a key alone would be left out without a word.
+        if options.network.key.is_some() && options.network.certificate.is_none() {
+            let what = "it is the key of a certificate, and none is set; set certificate too, or neither".to_owned();
+            return Err(Error::Option { option: format!("key ({key_origin})"), what });
+        }
+        Ok(options)
+    }
+
     /// Sets an option from text. `origin` says where it comes from, for the message.
     ///
     /// # Errors
@@ -319,6 +340,19 @@ mod tests {
         assert!(
             Options::default().set("strategy", "fast", "argument").unwrap_err().to_string().contains("lazy-download")
         );
+    }
+
+    #[test]
+    fn a_key_without_its_certificate_is_an_error_that_says_who_set_it() {
+        let both = [("key", "k.pem", "URL"), ("certificate", "c.pem", "environment")];
+        assert!(Options::of(both).is_ok());
+        assert!(Options::of([both[1]]).is_ok(), "the key may be in the same file");
+        // An empty text takes back what somebody else set.
+        for certificate in [None, Some(("certificate", "", "argument"))] {
+            let error = Options::of([both[0]].into_iter().chain(certificate)).unwrap_err().to_string();
+            assert!(error.starts_with("key (URL): ") && error.contains("set certificate"), "{error}");
+        }
+        assert!(Options::of([both[0], ("key", "", "argument")]).is_ok());
     }
 
     #[test]

@@ -31,6 +31,9 @@ const RENEWED_AFTER: Duration = Duration::from_secs(1800);
 /// Variables that are a pair.
 const KEY: &str = "AWS_ACCESS_KEY_ID";
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+/// The same in a profile.
+const PROFILE_KEY: &str = "aws_access_key_id";
+const PROFILE_SECRET: &str = "aws_secret_access_key";
 
 /// Opens `s3://bucket/key`.
 ///
@@ -163,12 +166,29 @@ impl Settings {
         };
         let from_profile = |values: &HashMap<String, String>| {
             let value = |name: &str| values.get(name).cloned();
-            let (key, secret) = (value("aws_access_key_id")?, value("aws_secret_access_key")?);
-            Some((made(key, secret, value("aws_session_token")), format!("the profile {profile:?}")))
+            match [PROFILE_KEY, PROFILE_SECRET].map(value) {
+                [Some(key), Some(secret)] => {
+                    Ok(Some((made(key, secret, value("aws_session_token")), format!("the profile {profile:?}"))))
+                }
+                [None, None] => Ok(None),
+                [key, _] => {
+                    let (there, missing) =
+                        if key.is_some() { (PROFILE_KEY, PROFILE_SECRET) } else { (PROFILE_SECRET, PROFILE_KEY) };
+                    let what = format!("it has {there} but no {missing}; set both, or none");
+                    Err(Error::Option { option: format!("the AWS profile {profile:?}"), what })
+                }
+            }
+        };
+        let credentials = match from_variables {
+            Some(found) => Some(found),
+            None => match from_profile(&secrets)? {
+                Some(found) => Some(found),
+                None => from_profile(&config)?,
+            },
         };
         let setting = |name: &str| config.get(name).or_else(|| secrets.get(name)).cloned();
         Ok(Settings {
-            credentials: from_variables.or_else(|| from_profile(&secrets)).or_else(|| from_profile(&config)),
+            credentials,
             region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")).or_else(|| setting("region")),
             endpoint: variable("AWS_ENDPOINT_URL_S3")
                 .or_else(|| variable("AWS_ENDPOINT_URL"))
@@ -281,6 +301,22 @@ mod tests {
         for (set, missing) in [(KEYS[0], KEYS[1].0), (KEYS[1], KEYS[0].0)] {
             let error = located("s3://b/f", &[], &[set]).err().unwrap().to_string();
             assert!(error.starts_with(missing), "{error}");
+        }
+    }
+
+    #[test]
+    fn half_a_pair_of_keys_in_a_profile_is_an_error_unless_others_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        for (there, missing) in [(PROFILE_KEY, PROFILE_SECRET), (PROFILE_SECRET, PROFILE_KEY)] {
+            for variable in ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"] {
+                let path = directory.path().join(variable);
+                std::fs::write(&path, format!("[default]\n{there} = hushhush\n")).unwrap();
+                let file = (variable, path.to_str().unwrap());
+                let error = located("s3://b/f", &[], &[file]).err().unwrap().to_string();
+                assert!(error.contains(&format!("has {there} but no {missing}")), "{error}");
+                assert!(error.contains("\"default\"") && !error.contains("hushhush"), "{error}");
+                assert!(located("s3://b/f", &[], &[file, KEYS[0], KEYS[1]]).is_ok());
+            }
         }
     }
 

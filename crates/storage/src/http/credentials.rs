@@ -28,6 +28,9 @@ use crate::secret::Secret;
 
 /// Files larger than this are no certificates and no tokens.
 const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Variables that are a pair.
+const CERTIFICATE: &str = "X509_USER_CERT";
+const KEY: &str = "X509_USER_KEY";
 const GRID_AUTHORITIES: &str = "/etc/grid-security/certificates";
 
 /// Where the credentials are. What is in the files is read when it is needed.
@@ -36,6 +39,8 @@ pub(crate) struct Credentials {
     token: Token,
     /// Certificate, key, and the option or variable that named them.
     certificate: Option<(PathBuf, PathBuf, &'static str)>,
+    /// The variable of X.509 that is set without the one that it is a pair with, and that one.
+    half_pair: Option<(&'static str, &'static str)>,
     /// File or directory, and whether it must be there.
     authorities: Vec<(PathBuf, bool)>,
 }
@@ -77,12 +82,13 @@ impl Credentials {
             let path = PathBuf::from(variable("X509_USER_PROXY")?);
             Some((path.clone(), path, "X509_USER_PROXY"))
         };
-        let pair = || {
-            Some((
-                variable("X509_USER_CERT")?.into(),
-                variable("X509_USER_KEY")?.into(),
-                "X509_USER_CERT and X509_USER_KEY",
-            ))
+        let (pair, half_pair) = match [CERTIFICATE, KEY].map(variable) {
+            [Some(certificate), Some(key)] => {
+                (Some((certificate.into(), key.into(), "X509_USER_CERT and X509_USER_KEY")), None)
+            }
+            [Some(_), None] => (None, Some((CERTIFICATE, KEY))),
+            [None, Some(_)] => (None, Some((KEY, CERTIFICATE))),
+            [None, None] => (None, None),
         };
         let usual = || {
             let path = tmp.join(format!("x509up_u{uid}"));
@@ -92,7 +98,8 @@ impl Credentials {
         let explicit_authorities = network.authorities.iter().map(|path| (path.clone(), true));
         Credentials {
             token: token.unwrap_or(Token::None),
-            certificate: explicit.or_else(proxy).or_else(pair).or_else(usual),
+            certificate: explicit.or_else(proxy).or(pair).or_else(usual),
+            half_pair,
             authorities: explicit_authorities.chain([(grid.into(), false)]).collect(),
         }
     }
@@ -125,8 +132,20 @@ impl Credentials {
         };
         let certificate = match &self.certificate {
             _ if !is_encrypted => return format!("{token} (option token)"),
-            Some((_, _, origin)) => format!("the certificate of {origin} was offered"),
-            None => "no client certificate was given or found".to_owned(),
+            Some((certificate, key, origin)) => {
+                // One that was only found is left out if it cannot be used, which must be told now.
+                let provider = rustls::crypto::ring::default_provider();
+                match client_certificate(certificate, key, &provider) {
+                    Ok(_) => format!("the certificate of {origin} was offered"),
+                    Err(what) => format!("the certificate of {origin} could not be offered: {what}"),
+                }
+            }
+            None => match self.half_pair {
+                Some((there, missing)) => {
+                    format!("no client certificate was offered: {there} is set, but not {missing}")
+                }
+                None => "no client certificate was given or found".to_owned(),
+            },
         };
         format!("{token} (option token); {certificate} (option certificate)")
     }
@@ -302,6 +321,21 @@ mod tests {
         assert!(credentials.hint(false, false).contains("not https"));
         assert!(!format!("{credentials:?} {}", credentials.hint(true, true)).contains("t0k3n"));
         assert_eq!(token(&found(&[("token", "given")], &[], tmp.path()), false).unwrap(), "given");
+    }
+
+    #[test]
+    fn a_certificate_that_was_found_but_not_offered_is_named() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("half.pem");
+        std::fs::write(&path, "no PEM").unwrap();
+        let path = path.to_str().unwrap();
+        let hint = |variables: &[(&str, &str)]| found(&[], variables, tmp.path()).hint(true, false);
+        for (there, missing) in [(CERTIFICATE, KEY), (KEY, CERTIFICATE)] {
+            let text = hint(&[(there, path)]);
+            assert!(text.contains(&format!("{there} is set, but not {missing}")), "{text}");
+        }
+        let text = hint(&[("X509_USER_PROXY", path)]);
+        assert!(text.contains("X509_USER_PROXY could not be offered") && text.contains("no PEM certificate"), "{text}");
     }
 
     #[test]
