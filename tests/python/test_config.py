@@ -247,6 +247,22 @@ def test_a_key_without_its_certificate_is_an_error(way, sample, tmp_path, monkey
     assert in_force(url, certificate="c.pem", **arguments)["key"][0] == "k.pem"
 
 
+def test_a_cache_of_size_0_is_none(sample):
+    """As ROOT means it: each basket is a read, whatever the strategy."""
+
+    def accounts(**options):
+        with ar.open(sample[0], max_gap=0, **options) as file:
+            scan = file["Events"].scan(n_threads=1)
+            scan.drain()
+            return scan.stats.read_calls, {account.layer for account in scan.accounts}
+
+    direct = accounts(strategy="direct")
+    assert direct[0] > accounts()[0]
+    for strategy in _native.strategies():
+        assert accounts(strategy=strategy, cache_size=0) == direct, strategy
+    assert in_force(cache_size=0)["cache_size"] == ("0", "argument")
+
+
 def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):
     path = tmp_path / "f.root?arrowroot.retries=x"
     path.write_bytes(sample[0].read_bytes())

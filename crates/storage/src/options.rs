@@ -74,11 +74,12 @@ pub struct Network {
 pub struct Options {
     /// How reads are made.
     pub strategy: Strategy,
-    /// Window of readahead, cache of treecache, window of the others, in bytes; `None`: as the strategy finds right.
+    /// Window of readahead, cache of treecache, window of the others, in bytes; 0: none, each basket is a read as with
+    /// direct; `None`: as the strategy finds right.
     pub cache_bytes: Option<u64>,
     /// What lies between two ranges is read with them if it is not more than this; `None`: from the store's nature.
     pub max_gap_bytes: Option<u64>,
-    /// No merged read is larger than this.
+    /// No merged read is larger than this; 0: nothing is merged.
     pub max_span_bytes: Option<u64>,
     /// Windows that are fetched while one is decoded; `None`: from the store's nature.
     pub prefetch: Option<usize>,
@@ -88,7 +89,7 @@ pub struct Options {
     pub download_directory: Option<PathBuf>,
     /// Where blocks are kept between runs; `None`: no block cache.
     pub block_cache: Option<PathBuf>,
-    /// Most bytes of the block cache.
+    /// Most bytes of the block cache; 0: no block cache.
     pub block_cache_bytes: u64,
     /// How to reach the store.
     pub network: Network,
@@ -146,14 +147,18 @@ pub const OPTIONS: [OptionInfo; 19] = [
         "a name",
         "how reads are made: auto, direct, application-only, storage-only, lazy-download, readahead, treecache",
     ),
-    option("cache_size", "a size", "window of readahead, cache of treecache, window of the other strategies"),
+    option(
+        "cache_size",
+        "a size",
+        "window of readahead, cache of treecache, window of the other strategies; 0: none, as direct",
+    ),
     option("max_gap", "a size", "what lies between two ranges is read with them if it is not more"),
-    option("max_span", "a size", "no merged read is larger"),
+    option("max_span", "a size", "no merged read is larger; 0: nothing is merged"),
     option("prefetch", "a number", "windows fetched while one is decoded"),
     option("learn_entries", "a number", "entries during which treecache watches which branches are read"),
     option("download_dir", "a directory", "where lazy-download keeps its segments"),
     option("block_cache", "a directory", "where blocks are kept between runs"),
-    option("block_cache_size", "a size", "most bytes of the block cache"),
+    option("block_cache_size", "a size", "most bytes of the block cache; 0: no block cache"),
     option("timeout", "seconds", "a request that brings nothing for so long has failed"),
     option("deadline", "seconds", "all tries of one read together"),
     option("retries", "a number", "tries after the first"),
@@ -218,9 +223,9 @@ impl Options {
                 let names: Vec<_> = Strategy::ALL.iter().map(|(_, name)| *name).collect();
                 self.strategy = found.ok_or_else(|| wrong(format!("{text:?} is none of {}", names.join(", "))))?.0;
             }
-            "cache_size" => self.cache_bytes = Some(size()?.max(1)),
+            "cache_size" => self.cache_bytes = Some(size()?),
             "max_gap" => self.max_gap_bytes = Some(size()?),
-            "max_span" => self.max_span_bytes = Some(size()?.max(1)),
+            "max_span" => self.max_span_bytes = Some(size()?),
             "prefetch" => self.prefetch = Some(usize::try_from(number(0)?.min(1024)).unwrap_or(1024)),
             "learn_entries" => self.learn_entries = number(0)?,
             "download_dir" => self.download_directory = path(),
@@ -340,6 +345,14 @@ mod tests {
         assert!(
             Options::default().set("strategy", "fast", "argument").unwrap_err().to_string().contains("lazy-download")
         );
+    }
+
+    #[test]
+    fn a_size_of_0_stays_one() {
+        for name in ["cache_size", "max_gap", "max_span", "block_cache_size"] {
+            let options = Options::of([(name, "0", "test")]).unwrap();
+            assert_eq!(options.text(name).unwrap(), "0", "{name}");
+        }
     }
 
     #[test]

@@ -91,7 +91,8 @@ impl Stack {
         let nature = opened.source.nature();
         let reading = Reading::new(options, nature);
         // A local copy of a local file would only cost.
-        let blocks = match options.block_cache.as_deref().filter(|_| nature.is_remote()) {
+        let has_blocks = nature.is_remote() && options.block_cache_bytes > 0;
+        let blocks = match options.block_cache.as_deref().filter(|_| has_blocks) {
             Some(directory) => Blocks::new(opened.source.as_ref(), directory, options.block_cache_bytes)?.map(Arc::new),
             None => None,
         };

@@ -56,6 +56,10 @@ impl Reading {
         let each = ReadStyle { grouping: Grouping::Each, window_bytes: 1, limits: None, n_ahead: 0 };
         let style = |style| Reading { style, between: Between::Nothing };
         let behind = |between| Reading { style: each, between };
+        // What ROOT means by a cache of size 0: none. Any layer of that size would hold nothing either.
+        if options.cache_bytes == Some(0) {
+            return style(each);
+        }
         match options.strategy {
             Strategy::Auto => style(windows(options, nature, nature.is_remote())),
             Strategy::ApplicationOnly => style(windows(options, nature, false)),
@@ -147,6 +151,15 @@ mod tests {
         assert_eq!(style.limits, Some(Merging::Fixed { limits, gap_sum_bytes: u64::MAX }));
         options.set("strategy", "readahead", "test").unwrap();
         assert_eq!(Reading::new(&options, line(50, 1e8)).between, Between::ReadAhead(1024));
+    }
+
+    #[test]
+    fn a_cache_of_size_0_is_none_whatever_the_strategy() {
+        let direct = Reading::new(&Options { strategy: Strategy::Direct, ..Options::default() }, line(50, 1e8));
+        for (strategy, name) in Strategy::ALL {
+            let options = Options { strategy, cache_bytes: Some(0), prefetch: Some(3), ..Options::default() };
+            assert_eq!(Reading::new(&options, line(50, 1e8)), direct, "{name}");
+        }
     }
 
     #[test]

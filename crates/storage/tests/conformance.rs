@@ -52,7 +52,7 @@ fn accounting() {
 fn every_stack() {
     let content = content(SIZE);
     for (strategy, name) in Strategy::ALL {
-        for cache_bytes in [None, Some(100), Some(5000), Some(10_000_000)] {
+        for cache_bytes in [None, Some(0), Some(100), Some(5000), Some(10_000_000)] {
             // With many small windows, a block cache too small for the file does nothing but make room.
             for has_blocks in [false, cache_bytes != Some(100)] {
                 let scratch = Scratch::new(name);

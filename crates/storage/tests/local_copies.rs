@@ -79,6 +79,16 @@ fn missing_blocks_are_one_vector_read() {
 }
 
 #[test]
+fn a_block_cache_of_size_0_is_none() {
+    let scratch = Scratch::new("none");
+    let content = content(SIZE);
+    let scan = scan(far_away(&content), &cached(scratch.path(), 0));
+    check(&scan, &content, 0, SIZE);
+    assert!(scan.ledgers.iter().all(|ledger| ledger.layer() != "block-cache"));
+    assert!(scratch.files().is_empty());
+}
+
+#[test]
 fn a_block_that_is_wrong_is_fetched_again() {
     let content = content(SIZE);
     let spoilers: [fn(&mut Vec<u8>); 6] = [
