@@ -24,6 +24,8 @@ _OTHER_VARIABLES = ("CONFIG", "DEBUG")
 #: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
 _LIKENESS = 0.75
 _MAX_FILE_BYTES = 1_000_000
+#: Of other URLs what stands there may be a bucket or anything else.
+_SCHEMES_WITH_HOST = ("http", "https", "root", "roots", "xroot", "xroots", "s3+http", "s3+https")
 
 
 class StorageOptions(TypedDict, total=False):
@@ -229,9 +231,23 @@ def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, s
 
 
 def _matches(url: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase  # noqa: PLC0415 - only files with such tables need it
+    """Return whether a glob is that of a URL: of scheme and host without case (RFC 3986), of the path with it."""
+    import re  # noqa: PLC0415 - only files with such tables need it
+    from fnmatch import fnmatchcase  # noqa: PLC0415
 
-    return fnmatchcase(url, pattern)
+    scheme, separator, rest = url.partition("://")
+    n_folded = len(scheme + separator) if separator else 0
+    if scheme.lower() in _SCHEMES_WITH_HOST:
+        n_folded += len(rest.partition("/")[0])
+    host, path = url[:n_folded].lower(), url[n_folded:]
+    # Where in the glob the path begins is not known, as a star may go over it: one place has to fit.
+    tokens = re.findall(r"\[!?\]?[^]]*\]|.", pattern, re.DOTALL)
+    for place in range(len(tokens) + 1):
+        is_star = tokens[place : place + 1] == ["*"]
+        of_host = "".join(tokens[:place]).lower() + "*" * is_star
+        if fnmatchcase(host, of_host) and fnmatchcase(path, "".join(tokens[place:])):
+            return True
+    return False
 
 
 def _load(path: str) -> dict[str, Any]:

@@ -91,9 +91,9 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
 
 
 def scheme_of(url: str) -> str:
-    """Return the scheme of a URL, "file" for a path."""
+    """Return the scheme of a URL in lower case, "file" for a path."""
     scheme, separator, _ = url.partition("://")
-    return scheme if separator else "file"
+    return scheme.lower() if separator else "file"
 
 
 class FsspecReader:

@@ -73,6 +73,36 @@ def test_tables_of_a_file_hold_for_the_urls_that_match(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("glob", "url", "is_meant"),
+    [
+        ("root://*.cern.ch/*", "root://EOSCMS.Cern.CH//Store/f.root", True),
+        ("ROOT://*.CERN.ch/*", "root://eoscms.cern.ch//store/f.root", True),
+        ("root://*.cern.ch/*/Store/*", "root://eoscms.cern.ch//Store/f.root", True),
+        ("root://*.cern.ch/*/store/*", "root://eoscms.cern.ch//Store/f.root", False),
+        ("https://*Muon*", "https://host/Muon.root", True),
+        ("https://*Muon*", "https://host/muon.root", False),
+        ("https://*Muon*", "https://MUON/f.root", True),
+        ("*.Example//x*", "root://eos.example//x.root", True),
+        ("*.Example//X*", "root://eos.example//x.root", False),
+        ("https://h[A-C]st/*", "https://hBst/f", True),
+        ("https://h[!A-C]st/*", "https://hbst/f", False),
+        ("https://host/[A-C]*", "https://host/b", False),
+        ("https://host/?", "https://HOST/é", True),
+        ("S3://Bucket/*", "s3://Bucket/f", True),
+        ("s3://bucket/*", "s3://Bucket/f", False),
+        ("/data/*", "/Data/f.root", False),
+        ("/data/*", "/data/f.root", True),
+        ("*", "https://host/f", True),
+        ("", "", True),
+    ],
+)
+def test_globs_take_hosts_without_case_and_paths_with_it(tmp_path, monkeypatch, glob, url, is_meant):
+    path = write(tmp_path / "c.toml", f'retries = 1\n[for."{glob}"]\nretries = 2\n')
+    monkeypatch.setenv("ARROWROOT_CONFIG", path)
+    assert in_force(url)["retries"][0] == ("2" if is_meant else "1")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("strategi = 'direct'", "did you mean 'strategy'"),
@@ -223,6 +253,15 @@ def test_a_replica_whose_url_makes_no_sense_does_not_hide_the_next(sample):
     assert ar.open(urls).url == str(sample[0])
     with pytest.raises(InvalidRequestError, match=r'retries \(argument\): "x"'):
         ar.open(urls, retries="x")
+
+
+def test_a_scheme_is_read_without_case(sample):
+    assert (
+        len(ar.open(f"FILE://{sample[0]}")["Events"].to_arrow("run"))
+        == ar.open(sample[0])["Events"].num_entries
+    )
+    with pytest.raises(StorageError, match="refused"):
+        ar.open(refused().replace("http", "HTTP"), retries=0)
 
 
 @pytest.mark.parametrize("way", ["argument", "URL", "environment", "file"])

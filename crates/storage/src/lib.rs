@@ -68,7 +68,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
     let path = match url.split_once("://") {
         None => url,
         // What is on this host may be said to be (RFC 8089).
-        Some(("file", path)) => match path.strip_prefix("localhost") {
+        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => match path.strip_prefix("localhost") {
             Some(rest) if rest.starts_with('/') => rest,
             _ => path,
         },

@@ -32,7 +32,7 @@ impl Target {
             what: format!("{what}; write such as root://host:1094//directory/file.root"),
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("is no URL"))?;
-        let is_secure = match scheme {
+        let is_secure = match scheme.to_ascii_lowercase().as_str() {
             "root" | "xroot" => false,
             "roots" | "xroots" => true,
             _ => return Err(wrong("is no URL of XRootD")),
@@ -176,6 +176,7 @@ mod tests {
         let target = parsed("root://me@host:2094//store/f.root?a=1&arrowroot.retries=2&b=2");
         assert_eq!((target.host.as_str(), target.port, target.is_secure), ("host", 2094, false));
         assert_eq!((target.user.as_deref(), target.path_and_opaque().as_str()), (Some("me"), "/store/f.root?a=1&b=2"));
+        assert_eq!(parsed("XRootS://host/f").server(), parsed("roots://host/f").server());
         let target = parsed("roots://[::1]/store/f.root");
         assert_eq!((target.server().as_str(), target.is_secure), ("[::1]:1094", true));
         assert_eq!(target.path_and_opaque(), "/store/f.root");
