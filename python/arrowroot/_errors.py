@@ -25,9 +25,11 @@ __all__ = [
     "AccessDeniedError",
     "ArrowrootError",
     "CorruptFileError",
+    "CutShortWarning",
     "FilterError",
     "InvalidRequestError",
     "InvalidTextError",
+    "LostKeyError",
     "MissingEventsError",
     "MissingEventsWarning",
     "NoSuchColumnError",
@@ -50,6 +52,12 @@ N_QUOTED = 5
 
 class UnsupportedColumnWarning(UserWarning):
     """Branches that arrowroot cannot read yet were left out of an implicit selection."""
+
+    __module__ = "arrowroot"
+
+
+class CutShortWarning(UserWarning):
+    """A file was cut short: what is read of it may be less than there was."""
 
     __module__ = "arrowroot"
 
@@ -140,6 +148,12 @@ class NoSuchKeyError(_NearMissError):
     __module__ = "arrowroot"
 
 
+class LostKeyError(NoSuchKeyError, CorruptFileError):
+    """No object of that name, in a file that was cut short: what is missing may have had it."""
+
+    __module__ = "arrowroot"
+
+
 class NoSuchColumnError(_NearMissError):
     """A tree has no branch of that name. ``nearest`` holds similar names."""
 
@@ -182,6 +196,11 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
         UnsupportedColumnWarning,
         stacklevel=_depth_of_caller(),
     )
+
+
+def warn_cut_short(what: str) -> None:
+    """Warn, at the caller's line, of a file that was cut short; ``what`` says which, and by how much."""
+    warnings.warn(f"{what}; what is left of it is read", CutShortWarning, stacklevel=_depth_of_caller())
 
 
 def _depth_of_caller() -> int:

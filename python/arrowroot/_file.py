@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from arrowroot._config import in_force, redacted, resolve
 from arrowroot._errors import (
     InvalidRequestError,
+    LostKeyError,
     NoSuchKeyError,
     NotFoundError,
     nearest,
     not_picklable,
+    warn_cut_short,
 )
 from arrowroot._objects.record import kind_text
 from arrowroot._readers import open_native
@@ -110,7 +112,8 @@ class Directory:
     def only_tree(self) -> Tree:
         """Return the tree, if there is just one.
 
-        Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none.
+        Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none
+        (LostKeyError, which is a CorruptFileError too, if the file was cut short).
         """
         names = self.trees
         if len(names) > 1:
@@ -119,7 +122,7 @@ class Directory:
             )
             raise InvalidRequestError(f"{self.url}: which of its {len(names)} trees? {quoted}")
         if not names:
-            raise NoSuchKeyError(f"{self.url}: there is no tree in this file{self._cut()}", "", [])
+            raise self._missed(f"{self.url}: there is no tree in this file", "", [])
         found = self[names[0]]
         if not isinstance(found, Tree):
             raise NoSuchKeyError(f"{self.url}: {names[0]!r} is {kind_text(found)}", names[0], [])
@@ -131,8 +134,8 @@ class Directory:
         A ``Tree``, a ``Directory``, a ``Histogram``, ``Graph`` or another ``Record`` of any class; text, a list or a
         dictionary where the key holds a container of the standard library.
 
-        Raises: NoSuchKeyError with the nearest names; UnsupportedError, which names the class, if it cannot be
-        read: ``raw`` gives its bytes.
+        Raises: NoSuchKeyError with the nearest names (LostKeyError, which is a CorruptFileError too, if the file
+        was cut short); UnsupportedError, which names the class, if it cannot be read: ``raw`` gives its bytes.
         """
         path = self._path_of(name)
         key = self._find(path)
@@ -179,19 +182,20 @@ class Directory:
         cycles = [key.cycle for key in keys if key.path == bare]
         if cycles:
             text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
-            raise NoSuchKeyError(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
+            raise self._missed(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
         names = {name: None for key in keys for name in (key.path, key.name)}
-        raise NoSuchKeyError(f"{self.url}: no object {bare!r}{self._cut()}", path, nearest(bare, names))
+        raise self._missed(f"{self.url}: no object {bare!r}", path, nearest(bare, names))
 
     def _file_of_friend(self, name: str) -> File:
         """Open the file that a recorded friend names, this one if it names none, as this one was opened."""
         urls = [friend_location(name, self._urls[0])] if name else self._urls
         return File(open_native(urls, self._settings), urls, self._settings)
 
-    def _cut(self) -> str:
-        """Return what to add where something is missed in a file that was cut short."""
-        missing = self._native.missing_bytes
-        return f"; the file is cut short, its last {format_bytes(missing)} are missing" if missing else ""
+    def _missed(self, message: str, name: str, nearest_names: Sequence[str]) -> NoSuchKeyError:
+        """Return the error for an object that is not there; in a file that was cut short, it says so."""
+        if not self._native.missing_bytes:
+            return NoSuchKeyError(message, name, nearest_names)
+        return LostKeyError(f"{message}; {cut_text(self._native.missing_bytes)}", name, nearest_names)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an object of that path, "dir/name" or "dir/name;cycle"."""
@@ -269,6 +273,11 @@ class File(Directory):
         """Codec and level that the file was set to."""
         return self._native.compression
 
+    def warn_of_cut(self) -> None:
+        """Warn (CutShortWarning) if the file was cut short: what is read of it may be less than there was."""
+        if self.missing_bytes:
+            warn_cut_short(f"{self.url}: {cut_text(self.missing_bytes)}")
+
     @property
     def missing_bytes(self) -> int:
         """Bytes that its header says it has, but that are not there; above 0 if it was cut short."""
@@ -330,6 +339,11 @@ class File(Directory):
             f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
             f"{self.compression}{cut}{recovered}, {counted(len(self.keys()), 'key')}"
         )
+
+
+def cut_text(missing_bytes: int) -> str:
+    """Return what is wrong with a file that was cut short by so much."""
+    return f"the file is cut short, its last {format_bytes(missing_bytes)} are missing"
 
 
 def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptions]) -> File:

@@ -1,6 +1,7 @@
 """What is said of files that are cut short or damaged, by the API and by the command."""
 
 import json
+import random
 
 import pytest
 
@@ -70,3 +71,92 @@ def test_ls_exits_with_3_if_a_tree_is_not_readable_yet(two_trees, monkeypatch, c
     assert "a tree of tomorrow" in out.out
     assert "B  TTree, 1,000 entries" in out.out
     assert out.err == "arrowroot: a tree of tomorrow\n"
+
+
+CUT_SHORT = "the file is cut short, its last"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ls"],
+        ["head"],
+        ["perf"],
+        ["tune", "--budget-seconds", "0"],
+        ["index", "-o", "{folder}/i.parquet", "--columns", "run"],
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize("n_bytes", [None, 0, 3, 50, 200, 1000, "random"])
+def test_a_broken_file_is_the_datas_fault_in_every_command(sample, tmp_path, capsys, command, n_bytes):
+    path = tmp_path / "broken.root"
+    if n_bytes == "random":
+        path.write_bytes(random.Random(1).randbytes(10_000))
+    elif n_bytes is not None:
+        path.write_bytes(sample[0].read_bytes()[:n_bytes])
+    arguments = [part.format(folder=tmp_path) for part in command]
+    assert main([arguments[0], str(path), *arguments[1:]]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "broken.root: " in error
+    assert "bug" not in error
+
+
+def test_what_is_not_there_in_a_file_that_was_cut_short_may_be_lost(sample, tmp_path, capsys):
+    path = tmp_path / "cut.root"
+    path.write_bytes(sample[0].read_bytes()[:1000])
+    for command in ("head", "perf", "show"):
+        assert main([command, f"{path}:Events"]) == 1
+        assert CUT_SHORT in capsys.readouterr().err
+    with ar.open(path) as file:
+        for missed in (lambda: file["Events"], file.only_tree):
+            with pytest.raises(ar.LostKeyError) as caught:
+                missed()
+            assert isinstance(caught.value, ar.NoSuchKeyError)
+            assert isinstance(caught.value, ar.CorruptFileError)
+    # In a whole file it is the request's.
+    assert main(["head", f"{sample[0]}:Nothing"]) == 2
+
+
+def test_who_reads_what_is_left_of_a_file_is_told(two_trees, tmp_path, capsys):
+    two_trees.write_bytes(two_trees.read_bytes()[:-2000])
+    assert main(["ls", str(two_trees)]) == 1
+    done = capsys.readouterr()
+    assert "A  TTree, 1,000 entries" in done.out
+    assert CUT_SHORT in done.err
+    for arguments in (
+        ["head", f"{two_trees}:A"],
+        ["perf", f"{two_trees}:A"],
+        ["tune", f"{two_trees}:A", "--budget-seconds", "0"],
+        ["index", f"{two_trees}:A", "-o", str(tmp_path / "i.parquet"), "--columns", "run"],
+    ):
+        assert main(arguments) == 0
+        assert capsys.readouterr().err.count(CUT_SHORT) == 1
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught:
+        assert ar.scan([f"{two_trees}:A", f"{two_trees}:A"]).num_entries == 2000
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".xml"])
+def test_broken_traces_and_reports_are_the_datas_fault(sample, tmp_path, capsys, suffix):
+    whole = tmp_path / f"whole{suffix}"
+    assert (
+        main(["perf", str(sample[0]), "-c", "run", "--fjr" if suffix == ".xml" else "--trace", str(whole)])
+        == 0
+    )
+    line = ["--latency", "5ms", "--bandwidth", "12MB/s"]
+    commands = [["fjr"], ["model", *line]] if suffix == ".xml" else [["replay", *line]]
+    content = whole.read_bytes()
+    broken = {"none": None, "random": random.Random(1).randbytes(5000)}
+    broken |= {str(n): content[:n] for n in (0, 4, 100, len(content) // 2)}
+    for name, part in broken.items():
+        path = tmp_path / f"{name}{suffix}"
+        if part is not None:
+            path.write_bytes(part)
+        for command, *options in commands:
+            capsys.readouterr()
+            assert main([command, str(path), *options]) == 1, name
+            error = capsys.readouterr().err
+            assert error.count("\n") == 1
+            assert path.name in error
+            assert "bug" not in error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from arrowroot import (
     ArrowrootError,
+    CorruptFileError,
     FilterError,
     InvalidRequestError,
     NoSuchColumnError,
@@ -73,6 +74,9 @@ def _judge(error: Exception) -> tuple[str, int]:
     text = " ".join(first.split()) + f"\n    {pointed}" if is_pointed else " ".join(whole.split())
     if isinstance(error, UnsupportedError):
         return text, EXIT_UNSUPPORTED
+    if isinstance(error, CorruptFileError):
+        # What is not there in a file that was cut short, too.
+        return text, EXIT_DATA
     if isinstance(error, NotFoundError | InvalidRequestError):
         return text, EXIT_USAGE
     if isinstance(error, ArrowrootError | OSError | ImportError):

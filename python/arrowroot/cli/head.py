@@ -22,7 +22,8 @@ _PIPED_WIDTH = 160
 
 def run(options: argparse.Namespace) -> None:
     """Show the first entries of a tree."""
-    _, tree = open_tree(options.url, storage_options(options))
+    file, tree = open_tree(options.url, storage_options(options))
+    file.warn_of_cut()
     paths = tree.choose(column_texts(options.columns))
     # Into a pipe goes all that was asked for by name, but not all of a thousand columns.
     width = terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import ArrowrootError, Record, Tree, UnsupportedError
+from arrowroot import ArrowrootError, CorruptFileError, Record, Tree, UnsupportedError
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
 from arrowroot._sizes import counted, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
@@ -72,6 +72,9 @@ def run(options: argparse.Namespace) -> None:
         _print_text(file, path, keys, trees, summaries, long=options.long)
     if failed:
         raise failed[0]
+    if path is None and file.missing_bytes:
+        cut = f"the file is cut short, its last {format_bytes(file.missing_bytes)} are missing"
+        raise CorruptFileError(f"{file.url}: {cut}")
 
 
 def _print_text(

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
             "tune: the strategy is what it looks for; perf reads with one that is given"
         )
     file, tree = open_tree(options.url, {**_UNCACHED, **typed, "strategy": "auto"})
+    file.warn_of_cut()
     paths = tree.choose(column_texts(options.columns))
     store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
     # The decoding is part of the prediction, and is measured once.
