@@ -23,7 +23,7 @@ fn program() -> Option<PathBuf> {
     places.into_iter().map(|place| place.join("nginx")).find(|path| path.is_file())
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -3,6 +3,7 @@
 use arrowroot_storage::Error;
 
 use crate::checks::{check_known, check_vector, content, open};
+use crate::nginx::free_port;
 use crate::scripted::{Reply, Scripted, Then, right, status};
 
 #[test]
@@ -42,4 +43,14 @@ fn what_s3_says_is_shown_without_what_was_signed() {
     let moved = Scripted::start(|_| status("301 Moved Permanently", "x-amz-bucket-region: eu-west-3\r\n"));
     let error = open(&format!("s3+http://{}/bucket/f", moved.host()), &[]).unwrap_err();
     assert!(error.to_string().contains("the bucket's region is eu-west-3"), "{error}");
+}
+
+#[test]
+fn an_endpoint_that_does_not_answer_is_named_but_not_its_password() {
+    let port = free_port();
+    let endpoint = format!("http://me:hushhush@127.0.0.1:{port}");
+    let error = open("s3://bucket/f.root", &[("s3_endpoint", &endpoint), ("retries", "0")]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("s3://bucket/f.root: ") && text.contains("refused"), "{text}");
+    assert!(text.contains(&format!("(http://127.0.0.1:{port})")) && !text.contains("hushhush"), "{text}");
 }

@@ -139,3 +139,11 @@ fn a_grid_proxy_is_offered_with_its_chain() {
     let error = open(&url, &[settings[0], ("retries", "0")]).unwrap_err();
     assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("no client certificate")), "{error}");
 }
+
+#[test]
+fn a_server_that_speaks_no_tls_is_said_to_be_one() {
+    let Some(nginx) = Nginx::start("server { listen 127.0.0.1:PORT; }", |_| {}) else { return };
+    let error = open(&url(&nginx), &[]).unwrap_err();
+    assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("speaks no TLS at this port")), "{error}");
+    assert!(!error.to_string().contains("token"), "{error}");
+}
