@@ -152,6 +152,38 @@ def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR09
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--trace", "f.root"], "the file to read"),
+        (["--fjr", "link"], "the file to read"),
+        (["--trace", "x.out", "--fjr", "./x.out"], "it is --trace"),
+        (["--trace", "p.png", "--plot", "p.png"], "it is --trace"),
+        (["--fjr", "."], "a directory"),
+        (["--trace", "d.parquet"], "a directory"),
+        (["--plot", "d.png"], "a directory"),
+    ],
+)
+@pytest.mark.parametrize(
+    "url", ["f.root", "f.root:Events", "f.root?arrowroot.retries=1", "file://{folder}/f.root"]
+)
+def test_perf_writes_over_nothing_that_it_reads_or_writes(  # noqa: PLR0917
+    sample, tmp_path, monkeypatch, capsys, url, options, text
+):
+    content = sample[0].read_bytes()
+    (tmp_path / "f.root").write_bytes(content)
+    (tmp_path / "link").symlink_to("f.root")
+    for name in ("d.parquet", "d.png"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert main(["perf", url.format(folder=tmp_path), "-c", "run", *options]) == 2
+    done = capsys.readouterr()
+    assert (done.out, text in done.err) == ("", True), done.err
+    assert (tmp_path / "f.root").read_bytes() == content
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_debug_shows_where(sample, arrowroot_command):
     assert "Traceback" in arrowroot_command("head", f"{sample[0]}:x", "--debug", check=False).stderr
 

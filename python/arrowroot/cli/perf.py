@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot import InvalidRequestError, _metrics, _plot
+from arrowroot import InvalidRequestError, _metrics, _plot, split_url
 from arrowroot._measure import drop_from_page_cache, measure
+from arrowroot._readers import scheme_of
 from arrowroot._sizes import parse_size
 from arrowroot.cli import perf_report, terminal
 from arrowroot.cli.progress import Progress
@@ -69,10 +70,21 @@ def _check_outputs(options: argparse.Namespace) -> None:
     """Raise before any work if what is asked for cannot be written."""
     if options.plot:
         _plot.check(options.plot)
-    for name in ("trace", "fjr"):
+    bare = arrowroot.configuration(split_url(options.url)[0]).url
+    if scheme_of(bare) == "file":
+        bare = bare.partition("://")[2].removeprefix("localhost") or bare
+    taken = {Path(bare).resolve(): "the file to read"}
+    for name in ("trace", "fjr", "plot"):
         path = getattr(options, name)
-        if path and not Path(path).parent.is_dir():
+        if not path:
+            continue
+        if not Path(path).parent.is_dir():
             raise InvalidRequestError(f"--{name} {path}: there is no such directory")
+        if Path(path).is_dir():
+            raise InvalidRequestError(f"--{name} {path}: it is a directory, expected the name of a file")
+        other = taken.setdefault(Path(path).resolve(), f"--{name}")
+        if other != f"--{name}":
+            raise InvalidRequestError(f"--{name} {path}: it is {other}, which would be overwritten")
 
 
 def _measured(
