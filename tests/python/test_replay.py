@@ -125,6 +125,11 @@ def test_the_command_puts_strategies_side_by_side(recorded, arrowroot_command):
     assert direct["wall_ns"] == pytest.approx(40 * (50e6 + 1e6 + 1e6), rel=1e-6)
 
 
+def test_the_strategy_may_be_given_as_any_option(recorded, arrowroot_command):
+    document = json.loads(arrowroot_command("replay", recorded, "-O", "strategy=direct", "--json").stdout)
+    assert [case["options"]["strategy"] for case in document["outcomes"]] == ["direct"]
+
+
 def test_the_command_sweeps_and_draws(recorded, tmp_path, arrowroot_command):
     options = ["--sweep", "readahead=64k..1M", "--strategy", "direct"]
     out = arrowroot_command("replay", recorded, *options).stdout
@@ -151,6 +156,10 @@ def test_the_command_sweeps_and_draws(recorded, tmp_path, arrowroot_command):
         (["--latency", "5"], "duration"),
         (["--streams", "0"], "below 1"),
         (["-O", "retires=1"], "retries"),
+        (["-O", "key=k.pem"], "certificate"),
+        (["-O", "strategy=direct", "--strategy", "auto"], "set twice"),
+        (["-O", "strategy=fast"], "no strategy 'fast'"),
+        (["--sweep", "block_cache_size=1k..2k"], "takes no size"),
     ],
 )
 def test_wrong_requests_are_one_line(recorded, arrowroot_command, arguments, text):

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use arrowroot::storage::Error;
 use arrowroot::storage::simulate::{Line, LogicalRead, Trace, replay as replay_trace};
-use arrowroot::storage::{Error, Options};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::to_python;
+use crate::options::{OptionText, options_of};
 
 #[pyfunction]
 #[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024, interval_s = 0.0))]
@@ -24,7 +25,7 @@ pub(crate) fn replay<'py>(
     branches: PyReadonlyArray1<'py, u64>,
     think_ns: PyReadonlyArray1<'py, u64>,
     file_bytes: u64,
-    options: Vec<(String, String, String)>,
+    options: Vec<OptionText>,
     latency_s: f64,
     bytes_per_second: f64,
     n_streams: usize,
@@ -46,10 +47,7 @@ pub(crate) fn replay<'py>(
     };
     let reads = (0..n_reads).map(read).collect::<PyResult<Vec<_>>>()?;
     let trace = Trace { reads, file_bytes, n_open_requests };
-    let mut set = Options::default();
-    for (name, text, origin) in &options {
-        set.set(name, text, origin).map_err(|error| to_python(error.into()))?;
-    }
+    let set = options_of(&options)?;
     let duration = |option: &str, seconds: f64| {
         let made = Duration::try_from_secs_f64(seconds);
         made.map_err(|_| wrong(option, format!("{seconds} is no number of seconds")))

@@ -143,7 +143,12 @@ def parse_sweep(text: str) -> Sweep:
         sizes.append(sizes[-1] * 2)
     if name in _native.strategies():
         return Sweep(name, "cache_size", sizes)
-    of_size = [option for option, takes, *_ in _native.options() if takes == "a size"]
+    # A replay has no block cache: what is on a local disk already costs nothing there.
+    of_size = [
+        option
+        for option, takes, *_ in _native.options()
+        if takes == "a size" and option != "block_cache_size"
+    ]
     if name.replace("-", "_") not in of_size:
         known = [*_native.strategies(), *of_size]
         close = nearest(name, known)

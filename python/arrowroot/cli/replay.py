@@ -39,10 +39,15 @@ def run(options: argparse.Namespace) -> None:
     if options.plot:
         curve.check(options.plot)
     sweep = parse_sweep(options.sweep) if options.sweep else None
+    typed = storage_options(options)
+    by_name = typed.pop("strategy", None)
+    if by_name is not None:
+        if options.strategy:
+            raise InvalidRequestError("strategy is set twice on the command line")
+        options.strategy = [by_name]
     named = strategies(options.strategy)
     log = trace.read(options.trace)
     line = Line(options.latency, options.bandwidth, options.streams, options.open_requests)
-    typed = {name: text for name, text in storage_options(options).items() if name != "strategy"}
     cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
     n_threads = 0 if options.no_think else log.n_threads
     outcomes = [
