@@ -145,6 +145,20 @@ def test_a_budget_of_nothing_only_predicts(sample, arrowroot_command):
     assert predicted == sorted(predicted)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--entries", "5:5"], "nothing to read"),
+        (["--cache-size", "0"], "all strategies read the same"),
+        (["--budget-seconds", "-1"], "from 0 on"),
+        (["--budget-seconds", "nan"], "from 0 on"),
+    ],
+)
+def test_what_leaves_nothing_to_choose_is_an_error(sample, arrowroot_command, arguments, text):
+    done = arrowroot_command("tune", sample[0], "-c", "run", *arguments, check=False)
+    assert (done.returncode, done.stdout, text in done.stderr) == (2, "", True), done.stderr
+
+
 def test_a_strategy_cannot_be_given(sample, arrowroot_command):
     done = arrowroot_command("tune", sample[0], "-O", "strategy=direct", check=False)
     assert (done.returncode, "looks for" in done.stderr) == (2, True)

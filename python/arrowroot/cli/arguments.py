@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from typing import TYPE_CHECKING, TypeVar
 
@@ -88,6 +89,14 @@ def duration(text: str) -> float:
 def latency(text: str) -> float:
     """Return seconds from 0 on of text as 5ms."""
     return _checked(parse_seconds, text)
+
+
+def budget(text: str) -> float:
+    """Return seconds from 0 on of a number."""
+    seconds = _number(float, text)
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 on")
+    return seconds
 
 
 def rate(text: str) -> float:

@@ -8,6 +8,7 @@ from arrowroot.cli.arguments import (
     URL_HELP,
     add_columns,
     add_storage,
+    budget,
     count,
     entry_range,
     latency,
@@ -122,7 +123,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     tune.add_argument(
         "--budget-seconds",
         metavar="S",
-        type=float,
+        type=budget,
         default=60.0,
         help="begin no run after this time (default: 60)",
     )

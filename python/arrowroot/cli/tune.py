@@ -41,7 +41,14 @@ def run(options: argparse.Namespace) -> None:
         )
     file, tree = open_tree(options.url, {**_UNCACHED, **typed, "strategy": "auto"})
     file.warn_of_cut()
+    if any(option[:3] == ("cache_size", "0", "argument") for option in file.options):
+        raise InvalidRequestError("tune: without a cache (cache_size 0) all strategies read the same")
     paths = tree.choose(column_texts(options.columns))
+    # Entries without baskets, a tree without entries: whatever is best for nothing is not to be exported.
+    if not _scan(tree, paths, options).plan.n_reads:
+        raise InvalidRequestError(
+            f"tune: {tree.where}: there is nothing to read in these columns and entries"
+        )
     store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
     # The decoding is part of the prediction, and is measured once.
     scan = _scan(tree, paths, options, traced=True)
