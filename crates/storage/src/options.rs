@@ -301,7 +301,8 @@ pub fn parse_size(text: &str) -> Option<u64> {
     #[expect(clippy::cast_precision_loss, reason = "factors are small powers")]
     let bytes = number.parse::<f64>().ok()? * factor as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
-    (bytes.is_finite() && (0.0..1e18).contains(&bytes)).then_some(bytes as u64)
+    // Less than a byte is no size, and not 0, which means something else.
+    ((0.0..1e18).contains(&bytes) && !(bytes > 0.0 && bytes < 1.0)).then_some(bytes as u64)
 }
 
 #[cfg(test)]
@@ -314,7 +315,8 @@ mod tests {
         assert_eq!(parse_size(" 10 MB "), Some(10_000_000));
         assert_eq!(parse_size("1.5 MiB"), Some(1_572_864));
         assert_eq!(parse_size("128"), Some(128));
-        for wrong in ["", "k", "-1", "1x", "1e400", "99999999999999999999", "."] {
+        assert_eq!((parse_size("0"), parse_size("0.0 MB"), parse_size("0.5k")), (Some(0), Some(0), Some(512)));
+        for wrong in ["", "k", "-1", "0.5", "0.0001 kB", "1x", "1e400", "99999999999999999999", "."] {
             assert_eq!(parse_size(wrong), None, "{wrong}");
         }
     }
