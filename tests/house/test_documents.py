@@ -11,6 +11,7 @@ from arrowroot import _config, _metrics
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
+MEASURED = REPOSITORY / "docs" / "measured.md"
 DOCUMENTS = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 
@@ -64,9 +65,13 @@ def test_the_table_of_options_is_that_of_the_engine():
     )
 
 
-@pytest.mark.parametrize("name", ["bench", "bench-remote"])
-def test_bench_markers_are_there_once_and_in_order(name):
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [(README, "bench"), (MEASURED, "bench-formats"), (MEASURED, "bench-remote")],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_bench_markers_are_there_once_and_in_order(page, name):
+    text = page.read_text(encoding="utf-8")
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     assert text.count(begin) == text.count(end) == 1
     assert text.index(begin) < text.index(end)
