@@ -114,6 +114,47 @@ dispatched! {
     }
 }
 
+#[inline(always)]
+fn append_lists_of<const N: usize>(data: &[u8], n_lists: usize, ends: &mut Vec<i32>, items: &mut Vec<u8>) -> usize {
+    const COUNT_BYTES: usize = 4;
+    let mut from = 0;
+    let mut end = items.len() / N;
+    for _ in 0..n_lists {
+        let Some(list) = data.get(from..).and_then(|data| data.first_chunk::<{ COUNT_BYTES + BLOCK }>()) else { break };
+        let (Some(count), Some(stored)) = (list.first_chunk(), list.last_chunk()) else { break };
+        let n_items = u32::from_be_bytes(*count) as usize;
+        let Some(list_end) = i32::try_from(end + n_items).ok().filter(|_| n_items <= BLOCK / N) else { break };
+        items.reserve(BLOCK);
+        if let Some(place) = items.spare_capacity_mut().first_chunk_mut::<BLOCK>() {
+            *place = swap_block::<N>(stored).map(MaybeUninit::new);
+        }
+        #[expect(unsafe_code, reason = "setting the bytes to zero first takes as long as swapping them")]
+        // SAFETY: a block was reserved and written, and the items are a block at most.
+        unsafe {
+            items.set_len(items.len() + n_items * N);
+        }
+        ends.push(list_end);
+        end += n_items;
+        from += COUNT_BYTES + n_items * N;
+    }
+    from
+}
+
+dispatched! {
+    /// Appends lists of big-endian numbers of `width` bytes (1, 2, 4 or 8), each behind the number of its items.
+    ///
+    /// `n_lists` at most: stops before a list of over 64 bytes, and before the last 64 bytes of `data`. `ends`: of the lists
+    /// in `items`, which hold nothing else. Returns the bytes that were taken.
+    pub fn append_lists(data: &[u8], n_lists: usize, ends: &mut Vec<i32>, items: &mut Vec<u8>, width: usize) -> usize {
+        match width {
+            1 => append_lists_of::<1>(data, n_lists, ends, items),
+            2 => append_lists_of::<2>(data, n_lists, ends, items),
+            4 => append_lists_of::<4>(data, n_lists, ends, items),
+            _ => append_lists_of::<8>(data, n_lists, ends, items),
+        }
+    }
+}
+
 dispatched! {
     /// Packs bools stored as bytes into bits, lowest first; any byte but 0 is true.
     ///
@@ -352,6 +393,43 @@ mod tests {
                 *byte ^= 1;
                 prop_assert!(!copy_vectors(&data, &ends, base, &mut out, width));
             }
+        }
+
+        #[test]
+        fn counted_lists_are_taken_until_one_is_long_or_last(
+            lists in prop::collection::vec(prop::collection::vec(any::<u64>(), 0..20), 0..50),
+            width in prop::sample::select(vec![1_usize, 2, 4, 8]),
+            n_wanted in 0_usize..60,
+            n_before in 0_usize..5,
+        ) {
+            let mut data = Vec::new();
+            for list in &lists {
+                data.extend_from_slice(&u32::try_from(list.len()).unwrap().to_be_bytes());
+                list.iter().for_each(|number| data.extend_from_slice(&number.to_be_bytes()[8 - width..]));
+            }
+            let (mut from, mut ends, mut items) = (0, Vec::new(), vec![7; n_before * width]);
+            let mut naive = items.clone();
+            let mut naive_ends = Vec::new();
+            for list in lists.iter().take(n_wanted) {
+                let n_bytes = 4 + list.len() * width;
+                if data.len() - from < 4 + BLOCK || list.len() * width > BLOCK {
+                    break;
+                }
+                let numbers = data[from + 4..from + n_bytes].chunks(width);
+                numbers.for_each(|number| naive.extend(number.iter().rev()));
+                naive_ends.push(i32::try_from(naive.len() / width).unwrap());
+                from += n_bytes;
+            }
+            prop_assert_eq!(append_lists(&data, n_wanted, &mut ends, &mut items, width), from);
+            prop_assert_eq!(ends, naive_ends);
+            prop_assert_eq!(items, naive);
+        }
+
+        #[test]
+        fn wild_counts_of_lists_stay_in_bounds(data in prop::collection::vec(0_u8..40, 0..300)) {
+            let (mut ends, mut items) = (Vec::new(), Vec::new());
+            prop_assert!(append_lists(&data, usize::MAX, &mut ends, &mut items, 4) <= data.len());
+            prop_assert_eq!(ends.last().map_or(0, |end| usize::try_from(*end).unwrap() * 4), items.len());
         }
 
         #[test]

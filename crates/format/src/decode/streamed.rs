@@ -1,5 +1,6 @@
 //! Values of any nesting, entry by entry.
 
+use super::kernels;
 use super::objects::Reader;
 use super::values::{Values, list_end};
 use crate::column::{CountedHead, Framing, Node, Number};
@@ -140,6 +141,8 @@ impl<'a> Reader<'a> {
                 let n_items = cursor.remaining() / item.min_bytes().max(1);
                 if item.is_plain_number() {
                     self.read_items(cursor, item, n_items, items)?;
+                } else if let Some((number, ends, numbers)) = lists_of_numbers(item, items) {
+                    read_lists(cursor, number, None, ends, numbers)?;
                 }
                 while cursor.remaining() > 0 {
                     let before = cursor.position();
@@ -224,11 +227,6 @@ impl<'a> Reader<'a> {
                 push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
                 return Ok(());
             }
-            (Node::List(inner), Values::List(ends, items)) if inner.is_plain_number() => {
-                if let (Node::Number(number), Values::Primitive(_, bytes)) = (&**inner, &mut **items) {
-                    return read_lists(cursor, *number, n_items, ends, bytes);
-                }
-            }
             (Node::Fixed(inner, n), Values::FixedList(items, _)) if inner.is_plain_number() => {
                 return self.read_items(cursor, inner, n_items.saturating_mul(*n as usize), items);
             }
@@ -238,6 +236,9 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             _ => {}
+        }
+        if let Some((number, ends, numbers)) = lists_of_numbers(item, out) {
+            return read_lists(cursor, number, Some(n_items), ends, numbers);
         }
         for _ in 0..n_items {
             self.read(cursor, item, out)?;
@@ -280,22 +281,45 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads lists of numbers: most of what events hold.
+/// The numbers of an item that is a list of such, and where they go.
+fn lists_of_numbers<'v>(item: &Node, out: &'v mut Values) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
+    let (Node::List(inner), Values::List(ends, items)) = (item, out) else { return None };
+    match (&**inner, &mut **items) {
+        (Node::Number(number), Values::Primitive(_, bytes)) if !number.is_packed() => Some((*number, ends, bytes)),
+        _ => None,
+    }
+}
+
+/// Reads lists of numbers, which are most of what events hold: so many, or until the bytes end.
 fn read_lists(
     cursor: &mut Cursor<'_>,
     number: Number,
-    n_lists: usize,
+    n_lists: Option<usize>,
     ends: &mut Vec<i32>,
     items: &mut Vec<u8>,
 ) -> Result<()> {
-    let width = number.stored_bytes();
-    let mut end = items.len() / width;
-    for _ in 0..n_lists {
-        let n_items = cursor.count(width)?;
-        push_numbers(cursor.take(n_items * width)?, number.primitive, items);
-        end += n_items;
-        ends.push(list_end(end)?);
+    let mut n_left = n_lists.unwrap_or(usize::MAX);
+    while n_left > 0 && (n_lists.is_some() || cursor.remaining() > 0) {
+        let n_before = ends.len();
+        if number.primitive != Primitive::Bool {
+            let data = cursor.data().get(cursor.position()..).unwrap_or_default();
+            cursor.skip(kernels::append_lists(data, n_left, ends, items, number.stored_bytes()))?;
+        }
+        // One that the kernel leaves: a long one, or one of the last.
+        if ends.len() - n_before < n_left && (n_lists.is_some() || cursor.remaining() > 0) {
+            read_list(cursor, number, ends, items)?;
+        }
+        n_left -= ends.len() - n_before;
     }
+    Ok(())
+}
+
+fn read_list(cursor: &mut Cursor<'_>, number: Number, ends: &mut Vec<i32>, items: &mut Vec<u8>) -> Result<()> {
+    let width = number.stored_bytes();
+    let n_items = cursor.count(width)?;
+    push_numbers(cursor.take(n_items * width)?, number.primitive, items);
+    // Widths are powers of two.
+    ends.push(list_end(items.len() >> width.trailing_zeros())?);
     Ok(())
 }
 
@@ -353,7 +377,7 @@ pub(super) fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8
         out.extend(stored.iter().map(|&byte| u8::from(byte != 0)));
         return;
     }
-    super::kernels::append_swapped(stored, out, primitive.stored_bytes());
+    kernels::append_swapped(stored, out, primitive.stored_bytes());
 }
 
 /// Checks that a fixed array may fit: its dimensions come from the file, and items of no bytes would never end.
