@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.differential import root_peer
 
-from .run import KINDS, run_seeds
+from .run import KINDS, Result, run_seeds
 
 
 def main() -> int:
@@ -32,14 +32,19 @@ def main() -> int:
         directory = options.keep or Path(temporary)
         directory.mkdir(parents=True, exist_ok=True)
         start = time.monotonic()
-        result = run_seeds(
-            options.n,
-            options.seed,
-            directory,
-            kind=options.kind,
-            keep=options.keep is not None,
-            say=None if options.quiet else lambda line: print(line, flush=True),
-        )
+        result, was_interrupted = Result(), False
+        try:
+            run_seeds(
+                options.n,
+                options.seed,
+                directory,
+                kind=options.kind,
+                keep=options.keep is not None,
+                say=None if options.quiet else lambda line: print(line, flush=True),
+                result=result,
+            )
+        except KeyboardInterrupt:
+            was_interrupted = True
     print(
         f"{result.n_schemas} schemas in {time.monotonic() - start:.0f} s: {result.n_columns} columns equal, "
         f"{len(result.findings)} findings, {len(result.refused)} schemas that ROOT does not write"
@@ -48,7 +53,7 @@ def main() -> int:
     kinds = collections.Counter(re.sub(r"^.*?unsupported: |\d+", "", text)[:100] for text in texts)
     for what, n in kinds.most_common(20):
         print(f"{n:6d}  {what}")
-    return 1 if result.findings else 0
+    return 130 if was_interrupted else 1 if result.findings else 0
 
 
 if __name__ == "__main__":

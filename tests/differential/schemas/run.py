@@ -50,12 +50,14 @@ def run_seeds(
     kind: str = "tree",
     keep: bool = False,
     say: Callable[[str], None] | None = None,
+    result: Result | None = None,
 ) -> Result:
     """Writes and compares so many schemas that ROOT does write, from ``seed`` on.
 
     ``keep``: files stay, and one that is there is not written again. ``say`` gets a line for each finding and refusal.
+    ``result``: where what comes out goes, for who wants it although the run is interrupted.
     """
-    result = Result()
+    result = result or Result()
     generator, findings = KINDS[kind]
     while result.n_schemas < n_schemas:
         now = list(range(seed, seed + min(PER_PROCESS, n_schemas - result.n_schemas)))
@@ -91,15 +93,28 @@ def write(kind: str, seeds: list[int], directory: Path) -> dict[int, str]:
     """Lets ROOT write the files; returns which ones it did not write without errors, and what it said."""
     python = root_peer.python_with_root()
     assert python is not None, "ask python_with_root first"
-    done = subprocess.run(
-        [python, "-B", "-W", "ignore", "-m", f"{__package__}.write", kind, str(directory), *map(str, seeds)],
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False, cwd=REPOSITORY,
-    )  # fmt: skip
-    refused = directory / "refused.json"
-    if done.returncode == 0:
-        return {int(seed): why for seed, why in json.loads(refused.read_text()).items()}
+    command = [
+        python,
+        "-B",
+        "-W",
+        "ignore",
+        "-m",
+        f"{__package__}.write",
+        kind,
+        str(directory),
+        *map(str, seeds),
+    ]
+    try:
+        subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True, cwd=REPOSITORY)
+    except subprocess.CalledProcessError as error:
+        why = f"it ends with status {error.returncode}"
+    except subprocess.TimeoutExpired:
+        why = f"it does not end in {TIMEOUT_S} s"
+    else:
+        refused = json.loads((directory / "refused.json").read_text())
+        return {int(seed): why for seed, why in refused.items()}
     if len(seeds) == 1:
-        return {seeds[0]: f"it ends with status {done.returncode}"}
-    # One of them brings ROOT down.
+        return {seeds[0]: why}
+    # One of them brings ROOT down, or keeps it.
     halves = (seeds[: len(seeds) // 2], seeds[len(seeds) // 2 :])
     return {seed: why for half in halves for seed, why in write(kind, half, directory).items()}
