@@ -17,7 +17,7 @@ from arrowroot._errors import (
 from arrowroot._objects.record import kind_text
 from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
-from arrowroot._sizes import counted, format_bytes
+from arrowroot._sizes import counted, cut_text, format_bytes
 from arrowroot._tree import Tree
 from arrowroot._url import as_location, each, friend_location, split_url
 
@@ -339,11 +339,6 @@ class File(Directory):
             f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
             f"{self.compression}{cut}{recovered}, {counted(len(self.keys()), 'key')}"
         )
-
-
-def cut_text(missing_bytes: int) -> str:
-    """Return what is wrong with a file that was cut short by so much."""
-    return f"the file is cut short, its last {format_bytes(missing_bytes)} are missing"
 
 
 def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptions]) -> File:

@@ -113,3 +113,8 @@ def format_seconds(seconds: float) -> str:
     if abs(seconds) < 1:
         return f"{three_digits(seconds * 1e3)} ms"
     return f"{three_digits(seconds)} s"
+
+
+def cut_text(missing_bytes: int) -> str:
+    """Return what is wrong with a file that was cut short by so much."""
+    return f"the file is cut short, its last {format_bytes(missing_bytes)} are missing"

@@ -91,13 +91,6 @@ impl PyBranch {
         };
         Ok(self.stored.get_or_init(|| Box::new(stored)))
     }
-
-    fn number_of_entries(&self) -> i64 {
-        match &self.source {
-            Source::Tree(tree, id, _) => tree.branch(*id).n_entries,
-            Source::Ntuple(ntuple, _) => i64::try_from(ntuple.n_entries()).unwrap_or(i64::MAX),
-        }
-    }
 }
 
 #[pymethods]
@@ -161,7 +154,10 @@ impl PyBranch {
 
     #[getter]
     fn n_entries(&self) -> i64 {
-        self.number_of_entries()
+        match &self.source {
+            Source::Tree(tree, id, _) => tree.branch(*id).n_entries,
+            Source::Ntuple(ntuple, _) => i64::try_from(ntuple.n_entries()).unwrap_or(i64::MAX),
+        }
     }
 
     #[getter]
@@ -198,7 +194,7 @@ impl PyBranch {
             "<Branch {:?} {}: {}, {}>",
             self.path(),
             kind.trim_end(),
-            plural(self.number_of_entries(), "entry", "entries"),
+            plural(self.n_entries(), "entry", "entries"),
             plural(n_baskets, "basket", "baskets")
         ))
     }

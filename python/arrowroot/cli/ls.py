@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot import ArrowrootError, CorruptFileError, Record, Tree, UnsupportedError
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
-from arrowroot._sizes import counted, format_bytes, format_count, three_digits
+from arrowroot._sizes import counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
 from arrowroot.cli.target import column_texts, open_target, storage_options
 
@@ -73,8 +73,7 @@ def run(options: argparse.Namespace) -> None:
     if failed:
         raise failed[0]
     if path is None and file.missing_bytes:
-        cut = f"the file is cut short, its last {format_bytes(file.missing_bytes)} are missing"
-        raise CorruptFileError(f"{file.url}: {cut}")
+        raise CorruptFileError(f"{file.url}: {cut_text(file.missing_bytes)}")
 
 
 def _print_text(
