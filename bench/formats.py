@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 sys.path.insert(0, str(HERE))
-from run import MEASURED, RESULTS, RUN_TIMEOUT_S, kit_directory, machine, today, update_page  # noqa: E402
+from run import MEASURED, call_kit, external, kit_directory, machine, today, update_page  # noqa: E402
 from tables import best_peer, find, mark, mark_readings, markdown, median, ratio, text  # noqa: E402
 
 PAGE_LIMIT, ENGINE = "page-limit", "arrowroot"
@@ -71,29 +69,13 @@ def page_limit() -> Path:
 
 def measure(options: argparse.Namespace, part: Part, cases: tuple[str, ...]) -> dict[str, Any]:
     """Let the kit run one of its tasks."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"formats-{part.task}-{part.format}-{cases[0].partition(':')[0]}.json"
-    path.unlink(missing_ok=True)
-    python = shlex.quote(sys.executable)
-    engines = {ENGINE: HERE / "peers_engine.py"}
-    if part.limit == PAGE_LIMIT:
-        engines[PAGE_LIMIT] = HERE / "page_limit_engine.py"
-    externals = [
-        argument
-        for name, script in engines.items()
-        for argument in ("--external", f"{name}={python} {shlex.quote(str(script))}")
-    ]
-    subprocess.run(
-        [sys.executable, str(kit_directory() / "bench.py"), part.task, "--formats", part.format, *externals,
-         "--engines", ",".join(part.peers), "--set", options.set, "--codecs", ",".join(options.codecs),
-         "--cases", ",".join(cases), "--threads", "1", "--repeat", str(options.repeat), "--timeout", str(RUN_TIMEOUT_S),
-         "--json", str(path)],
-        check=False,
-    )  # fmt: skip
-    if not path.exists():
-        sys.exit(f"the kit's {part.task} gave no results")
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    limit = external(PAGE_LIMIT, "page_limit_engine.py") if part.limit == PAGE_LIMIT else []
+    name = f"formats-{part.task}-{part.format}-{cases[0].partition(':')[0]}"
+    return call_kit(kit_directory(), part.task, name, [
+        *limit, "--formats", part.format, "--engines", ",".join(part.peers), "--set", options.set,
+        "--codecs", ",".join(options.codecs), "--cases", ",".join(cases), "--threads", "1",
+        "--repeat", str(options.repeat),
+    ])  # fmt: skip
 
 
 def row_of(part: Part, case: dict[str, Any]) -> list[str]:

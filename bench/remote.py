@@ -245,6 +245,7 @@ class Bench:
         kit = run.kit_directory()
         cases = [name for name in self._options.cases if name.startswith("flat:")]
         self.result["peers"] = run.call_kit(kit, "remote", "remote-peers", [
+            "--formats", "ttree",
             "--cases", ",".join(cases), "--codecs", "zstd", "--engines", PEERS,
             "--networks", ",".join(f"{ms:g}:{rate:g}" for ms, rate in self._options.links),
             "--repeat", str(self._options.repeat), "--threads", str(self._options.threads),

@@ -92,13 +92,18 @@ def prepare(kit: Path, options: argparse.Namespace) -> None:
         )  # fmt: skip
 
 
+def external(name: str, script: str) -> list[str]:
+    """The kit's option for an engine of ours."""
+    return ["--external", f"{name}={shlex.quote(sys.executable)} {shlex.quote(str(HERE / script))}"]
+
+
 def call_kit(kit: Path, task: str, name: str, arguments: list[str]) -> dict[str, Any]:
     """Run the kit's bench.py. Returns its samples; a complaint of wrong content is kept in them."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
     path.unlink(missing_ok=True)
-    engine = f"arrowroot={shlex.quote(sys.executable)} {shlex.quote(str(HERE / 'peers_engine.py'))}"
     subprocess.run(
-        [sys.executable, str(kit / "bench.py"), task, "--formats", "ttree", "--external", engine,
+        [sys.executable, str(kit / "bench.py"), task, *external("arrowroot", "peers_engine.py"),
          "--timeout", str(RUN_TIMEOUT_S), "--json", str(path), *arguments],
         check=False,
     )  # fmt: skip
@@ -117,7 +122,7 @@ def read(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for group in groups(options):
         result = call_kit(kit, "read", f"read-{group.codecs[0]}", [
-            "--cases", ",".join(group.cases), "--codecs", ",".join(group.codecs),
+            "--formats", "ttree", "--cases", ",".join(group.cases), "--codecs", ",".join(group.codecs),
             "--engines", ",".join(group.peers),
             "--set", set_name(group, options.scale), "--repeat", str(options.repeat),
         ])  # fmt: skip
@@ -141,7 +146,6 @@ def machine(environment: dict[str, Any]) -> str:
 
 def measure(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Run the chosen tasks; what came of them is also in RESULTS."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {"date": today()}
     results |= {"scale": options.scale, "repeat": options.repeat}
     main_set = set_name(GROUPS[0], options.scale)
@@ -149,8 +153,8 @@ def measure(kit: Path, options: argparse.Namespace) -> dict[str, Any]:
         results["read"] = read(kit, options)
         _save(results)
     if "open" in options.tasks:
-        arguments = ["--set", main_set, "--engines", "root,uproot", "--threads", "1", "--codecs", "zstd",
-                     "--cases", "nano:ttree,flat:ttree,file:",
+        arguments = ["--formats", "ttree", "--set", main_set, "--engines", "root,uproot", "--threads", "1",
+                     "--codecs", "zstd", "--cases", "nano:ttree,flat:ttree,file:",
                      "--repeat", str(max(5, options.repeat))]  # fmt: skip
         results["open"] = call_kit(kit, "open", "open", arguments)
         _save(results)
