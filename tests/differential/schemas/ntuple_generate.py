@@ -145,20 +145,24 @@ class Generator:
             items = tuple(self.type(depth + 1) for _ in range(pick.randint(1, 4)))
             return n.Tuple(items, "std::pair" if len(items) == 2 else "std::tuple")
         if kind < 0.86:
-            return n.Variant(tuple(self.alternative(depth + 1) for _ in range(pick.randint(1, 4))))
+            odd = (n.Variant, t.Keys, t.Map, t.Pointer)
+            return n.Variant(tuple(self.held(depth + 1, odd) for _ in range(pick.randint(1, 4))))
         if kind < 0.91:
-            return n.Optional(self.type(depth + 1))
+            return n.Optional(self.held(depth + 1, (t.Keys, t.Map)))
         if kind < 0.95:
             return t.Pointer(self.type(depth + 1), is_unique=True)
         if kind < 0.97:
             return t.Bitset(pick.choice([1, 7, 8, 9, 63, 64, 65, 130]))
         return n.Atomic(self.number())
 
-    def alternative(self, depth: int) -> t.Type:
-        """What a variant may hold: ROOT 6.40 crashes, or writes other values, where it is a variant or a set."""
+    def held(self, depth: int, odd: tuple[type[t.Type], ...]) -> t.Type:
+        """What a variant or an optional may hold.
+
+        ROOT 6.40 takes a wrong size for those of some types where they are in arrays, lists or maps: it crashes, or
+        writes other values, which it reads back as other libraries do.
+        """
         kind = self.type(depth)
-        is_odd = any(isinstance(part, n.Variant | t.Keys | t.Map) for part in kind.walk())
-        return self.scalar() if is_odd else kind
+        return self.scalar() if any(isinstance(part, odd) for part in kind.walk()) else kind
 
     def number(self) -> t.Type:
         pick = self.random
