@@ -87,6 +87,7 @@ format: $(VENV)/.dependencies ## format all Rust and Python code
 
 .PHONY: build
 build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
+	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
 
 .PHONY: bench
 bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
