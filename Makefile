@@ -67,6 +67,7 @@ lint-rust: build
 	@if cargo clippy --version >/dev/null 2>&1; then \
 	  echo "cargo clippy"; cargo clippy $(PROFILE) $(LOCKED) --quiet --workspace --all-targets -- -D warnings; \
 	else echo "NOTE: clippy is not installed: the Rust lints were NOT run (rustup component add clippy)"; fi
+	$(if $(CI),tools/fuzz.sh --check)
 
 # import-linter sees no compiled modules: in the copy that it reads, the extension's stub stands for the extension.
 .PHONY: lint-python

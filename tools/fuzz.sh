@@ -5,7 +5,8 @@
 # RUSTC_BOOTSTRAP=1 is for (FUZZ_SANITIZER=none does without). A finding stops the run, exit status not 0; its input is in
 # fuzz/artifacts/TARGET, and `tools/fuzz.sh TARGET FILE...` replays inputs instead of fuzzing.
 #
-# usage: [FUZZ_SECONDS=60] [FUZZ_TIMEOUT=10] [FUZZ_SANITIZER=address|none] tools/fuzz.sh [TARGET...|TARGET FILE...]
+# usage: tools/fuzz.sh --check         whether the targets compile
+#        [FUZZ_SECONDS=60] [FUZZ_TIMEOUT=10] [FUZZ_SANITIZER=address|none] tools/fuzz.sh [TARGET...|TARGET FILE...]
 set -euo pipefail
 
 inputs=()
@@ -14,6 +15,12 @@ if [ $# -ge 2 ] && [ -f "$2" ]; then
   set -- "$1"
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/../fuzz"
+if [ "${1:-}" = --check ]; then
+  # libFuzzer itself, and with it a C++ compiler, is not needed to see whether the targets fit the crates.
+  RUSTFLAGS="${RUSTFLAGS:-} --cfg fuzzing" CUSTOM_LIBFUZZER_PATH=/libnone.a \
+    cargo check --release --quiet ${CI:+--locked} --target-dir ../target/fuzz-check
+  exit
+fi
 seconds=${FUZZ_SECONDS:-60}
 sanitizer=${FUZZ_SANITIZER:-address}
 triple=$(rustc -vV | sed -n 's/^host: //p')

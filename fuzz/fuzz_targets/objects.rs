@@ -4,9 +4,11 @@
 //! entry. Several types are tried: those that the streamer information names, too.
 #![no_main]
 
+use std::sync::Arc;
+
 use arrowroot_format::Cursor;
-use arrowroot_format::column::column_of_type;
-use arrowroot_format::decode::Values;
+use arrowroot_format::column::{Met, column_of_type};
+use arrowroot_format::decode::{Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_fuzz::MAX_BYTES;
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +28,13 @@ fuzz_target!(|data: &[u8]| {
     let entry = &data[input.position()..];
     let described = infos.iter().take(MAX_CLASSES).map(|info| info.name.clone());
     for name in std::iter::once(type_name).chain(described) {
-        let Ok(column) = column_of_type(&name, choices & 1 != 0, &infos) else { continue };
+        let compile = |met: &Met| column_of_type(&name, choices & 1 != 0, &infos, &Arc::new(met.clone()));
+        let Ok(column) = compile(&Met::new()) else { continue };
+        let Some(layout) = &column.layout else { continue };
+        let mut met = Met::new();
+        meet(layout, entry, usize::from(choices), &mut met);
+        met.settle();
+        let Ok(column) = compile(&met) else { continue };
         let Some(layout) = &column.layout else { continue };
         let mut values = Values::empty(&layout.data_type());
         let _ = layout.decode_entry(entry, usize::from(choices), &mut values);

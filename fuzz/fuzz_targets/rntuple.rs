@@ -5,8 +5,11 @@
 //! length and checksum that they should have, so that what is inside them is reached.
 #![no_main]
 
+use std::sync::Arc;
+
 use arrowroot_format::Cursor;
-use arrowroot_format::rntuple::{Anchor, Footer, PageList, Schema, Slots, checksum, kernels};
+use arrowroot_format::column::{Column, Met, column_of_type};
+use arrowroot_format::rntuple::{Anchor, Footer, PageList, Schema, Slots, StreamedField, checksum, kernels};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -45,8 +48,13 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let footer = Footer::parse(&footer, &mut schema);
     let slots = Slots::new(&schema).ok()?;
     let infos = schema.streamer_infos();
+    let layout_of = |field: StreamedField<'_>| {
+        let infos = infos.as_ref().map_err(Clone::clone)?;
+        let column = column_of_type(field.type_name, true, infos, &Arc::new(Met::new()))?;
+        Ok(Arc::new(column.layout.unwrap_or_else(|| Column::of_bytes("").layout.unwrap())))
+    };
     for member in schema.members().iter().take(1000) {
-        let _ = slots.shape(&schema, &member.chain, &|| infos.as_ref().map_err(Clone::clone));
+        let _ = slots.shape(&schema, &schema.chain(member.field), &layout_of);
     }
     if let Ok(footer) = footer {
         assert!(footer.n_entries() <= i64::MAX as u64);

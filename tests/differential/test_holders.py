@@ -173,6 +173,22 @@ def test_a_class_that_the_first_entries_do_not_have_comes_as_bytes(holder_files)
     assert n_late > N_FLUSH
 
 
+@pytest.mark.parametrize(("field", "branch"), [("event", "event."), ("late", "late")])
+def test_streamers_write_the_same_into_rntuples(holder_files, field, branch):
+    """The classes of objects behind pointers and in collections are learnt from the first ones, as in trees."""
+    with ar.open(str(holder_files / "0.root")) as file:
+        wanted = pa.table(file["T"].to_arrow([branch]))
+    with ar.open(str(holder_files / "ntuple.root")) as file:
+        found = pa.table(file["N"].to_arrow([field]))
+        assert found.schema.field(field).equals(file["N"].schema.field(field))
+        assert pa.table(file["N"].to_arrow([field], entries=slice(5, 9))).equals(found.slice(5, 4))
+    found.validate(full=True)
+    assert found.schema.field(field).type == wanted.schema.field(branch).type
+    assert "@class" in str(found.schema.field(field).type)
+    found, wanted = found.column(field).to_pylist(), wanted.column(branch).to_pylist()
+    assert without_bookkeeping(found) == without_bookkeeping(wanted)
+
+
 def test_of_symmetric_matrices_the_upper_half_is_read(holder_files):
     with ar.open(str(holder_files / "0.root")) as file:
         found = values_of(file["T"].to_arrow(["matrix"]), "matrix")

@@ -1,5 +1,6 @@
-//! The first entries of a branch whose objects are of classes that its metadata do not name.
+//! The first entries of a column whose objects are of classes that its metadata do not name.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrowroot_format as format;
@@ -15,65 +16,74 @@ use crate::tree::Tree;
 /// Objects in objects are looked at so many levels deep.
 const MAX_ROUNDS: usize = 8;
 /// So many bytes of entries are looked at, and at least one entry.
-const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 
-/// Entries of a basket.
-struct Sample {
-    head: BasketHead,
-    payload: Vec<u8>,
-    /// Where they begin in the payload.
-    starts: Vec<usize>,
+/// Some entries, or objects.
+#[derive(Default)]
+pub(crate) struct Sample {
+    pub(crate) payload: Vec<u8>,
+    /// Where each is in the payload, and how far its bytes are from where what it points to is counted from.
+    pub(crate) entries: Vec<(Range<usize>, usize)>,
 }
 
-/// Compiles what a branch holds. Where it holds objects of any class, its first basket with entries is read to learn of which.
-pub(crate) fn resolve_by_sample(tree: &Tree, id: BranchId) -> Result<Column, format::Error> {
-    let infos = || tree.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()));
+/// Compiles a column. Where it holds objects of any class, a sample is read to learn of which.
+///
+/// `name`: what to call it when the sample cannot be read.
+pub(crate) fn resolve_by_sample(
+    name: &dyn Fn() -> String,
+    compile: &dyn Fn(&Arc<Met>) -> Result<Column, format::Error>,
+    read: &dyn Fn() -> Result<Sample>,
+) -> Result<Column, format::Error> {
     let mut met = Arc::new(Met::new());
-    let mut column = resolve(tree.record(), id, &infos, &met)?;
+    let mut column = compile(&met)?;
     if !column.holds_objects() {
         return Ok(column);
     }
-    let unread = |error: crate::Error| {
-        let what = format!("branch {:?}, whose first entries cannot be looked at: {error}", tree.branch(id).name);
+    let sample = read().map_err(|error| {
+        let what = format!("{}, whose first entries cannot be looked at: {error}", name());
         format::Error::unsupported(0, what)
-    };
-    let sample = first_entries(tree, id).map_err(unread)?;
+    })?;
     for _ in 0..MAX_ROUNDS {
-        let Some((sample, layout)) = sample.as_ref().zip(column.layout.as_ref()) else { break };
+        let Some(layout) = column.layout.as_ref() else { break };
         let mut more = Met::clone(&met);
-        for (entry, origin) in sample.entries() {
-            meet(layout, entry, origin, &mut more);
+        for (range, origin) in &sample.entries {
+            meet(layout, sample.payload.get(range.clone()).unwrap_or_default(), *origin, &mut more);
         }
         if more.len() == met.len() {
             break;
         }
         met = Arc::new(more);
         // Too many members of too many classes: what was compiled before reads the rest as bytes.
-        let Ok(known) = resolve(tree.record(), id, &infos, &met) else { return Ok(column) };
+        let Ok(known) = compile(&met) else { return Ok(column) };
         column = known;
     }
     Arc::make_mut(&mut met).settle();
-    resolve(tree.record(), id, &infos, &met)
+    compile(&met)
 }
 
-impl Sample {
-    /// The bytes of entries, and how far they are from the start of the basket's key.
-    fn entries(&self) -> impl Iterator<Item = (&[u8], usize)> {
-        let end = self.head.data_bytes as usize;
-        let ends = self.starts.iter().copied().skip(1).chain(std::iter::once(end));
-        let all = self.starts.iter().copied().zip(ends);
-        let wanted = all.take_while(|&(start, _)| start <= MAX_BYTES);
-        wanted.filter_map(|(start, end)| {
-            let entry = self.payload.get(start..end)?;
-            Some((entry, start + self.head.key_bytes as usize))
-        })
-    }
+/// Compiles what a branch holds, with a sample of its first basket that has entries.
+pub(crate) fn resolve_branch(tree: &Tree, id: BranchId) -> Result<Column, format::Error> {
+    let infos = || tree.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()));
+    let name = || format!("branch {:?}", tree.branch(id).name);
+    let read = || first_entries(tree, id);
+    resolve_by_sample(&name, &|met| resolve(tree.record(), id, &infos, met), &read)
+}
+
+/// The entries of a basket; `starts`: where they begin in the payload.
+fn of_basket(head: &BasketHead, payload: Vec<u8>, starts: &[usize]) -> Sample {
+    let ends = starts.iter().copied().skip(1).chain([head.data_bytes as usize]);
+    let all = starts.iter().copied().zip(ends).take_while(|&(start, _)| start <= MAX_BYTES);
+    let there = all.filter(|&(start, end)| payload.get(start..end).is_some());
+    let entries = there.map(|(start, end)| (start..end, start + head.key_bytes as usize)).collect();
+    Sample { payload, entries }
 }
 
 /// Reads the first basket that has entries.
-fn first_entries(tree: &Tree, id: BranchId) -> Result<Option<Sample>> {
+fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
     let baskets = tree.baskets(id)?;
-    let Some(location) = baskets.iter().find(|basket| basket.entry_end > basket.first_entry) else { return Ok(None) };
+    let Some(location) = baskets.iter().find(|basket| basket.entry_end > basket.first_entry) else {
+        return Ok(Sample::default());
+    };
     let in_branch = |error: format::Error| format_error(tree.file().source().as_ref(), tree.path(id), error);
     let in_basket = |error: format::Error| in_branch(error.at(location.offset));
     if let Some(place) = location.embedded {
@@ -85,7 +95,7 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Option<Sample>> {
             Some(offsets) => offsets.iter().map(|&offset| offset as usize).collect(),
             None => equal_starts(&embedded.head),
         };
-        return Ok(Some(Sample { head: embedded.head, payload, starts }));
+        return Ok(of_basket(&embedded.head, payload, &starts));
     }
     let (head, payload) = read_basket(tree, location, &in_basket)?;
     let stored = head.stored_offsets(&payload).map_err(in_basket)?;
@@ -102,7 +112,7 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Option<Sample>> {
             offsets.map(|offset| offset.saturating_sub(first) as usize).collect()
         }
     };
-    Ok(Some(Sample { head, payload, starts }))
+    Ok(of_basket(&head, payload, &starts))
 }
 
 fn read_basket(

@@ -12,7 +12,7 @@ use crate::assemble::arrow_field;
 use crate::error::{Error, Result, nearest};
 use crate::file::{Entry, File, format_error};
 use crate::memory::Block;
-use crate::sample::resolve_by_sample;
+use crate::sample::resolve_branch;
 use crate::text::TextForm;
 
 /// Clusters that a tree may have before listing them is left to its baskets.
@@ -196,7 +196,7 @@ impl Tree {
                 let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
                 return Err(format::Error::unsupported(0, what));
             }
-            resolve_by_sample(self, id)
+            resolve_branch(self, id)
         });
         compiled.as_ref().map_err(Clone::clone)
     }

@@ -7,15 +7,17 @@ mod look_up;
 mod page;
 mod plan;
 mod runs;
+mod streamed;
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_schema::{Field, Schema as ArrowSchema};
 use arrowroot_format as format;
 use arrowroot_storage::Part;
+use format::column::Layout;
 use format::rntuple::{
-    ANCHOR_CLASS, Anchor, Blob, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots,
+    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots,
 };
 use format::streamer::StreamerInfos;
 
@@ -55,6 +57,8 @@ struct Inner {
     members: OnceLock<Members>,
     groups: Groups,
     infos: OnceLock<Result<StreamerInfos, format::Error>>,
+    /// How the objects of fields that ROOT's streamers wrote are read.
+    streamed: Mutex<HashMap<FieldId, Result<Arc<Layout>, format::Error>>>,
 }
 
 struct Members {
@@ -126,8 +130,8 @@ impl Ntuple {
         let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
-        let (file, members, infos) = (file.clone(), OnceLock::new(), OnceLock::new());
-        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, members, groups, infos };
+        let (file, members, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
+        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, members, groups, infos, streamed };
         Ok(Ntuple { inner: Arc::new(inner) })
     }
 
@@ -156,18 +160,6 @@ impl Ntuple {
         let object = read_blobs(self.file(), &path, &[blob])?.pop().unwrap_or_default();
         let anchor = Anchor::parse(&object, ANCHOR_CLASS).map_err(|error| in_set(error.at(blob.offset)))?;
         Self::at(self.file(), path, self.inner.cycle, anchor)
-    }
-
-    /// What is said of the classes that ROOT's streamers wrote: by the RNTuple itself or, where it says nothing, by the
-    /// file.
-    fn streamer_infos(&self) -> Result<&StreamerInfos, format::Error> {
-        let own = self.inner.infos.get_or_init(|| self.inner.schema.streamer_infos());
-        match own.as_ref().map_err(Clone::clone)? {
-            infos if infos.is_empty() => {
-                self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()))
-            }
-            infos => Ok(infos),
-        }
     }
 
     /// The file.
@@ -264,15 +256,6 @@ impl Ntuple {
         let index = self.index();
         let id = index.by_path.get(name).copied().or_else(|| *index.by_name().get(name)?);
         id.map(MemberId)
-    }
-
-    /// What its values look like.
-    ///
-    /// # Errors
-    /// [`format::Error::Unsupported`] if it is not readable, with its type.
-    pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
-        let schema = &self.inner.schema;
-        self.inner.slots.shape(schema, &schema.chain(self.member(id).field), &|| self.streamer_infos())
     }
 
     pub(crate) fn readable_shape(&self, id: MemberId) -> Result<Shape> {

@@ -425,11 +425,12 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
 
 /// Compiles the layout of a branch with an object of some type in each entry, as if it had not been split.
 ///
-/// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it.
+/// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it; `met`:
+/// classes that the data have told, where it [holds objects](Column::holds_objects) of any.
 ///
 /// # Errors
 /// [`Error::Unsupported`], with the type in its text, for what is not read yet.
-pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos) -> Result<Column> {
+pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
     let latest = infos.latest(type_name);
     let part = ElementPart {
         class_name: type_name.to_owned(),
@@ -439,9 +440,7 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos) -
         node_type: if is_framed { CUSTOM_STREAMER } else { 0 },
         ..ElementPart::default()
     };
-    let mut met = Met::new();
-    met.settle();
-    of_object("", &part, infos, &Arc::new(met))
+    of_object("", &part, infos, met)
 }
 
 /// A whole object in each entry.

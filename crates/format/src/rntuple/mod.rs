@@ -26,5 +26,5 @@ pub use members::Member;
 pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::Shape;
+pub use shape::{Shape, StreamedField};
 pub use slots::{Domain, Slot, SlotId, Slots};

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::column::{Layout, column_of_type};
+use crate::column::Layout;
 use crate::error::{Error, Result};
-use crate::streamer::{Primitive, StreamerInfos};
+use crate::streamer::Primitive;
 
 use super::encoding::Encoding;
 use super::members::{is_base, member_name};
@@ -89,6 +89,22 @@ pub enum Shape {
     },
 }
 
+/// A field that ROOT's streamers wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamedField<'s> {
+    /// Its number.
+    pub id: FieldId,
+    /// The class of its objects.
+    pub type_name: &'s str,
+    /// The ends of their bytes.
+    pub ends: SlotId,
+    /// Their bytes.
+    pub bytes: SlotId,
+}
+
+/// Tells how the objects of a field are read.
+type LayoutOf<'a> = &'a dyn Fn(StreamedField<'_>) -> Result<Arc<Layout>>;
+
 const MAP_TYPES: [&str; 4] = ["std::map<", "std::unordered_map<", "std::multimap<", "std::unordered_multimap<"];
 const OPTIONAL_TYPES: [&str; 2] = ["std::optional<", "std::unique_ptr<"];
 const CARDINALITY: &str = "ROOT::RNTupleCardinality<";
@@ -102,30 +118,25 @@ fn begins(type_name: &str, prefixes: &[&str]) -> bool {
 impl Slots {
     /// How the values of the field at the end of a chain are made, inside the lists that are passed on the way.
     ///
-    /// `infos` are asked for only if ROOT's streamers wrote a part of it.
+    /// `layout_of`: asked for the parts that ROOT's streamers wrote.
     ///
     /// # Errors
     /// Unsupported, with the type, if the field or a part of it is of a kind that is not read.
-    pub fn shape<'i>(
-        &self,
-        schema: &Schema,
-        chain: &[FieldId],
-        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
-    ) -> Result<Shape> {
+    pub fn shape(&self, schema: &Schema, chain: &[FieldId], layout_of: LayoutOf<'_>) -> Result<Shape> {
         match chain.split_first() {
-            Some((&top, rest)) => Build { schema, slots: self, infos }.field(top, rest),
+            Some((&top, rest)) => Build { schema, slots: self, layout_of }.field(top, rest),
             None => Err(Error::corrupt(0, "no field")),
         }
     }
 }
 
-struct Build<'a, 'i> {
+struct Build<'a> {
     schema: &'a Schema,
     slots: &'a Slots,
-    infos: &'a dyn Fn() -> Result<&'i StreamerInfos>,
+    layout_of: LayoutOf<'a>,
 }
 
-impl Build<'_, '_> {
+impl Build<'_> {
     /// `chain`: what is chosen of the records further down.
     fn field(&self, id: FieldId, chain: &[FieldId]) -> Result<Shape> {
         let field = self.schema.field_of(id).ok_or_else(|| Error::corrupt(0, "a field that is not there"))?;
@@ -143,7 +154,7 @@ impl Build<'_, '_> {
             Role::Collection => self.collection(field, &slots, chain)?,
             Role::Record => return self.fixed(field, self.record(field, chain)?),
             Role::Variant => self.variant(field, &slots)?,
-            Role::Streamer => self.streamed(field, &slots)?,
+            Role::Streamer => self.streamed(id, field, &slots)?,
             Role::Unknown(role) => return Err(self.unsupported(field, &format!("of structural role {role}"))),
         };
         self.fixed(field, shape)
@@ -229,17 +240,16 @@ impl Build<'_, '_> {
         }
     }
 
-    fn streamed(&self, field: &NtupleField, slots: &[SlotId]) -> Result<Shape> {
-        let [ends, bytes] = slots else {
+    fn streamed(&self, id: FieldId, field: &NtupleField, slots: &[SlotId]) -> Result<Shape> {
+        let &[ends, bytes] = slots else {
             return Err(self.unsupported(field, &format!("written by a streamer into {} columns", slots.len())));
         };
-        let ends = self.ends(field, &[*ends])?;
-        if !matches!(self.encoding(field, *bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
+        let ends = self.ends(field, &[ends])?;
+        if !matches!(self.encoding(field, bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
             return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
         }
-        let column = column_of_type(&field.type_name, true, (self.infos)()?)?;
-        let layout = column.layout.ok_or_else(|| self.unsupported(field, "written by a streamer"))?;
-        Ok(Shape::Streamed { ends, bytes: *bytes, layout: Arc::new(layout) })
+        let layout = (self.layout_of)(StreamedField { id, type_name: &field.type_name, ends, bytes })?;
+        Ok(Shape::Streamed { ends, bytes, layout })
     }
 
     fn collection(&self, field: &NtupleField, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {

@@ -1,0 +1,114 @@
+//! How fields that ROOT's streamers wrote are read; a sample of the first objects tells of which classes parts of them are.
+
+use std::sync::{Arc, PoisonError};
+
+use arrowroot_format as format;
+use format::column::{Column, Layout, column_of_type};
+use format::rntuple::{ColumnType, Encoding, Page, Shape, SlotId, StreamedField};
+use format::streamer::StreamerInfos;
+
+use super::clusters::Cluster;
+use super::page::{Checksum, bytes_to_read, index_values, open_page};
+use super::{MemberId, Ntuple};
+use crate::error::Result;
+use crate::file::{format_error, read_range};
+use crate::sample::{MAX_BYTES, Sample, resolve_by_sample};
+use crate::scratch::Lent;
+
+impl Ntuple {
+    /// What its values look like.
+    ///
+    /// # Errors
+    /// [`format::Error::Unsupported`] if it is not readable, with its type.
+    pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
+        let schema = self.schema();
+        self.slots().shape(schema, &schema.chain(self.member(id).field), &|field| self.streamed_layout(field))
+    }
+
+    /// How the objects of a field are read; compiled when first asked for.
+    fn streamed_layout(&self, field: StreamedField<'_>) -> Result<Arc<Layout>, format::Error> {
+        let known = || self.inner.streamed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layout) = known().get(&field.id) {
+            return layout.clone();
+        }
+        let layout = self.compile_streamed(field).and_then(|column| {
+            let nothing = || format::Error::unsupported(0, format!("objects of {}", field.type_name));
+            column.layout.map(Arc::new).ok_or_else(nothing)
+        });
+        known().entry(field.id).or_insert(layout).clone()
+    }
+
+    fn compile_streamed(&self, field: StreamedField<'_>) -> Result<Column, format::Error> {
+        let infos = self.streamer_infos()?;
+        let name = || format!("field {:?}", self.slot_path(field.ends));
+        let read = || self.first_objects(field.ends, field.bytes);
+        resolve_by_sample(&name, &|met| column_of_type(field.type_name, true, infos, met), &read)
+    }
+
+    /// What is said of the classes that ROOT's streamers wrote: by the RNTuple itself or, where it says nothing, by the
+    /// file.
+    fn streamer_infos(&self) -> Result<&StreamerInfos, format::Error> {
+        let own = self.inner.infos.get_or_init(|| self.schema().streamer_infos());
+        match own.as_ref().map_err(Clone::clone)? {
+            infos if infos.is_empty() => {
+                self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()))
+            }
+            infos => Ok(infos),
+        }
+    }
+
+    /// The objects whose ends are in the first page of these that there is.
+    fn first_objects(&self, ends: SlotId, bytes: SlotId) -> Result<Sample> {
+        // The first cluster has some nearly always: the page lists of the others need not be read.
+        for entries in [0..self.n_entries().min(1), 0..self.n_entries()] {
+            for cluster in self.clusters_of(&entries)? {
+                let sample = self.objects_of(&cluster, ends, bytes)?;
+                if !sample.entries.is_empty() {
+                    return Ok(sample);
+                }
+            }
+        }
+        Ok(Sample::default())
+    }
+
+    fn objects_of(&self, cluster: &Cluster, ends: SlotId, bytes: SlotId) -> Result<Sample> {
+        let (of_ends, of_bytes) = (self.slot_pages(cluster, ends)?, self.slot_pages(cluster, bytes)?);
+        let (Some(page), Some(Encoding::Index { width, is_delta })) =
+            (of_ends.pages.first(), of_ends.column_type.encoding)
+        else {
+            return Ok(Sample::default());
+        };
+        let (mut words, mut values) = (Vec::new(), Vec::new());
+        let plain = self.read_page(ends, page, of_ends.column_type)?;
+        index_values(&plain, page.n_elements as usize, width, is_delta, &mut words, &mut values);
+        let mut sample = Sample::default();
+        let mut pages = of_bytes.pages.iter();
+        let mut start = 0;
+        for end in values.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)) {
+            if start > MAX_BYTES {
+                break;
+            }
+            while end > sample.payload.len() {
+                let Some(page) = pages.next() else { return Ok(sample) };
+                sample.payload.extend_from_slice(&self.read_page(bytes, page, of_bytes.column_type)?);
+            }
+            if start < end {
+                sample.entries.push((start..end, 0));
+            }
+            start = end;
+        }
+        Ok(sample)
+    }
+
+    /// The elements of a page, decompressed.
+    fn read_page(&self, slot: SlotId, page: &Page, column_type: ColumnType) -> Result<Vec<u8>> {
+        let source = self.file().source().as_ref();
+        let in_page = |error: format::Error| format_error(source, &self.slot_path(slot), error.at(page.offset));
+        let n_bytes = column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
+        let stored = read_range(source, page.offset, bytes_to_read(page))?;
+        let (mut scratch, mut unpacked) = (Lent::default(), Vec::new());
+        let decompressor = &mut scratch.get().decompressor;
+        let plain = open_page(&stored, Checksum::of(page, true), n_bytes, decompressor, &mut unpacked);
+        Ok(plain.map_err(in_page)?.to_vec())
+    }
+}
