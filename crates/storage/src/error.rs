@@ -63,6 +63,16 @@ pub enum Error {
         /// Which credentials were used, never themselves, and how to give others.
         hint: String,
     },
+    /// There is no encryption that keeps others out: the server has none, or is not who it should be.
+    #[error("{url}: no secure connection: {what}; {hint}")]
+    Insecure {
+        /// What was to be read.
+        url: String,
+        /// What is wrong.
+        what: String,
+        /// What the user can do.
+        hint: String,
+    },
     /// The connection failed, broke, or carried nothing for too long. Trying again may help.
     #[error("{url}: {doing}: {what}")]
     Connection {

@@ -27,6 +27,7 @@ mod source;
 mod stack;
 mod strategy;
 pub mod testing;
+mod tls;
 mod windows;
 #[cfg(not(fuzzing))]
 mod xrootd;

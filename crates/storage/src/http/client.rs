@@ -18,6 +18,7 @@ use super::origin::{Busy, Origin};
 use super::transport::{Tls, take_connecting};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::tls;
 
 const MAX_REDIRECTS: usize = 10;
 /// Clients that are kept for later files; each has other credentials.
@@ -223,21 +224,15 @@ impl Client {
 
     fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String) -> Error {
         let url = question.address.name().to_owned();
-        let tls = match &error {
-            ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+        let failed = match &error {
+            ureq::Error::Io(error) => tls::of_io(error),
             _ => None,
         };
-        if let Some(tls) = tls {
-            let hint = match tls {
-                rustls::Error::InvalidCertificate(_) => {
-                    "if you trust the server, name its authority (option authorities, X509_CERT_DIR)".to_owned()
-                }
-                rustls::Error::InvalidMessage(_) => {
-                    "perhaps the server speaks no TLS at this port (http:// is without)".to_owned()
-                }
-                _ => hint,
+        if let Some(failed) = failed {
+            return match tls::hint(failed) {
+                Some(hint) => Error::Insecure { url, what: failed.to_string(), hint: hint.to_owned() },
+                None => Error::Denied { url, answer: format!("TLS: {failed}"), hint },
             };
-            return Error::Denied { url, answer: format!("TLS: {tls}"), hint };
         }
         let mut what = what_failed(&error, self.key.timeout);
         // The name of an object does not say where it was looked for.

@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Redirected(i32, String),
     /// No security protocol was agreed on: what the server says, and what the user can do.
     Denied(String, String),
+    /// Nothing keeps others from reading along: what is wrong, and what the user can do.
+    Insecure(String, String),
     /// Not within the time that all tries have.
     Late,
 }
@@ -77,7 +79,7 @@ impl Failure {
     /// Whether another server may do better.
     pub(crate) fn is_of_server(&self) -> bool {
         match self {
-            Failure::Broken(_) | Failure::Wrong(_) | Failure::Short(_) | Failure::Late => true,
+            Failure::Broken(_) | Failure::Wrong(_) | Failure::Short(_) | Failure::Insecure(..) | Failure::Late => true,
             Failure::Refused(number, _) => is_transient(*number) || *number == code::NOT_FOUND,
             Failure::Redirected(..) | Failure::Denied(..) => false,
         }
@@ -109,6 +111,7 @@ impl Failure {
                 what: format!("one more redirection, to {:?}", place.split('?').next().unwrap_or_default()),
             },
             Failure::Denied(answer, hint) => Error::Denied { url, answer, hint },
+            Failure::Insecure(what, hint) => Error::Insecure { url, what, hint },
             Failure::Refused(number, answer) => match number {
                 code::NOT_FOUND => Error::NotFound { url, answer },
                 code::SIGNATURE => Error::Denied { url, answer, hint: SIGNING_HINT.to_owned() },

@@ -183,7 +183,7 @@ fn begin_encrypted(
         line = line.encrypt(tls::session(configuration, &target.host)?)?;
     } else if target.is_secure {
         let answer = format!("{} does not encrypt", target.server());
-        return Err(Failure::Denied(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));
+        return Err(Failure::Insecure(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));
     }
     line.outbound.send(&login_request(target))?;
     let offered = message::parse_login(&expect_ok(&mut line, network)?)?;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
+use crate::tls;
+
 use super::failure::Failure;
 use super::frame::Incoming;
 use super::message::{HEADER_BYTES, Header};
@@ -305,22 +307,27 @@ impl Line {
     }
 
     /// Encrypts from now on. Nothing may be under way.
-    pub(crate) fn encrypt(self, mut tls: ClientConnection) -> Result<Line, Failure> {
+    pub(crate) fn encrypt(self, mut session: ClientConnection) -> Result<Line, Failure> {
         let Line { inbound, outbound, plug } = self;
         if !inbound.unused.is_empty() {
             return Err(Failure::Wrong("unencrypted bytes after encryption was agreed on".to_owned()));
         }
         let mut stream = inbound.stream;
         let started = Instant::now();
-        while tls.is_handshaking() {
-            match tls.complete_io(&mut stream) {
+        while session.is_handshaking() {
+            match session.complete_io(&mut stream) {
                 Ok(_) => {}
                 Err(error) if is_tick(&error) => {}
-                Err(error) => return Err(Failure::Broken(format!("TLS: {}", reason(&error)))),
+                Err(error) => {
+                    return Err(match tls::of_io(&error).and_then(|failed| Some((failed, tls::hint(failed)?))) {
+                        Some((failed, hint)) => Failure::Insecure(failed.to_string(), hint.to_owned()),
+                        None => Failure::Broken(format!("TLS: {}", reason(&error))),
+                    });
+                }
             }
             check_silence(started, inbound.timeout)?;
         }
-        let tls = Arc::new(Mutex::new(tls));
+        let tls = Arc::new(Mutex::new(session));
         Ok(Line {
             inbound: Inbound::new(stream, Some(Arc::clone(&tls)), inbound.timeout),
             outbound: Outbound { tls: Some(tls), ..outbound },

@@ -84,7 +84,7 @@ fn a_server_is_trusted_if_its_authority_is() {
     for authorities in [vec![], vec![("authorities", path("other.pem"))]] {
         let settings: Vec<_> = authorities.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let error = open(&url(&nginx), &settings).unwrap_err();
-        assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("X509_CERT_DIR")), "{error}");
+        assert!(matches!(&error, Error::Insecure { hint, .. } if hint.contains("X509_CERT_DIR")), "{error}");
     }
 }
 
@@ -144,6 +144,6 @@ fn a_grid_proxy_is_offered_with_its_chain() {
 fn a_server_that_speaks_no_tls_is_said_to_be_one() {
     let Some(nginx) = Nginx::start("server { listen 127.0.0.1:PORT; }", |_| {}) else { return };
     let error = open(&url(&nginx), &[]).unwrap_err();
-    assert!(matches!(&error, Error::Denied { hint, .. } if hint.contains("speaks no TLS at this port")), "{error}");
+    assert!(matches!(&error, Error::Insecure { hint, .. } if hint.contains("speaks no TLS at this port")), "{error}");
     assert!(!error.to_string().contains("token"), "{error}");
 }

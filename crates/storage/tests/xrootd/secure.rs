@@ -61,7 +61,7 @@ fn an_encrypted_server_is_read_by_either_scheme_and_only_if_it_is_trusted() {
         });
     }
     let error = refusal(open_xrootd_once(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
-    assert!(matches!(&error, Error::Connection { what, .. } if what.contains("TLS")), "{error:?}");
+    assert!(matches!(&error, Error::Insecure { hint, .. } if hint.contains("X509_CERT_DIR")), "{error:?}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_server_without_encryption_is_not_spoken_to_where_it_was_asked_for() {
     let server = Server::start("");
     server.with_file("f", 1000, 1);
     let error = refusal(open_xrootd_once(&server.url("f").replace("root", "roots"), &network(), SPECULATION));
-    assert!(matches!(&error, Error::Denied { answer, .. } if answer.contains("does not encrypt")), "{error:?}");
+    assert!(matches!(&error, Error::Insecure { what, .. } if what.contains("does not encrypt")), "{error:?}");
 }
 
 /// A stream that is encrypted from some moment on.
