@@ -15,7 +15,7 @@ from arrowroot._errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 #: What the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
@@ -32,10 +32,15 @@ def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) ->
 
     ``urls``: replicas of one file; the first that can be is opened. ``options``: name, text and where it was set.
     """
-    if len(urls) > 1 and all(scheme_of(url) in NATIVE_SCHEMES for url in urls):
-        return _native.open_file(urls, options)
     if len(urls) == 1:
         return _open_one(urls[0], options)
+    if all(scheme_of(url) in NATIVE_SCHEMES for url in urls):
+        try:
+            return _native.open_file(urls, options)
+        except AccessDeniedError:
+            if not any(_is_xrootd(url) for url in urls):
+                raise
+            # One by one: XRootD's own client may know the authentication that a server wants.
     _native.check_options(options)  # what is wrong with these is wrong with every replica
     failures: list[tuple[str, Exception]] = []
     for url in urls:
@@ -80,14 +85,18 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
     try:
         return _native.open_file([url], options)
     except AccessDeniedError as error:
-        if not scheme.startswith(("root", "xroot")):
+        if not _is_xrootd(url):
             raise
         # XRootD's own client may know the authentication that the server wants.
         try:
-            reader = XrootdReader(url)
+            reader = XrootdReader(url, {name: text for name, text, _ in options})
         except ImportError as missing:
             raise AccessDeniedError(f"{error} ({missing})") from None
         return _native.open_reader(reader, options)
+
+
+def _is_xrootd(url: str) -> bool:
+    return scheme_of(url) in ("root", "roots", "xroot", "xroots")
 
 
 def scheme_of(url: str) -> str:
@@ -146,13 +155,19 @@ _MAX_RANGE_BYTES, _MAX_RANGES = 2_097_136, 1024
 _MAX_REQUEST_BYTES = 64 << 20
 
 
+#: XrdCl's errAuthFailed, and what servers answer: kXR_NotAuthorized, kXR_NotFound.
+_AUTHENTICATION_FAILED = 204
+_BY_SERVER_ERROR = {3010: AccessDeniedError, 3011: NoSuchFileError}
+
+
 class XrootdReader:
     """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
 
-    def __init__(self, url: str) -> None:
-        """Open ``url``.
+    def __init__(self, url: str, options: Mapping[str, str]) -> None:
+        """Open ``url``. ``options``: a ``certificate`` among them is a proxy with its key.
 
-        Raises: UnsupportedError if the client is not installed, StorageError with the server's words.
+        Raises: UnsupportedError if the client is not installed; AccessDeniedError, NoSuchFileError or StorageError
+        with the client's words.
         """
         try:
             from XRootD import client  # noqa: PLC0415 - an optional extra
@@ -160,6 +175,9 @@ class XrootdReader:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
         self.url = _native.redacted(url)
         self._file = client.File()
+        proxy = options.get("certificate", "")
+        if proxy and "key" not in options:
+            url += ("&" if "?" in url else "?") + "xrd.gsiusrpxy=" + proxy
         self._check(self._file.open(url)[0], "cannot be opened")
         status, info = self._file.stat()
         self._check(status, "cannot be asked for its size")
@@ -167,8 +185,13 @@ class XrootdReader:
         self._max_range_bytes, self._max_ranges = self._limits(client, url)
 
     def _check(self, status: Any, what: str) -> None:
-        if not status.ok:
-            raise StorageError(f"{self.url}: {what}: {status.message.strip()}")
+        if status.ok:
+            return
+        message = f"{self.url}: {what} by XRootD's own client: {status.message.strip()}"
+        if status.code == _AUTHENTICATION_FAILED:
+            hint = "for X.509 it needs a proxy (option certificate, X509_USER_PROXY) and X509_CERT_DIR"
+            raise AccessDeniedError(f"{message} ({hint})")
+        raise _BY_SERVER_ERROR.get(status.errno, StorageError)(message)
 
     def _limits(self, client: Any, url: str) -> tuple[int, int]:
         server = self._file.get_property("DataServer") or url.split("://", 1)[1].split("/", 1)[0]

@@ -43,8 +43,8 @@ class XRootD(Server):
     """Serves the files below a directory, reading only.
 
     certificates: TLS for who asks for it (roots://). security: the one protocol of authentication, such as ``unix``
-    (Debian's packages have no validation of tokens). redirect_to: sends every client to this port of the same host
-    instead. http: also serves HTTP, on ``http_port``. trace: logs all requests, which ``requests`` needs; it costs
+    (Debian's packages have no validation of tokens). grid: demands X.509 proxies of the authority. redirect_to: sends
+    every client to this port of the same host instead. http: also serves HTTP, on ``http_port``. trace: logs all requests, which ``requests`` needs; it costs
     time. configuration: more lines of it.
     """
 
@@ -56,6 +56,7 @@ class XRootD(Server):
         *,
         certificates: Certificates | None = None,
         security: str | None = None,
+        grid: Certificates | None = None,
         redirect_to: int | None = None,
         http: bool = False,
         trace: bool = True,
@@ -72,9 +73,18 @@ class XRootD(Server):
             configuration += (
                 f"\nxrd.tls {certificates.server} {key}\nxrd.tlsca certfile {certificates.authority}\n"
             )
+        if grid:
+            shutil.copytree(grid.hashed(), self.directory / "authorities", symlinks=True)
+            certificate, key = self.directory / "grid.pem", self.directory / "grid.key"
+            shutil.copy(grid.server, certificate)
+            shutil.copy(grid.server_key, key)
+            security = (
+                f"gsi -crl:0 -gmapopt:0 -certdir:{self.directory}/authorities -cert:{certificate} -key:{key}"
+            )
         if security:
+            name = security.split()[0]
             configuration += (
-                f"\nxrootd.seclib libXrdSec.so\nsec.protocol {security}\nsec.protbind * only {security}\n"
+                f"\nxrootd.seclib libXrdSec.so\nsec.protocol {security}\nsec.protbind * only {name}\n"
             )
         if redirect_to:
             configuration += f"\nxrootd.redirect 127.0.0.1:{redirect_to} /\n"
