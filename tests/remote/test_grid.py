@@ -13,7 +13,6 @@ import pytest
 from tests.servers import Certificates, XRootD
 from tests.servers.fixtures import installed
 
-from . import data
 from .conftest import EVENTS
 
 REPOSITORY = Path(__file__).resolve().parents[2]

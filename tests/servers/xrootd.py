@@ -44,8 +44,8 @@ class XRootD(Server):
 
     certificates: TLS for who asks for it (roots://). security: the one protocol of authentication, such as ``unix``
     (Debian's packages have no validation of tokens). grid: demands X.509 proxies of the authority. redirect_to: sends
-    every client to this port of the same host instead. http: also serves HTTP, on ``http_port``. trace: logs all requests, which ``requests`` needs; it costs
-    time. configuration: more lines of it.
+    every client to this port of the same host instead. http: also serves HTTP, on ``http_port``. trace: logs all
+    requests, which ``requests`` needs; it costs time. configuration: more lines of it.
     """
 
     scheme = "root"
