@@ -10,11 +10,12 @@ from . import ntuple_types as n
 from . import types as t
 from .generate import ancestors
 
-#: Bits, whether signed, spelling.
+#: Spelling, bits, whether signed. Not ULong64_t: ROOT looks for maps of it under the name with std::uint64_t, which is
+#: another class to its interpreter, and writes them empty.
 INTEGERS = [
     ("std::int8_t", 8, True), ("std::uint8_t", 8, False), ("std::int16_t", 16, True), ("std::uint16_t", 16, False),
     ("std::int32_t", 32, True), ("std::uint32_t", 32, False), ("std::int64_t", 64, True), ("std::uint64_t", 64, False),
-    ("char", 8, True), ("long", 64, True), ("ULong64_t", 64, False),
+    ("char", 8, True), ("long", 64, True),
 ]  # fmt: skip
 ENUMERATIONS = ["std::int8_t", "std::int16_t", "std::int32_t", "std::int64_t"]
 KEYS = ["std::set", "std::multiset", "std::unordered_set", "std::unordered_multiset"]
@@ -145,7 +146,7 @@ class Generator:
             items = tuple(self.type(depth + 1) for _ in range(pick.randint(1, 4)))
             return n.Tuple(items, "std::pair" if len(items) == 2 else "std::tuple")
         if kind < 0.86:
-            odd = (n.Variant, t.Keys, t.Map, t.Pointer)
+            odd = (n.Variant, t.Keys, t.Map, t.Pointer, t.Array, t.Bitset)
             return n.Variant(tuple(self.held(depth + 1, odd) for _ in range(pick.randint(1, 4))))
         if kind < 0.91:
             return n.Optional(self.held(depth + 1, (t.Keys, t.Map)))
@@ -158,8 +159,8 @@ class Generator:
     def held(self, depth: int, odd: tuple[type[t.Type], ...]) -> t.Type:
         """What a variant or an optional may hold.
 
-        ROOT 6.40 takes a wrong size for those of some types where they are in arrays, lists or maps: it crashes, or
-        writes other values, which it reads back as other libraries do.
+        ROOT 6.40 takes a wrong size for those of some types (of a variant if the largest alternative's is no multiple
+        of what they are aligned to): it crashes, or writes other values, which it reads back as other libraries do.
         """
         kind = self.type(depth)
         return self.scalar() if any(isinstance(part, odd) for part in kind.walk()) else kind
