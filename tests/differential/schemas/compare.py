@@ -90,9 +90,8 @@ def compare(schema: Schema, tree: Any, branch: Branch, column: str, wanted: list
         return Finding(schema.seed, column, kind, str(error))
     try:
         wanted = [member_of(value, members) for value in wanted]
-        base = next(
-            (c for c in schema.classes if c.cpp == last.split("[")[0].removeprefix(branch.name)), None
-        )
+        class_name = last.partition("[")[0].rpartition(".")[2]
+        base = next((c for c in schema.classes if c.cpp == class_name), None)
         if base is not None and base is not branch.type:  # a base that was not split
             wanted = [restricted(value, base.all_members()) for value in wanted]
     except (KeyError, TypeError, IndexError) as error:

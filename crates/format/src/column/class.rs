@@ -135,6 +135,18 @@ impl Variant {
         })
     }
 
+    /// The bytes that the members of each object take where they are stored one by one, if all take as many.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        self.steps.iter().try_fold(0_usize, |sum, step| {
+            let n_bytes = match step {
+                Step::Member(_, node) => node.fixed_bytes()?,
+                Step::Base(base) => base.variants.get(base.by_member?)?.fixed_bytes()?,
+                Step::Counted { .. } | Step::TObject { .. } | Step::Unreadable(_) => return None,
+            };
+            sum.checked_add(n_bytes)
+        })
+    }
+
     /// The fewest bytes of the members of an object.
     pub fn min_bytes(&self) -> usize {
         self.min_bytes

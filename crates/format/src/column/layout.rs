@@ -77,6 +77,9 @@ pub enum Node {
     Struct(Vec<(String, Node)>),
     /// Items up to the end of the entry.
     ToEnd(Box<Node>),
+    /// Objects up to the end of the entry, one member of all of them after the other. All members are of
+    /// [fixed sizes](Variant::fixed_bytes).
+    MembersToEnd(Arc<Class>),
     /// A byte count and version, and then a value. One such frame stands before all values of a column.
     Framed(Box<Node>),
     /// An object: byte count, version of its class, members.
@@ -287,13 +290,23 @@ impl Node {
             | Node::CountedBy { .. }
             | Node::ArrayOfEach { .. }
             | Node::ToFit(_)
-            | Node::ToEnd(_) => 0,
+            | Node::ToEnd(_)
+            | Node::MembersToEnd(_) => 0,
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) | Node::NamedAny(_) => 2,
             Node::Unreadable(_) | Node::Raw => 0,
             Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
+        }
+    }
+
+    /// The bytes that each value takes, if all take as many.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        match self {
+            Node::Number(number) | Node::Converted(number, _) => Some(number.stored_bytes()),
+            Node::Fixed(item, n_items) => item.fixed_bytes()?.checked_mul(*n_items as usize),
+            _ => None,
         }
     }
 
@@ -312,6 +325,7 @@ impl Node {
                 DataType::List(Box::new(item.data_type()))
             }
             Node::Fixed(item, n_items) => DataType::FixedList(Box::new(item.data_type()), *n_items),
+            Node::MembersToEnd(class) => DataType::List(Box::new(class.data_type())),
             Node::Map(map) => DataType::Map(Box::new(map.key.data_type()), Box::new(map.value.data_type())),
             Node::Framed(node) => node.data_type(),
             Node::Object(class) => class.data_type(),

@@ -356,12 +356,23 @@ fn of_arrays(tree: &TreeRecord, branch: &Branch, element: &Element, item: Node, 
 /// A base class that was not split.
 fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &mut Compiler<'_>) -> Result<Column> {
     let type_name = TypeName::parse(&element.name).map_err(|_| unsupported(branch, &element.name))?;
-    if in_collection && element.name != "TObject" {
-        // Its members are stored one by one, and nothing in the branch tells of how many objects.
-        return Err(unsupported(branch, &format!("{}, a base in a collection that is not split", element.name)));
-    }
-    let node = readable(&branch.name, compiler.value(&type_name, 0))?;
-    let node = if in_collection { Node::ToEnd(Box::new(node)) } else { node };
+    let node = match in_collection {
+        false => readable(&branch.name, compiler.value(&type_name, 0))?,
+        true if element.name == "TObject" => {
+            Node::ToEnd(Box::new(readable(&branch.name, compiler.value(&type_name, 0))?))
+        }
+        // Members are stored one by one, and only the size of the entry tells of how many objects.
+        true => match readable(&branch.name, compiler.bare_object(&type_name, element.base_version, 0))? {
+            Node::Object(class) if class.variants.first().is_some_and(|variant| variant.fixed_bytes() > Some(0)) => {
+                Node::MembersToEnd(class)
+            }
+            _ => {
+                let what =
+                    format!("{}, a base of members of any size, in a collection that is not split", element.name);
+                return Err(unsupported(branch, &what));
+            }
+        },
+    };
     let column = Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node });
     Ok(Column { is_base: true, ..column })
 }

@@ -137,6 +137,16 @@ impl<'a> Reader<'a> {
                 check_fixed(cursor, item, *n_items)?;
                 self.read_items(cursor, item, *n_items as usize, items)?;
             }
+            (Node::MembersToEnd(class), Values::List(ends, items)) => {
+                let Values::Struct(n_values, columns) = &mut **items else { return Err(misfit(cursor)) };
+                let variant = class.variants.first().ok_or_else(|| misfit(cursor))?;
+                let n_items = variant.fixed_bytes().and_then(|n_bytes| cursor.remaining().checked_div(n_bytes));
+                let n_items = n_items.ok_or_else(|| misfit(cursor))?;
+                // What is left over is an error of the entry.
+                self.columns(cursor, variant, n_items, columns)?;
+                *n_values += n_items;
+                ends.push(list_end(*n_values)?);
+            }
             (Node::ToEnd(item), Values::List(ends, items)) => {
                 let n_items = cursor.remaining() / item.min_bytes().max(1);
                 if item.is_plain_number() {
@@ -464,8 +474,10 @@ fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::column::MapNode;
+    use crate::column::{Class, DataType, MapNode, Step, Variant};
 
     #[test]
     fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
@@ -487,6 +499,29 @@ mod tests {
         for entry in [[].as_slice(), &[0, 1, 10, 99], &[0; 10]] {
             assert!(decode_streamed(Framing::Bare, &node, entry, 0, &mut Values::empty(&node.data_type())).is_err());
         }
+    }
+
+    #[test]
+    fn members_one_by_one_are_as_many_as_the_entry_has_room_for() {
+        let number = |primitive| Node::Number(Number::plain(primitive));
+        let steps = vec![Step::Member(1, number(Primitive::UInt8)), Step::Member(0, number(Primitive::UInt16))];
+        let members = [("a", Primitive::UInt16), ("b", Primitive::UInt8)];
+        let members = members.map(|(name, primitive)| (name.to_owned(), DataType::Primitive(primitive))).to_vec();
+        let variants = vec![Variant::new(1, 0, steps, Vec::new())];
+        let node = Node::MembersToEnd(Arc::new(Class::new("Base", false, members, variants)));
+        let mut values = Values::empty(&node.data_type());
+        for entry in [[10, 11, 0, 1, 0, 2].as_slice(), &[], &[12, 0, 3]] {
+            decode_streamed(Framing::Bare, &node, entry, 0, &mut values).unwrap();
+        }
+        let Values::List(ends, objects) = &values else { panic!("not lists") };
+        assert_eq!(ends, &[2, 2, 3]);
+        let Values::Struct(3, columns) = &**objects else { panic!("not three structs") };
+        let numbers: Vec<u16> = (1..=3).collect();
+        let bytes: Vec<u8> = numbers.into_iter().flat_map(u16::to_ne_bytes).collect();
+        assert_eq!(columns[0].1.clone().into_number_bytes().unwrap(), bytes);
+        assert_eq!(columns[1].1.clone().into_number_bytes().unwrap(), [10, 11, 12]);
+        let error = decode_streamed(Framing::Bare, &node, &[0; 7], 0, &mut values).unwrap_err();
+        assert!(error.to_string().contains("1 bytes more"), "{error}");
     }
 
     #[test]
