@@ -98,7 +98,7 @@ def compare(schema: Schema, tree: Any, branch: Branch, column: str, wanted: list
         return Finding(schema.seed, column, "differs", f"no such member: {error!r}")
     if len(found) != len(wanted):
         return Finding(schema.seed, column, "differs", f"{len(found)} entries, not {len(wanted)}")
-    is_unordered = any(part.is_unordered for part in parts_of(branch.type))
+    is_unordered = any(part.is_unordered for part in t.parts_of(branch.type))
     for entry, (a, b) in enumerate(zip(found, wanted, strict=True)):
         if a != b and not (is_unordered and without_order(a) == without_order(b)):
             return Finding(schema.seed, column, "differs", f"entry {entry}: {a!r:.300}, not {b!r:.300}")
@@ -132,14 +132,3 @@ def without_order(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(without_order(v) for v in value)
     return sorted((without_order(v) for v in value), key=repr) if isinstance(value, list) else value
-
-
-def parts_of(kind: t.Type) -> list[t.Type]:
-    """All types that a type is made of."""
-    found = []
-    for part in kind.walk():
-        found.append(part)
-        if isinstance(part, t.Class):
-            for inner in [*part.bases, *(member.type for member in part.members)]:
-                found += parts_of(inner)
-    return found

@@ -10,7 +10,7 @@ import pyarrow as pa
 import arrowroot as ar
 
 from . import types as t
-from .compare import Finding, member_of, parts_of, without_order
+from .compare import Finding, member_of, without_order
 from .ntuple_types import bare
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def findings(schema: Schema, path: Path) -> tuple[list[Finding], int]:
                     for name in set(columns) - {finding.column for finding in found}:
                         is_unordered = any(
                             part.is_unordered
-                            for part in parts_of(kinds.get(name.partition(".")[0], t.Bool()))
+                            for part in t.parts_of(kinds.get(name.partition(".")[0], t.Bool()))
                         )
                         found += differences(
                             Finding(schema.seed, name, "differs", what),

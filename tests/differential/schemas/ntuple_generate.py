@@ -163,7 +163,7 @@ class Generator:
         of what they are aligned to): it crashes, or writes other values, which it reads back as other libraries do.
         """
         kind = self.type(depth)
-        return self.scalar() if any(isinstance(part, odd) for part in kind.walk()) else kind
+        return self.scalar() if any(isinstance(part, odd) for part in t.parts_of(kind)) else kind
 
     def number(self) -> t.Type:
         pick = self.random

@@ -302,3 +302,14 @@ class Class(Type):
         for member in self.members:
             found[member.name] = member.draw(draws, found)
         return found
+
+
+def parts_of(kind: Type) -> list[Type]:
+    """All types that a type is made of."""
+    found = []
+    for part in kind.walk():
+        found.append(part)
+        if isinstance(part, Class):
+            for inner in [*part.bases, *(member.type for member in part.members)]:
+                found += parts_of(inner)
+    return found
