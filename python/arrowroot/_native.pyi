@@ -244,6 +244,9 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
 def redacted(url: str) -> str:
     """Return a URL as messages may show it: without what gives access."""
 
+def told(failures: list[tuple[str, str]]) -> str:
+    """Return the failures of replicas, URL and error of each, as one text of bounded length."""
+
 def options() -> list[tuple[str, str, str, bool]]:
     """Return all options: name, what it takes, what it does, whether its value must not be shown."""
 

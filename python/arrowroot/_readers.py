@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 #: What the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
 
-#: Of so many replicas the failures are told, of each so much.
-_N_TOLD = 8
-_MAX_TOLD_CHARS = 400
-
 Range = tuple[int, int]
 
 
@@ -56,16 +52,8 @@ def no_replica(failures: Sequence[tuple[str, Exception]]) -> Exception:
 
     ``failures``: URL and error of each. Its class is that of the one which says most of what can be done.
     """
-    told = []
-    for place, (url, error) in enumerate(failures[:_N_TOLD], 1):
-        text = str(error)
-        text = text if text.startswith(url) else f"{url}: {text}"
-        if len(text) > _MAX_TOLD_CHARS:
-            text = f"{text[: _MAX_TOLD_CHARS // 2]}…{text[-_MAX_TOLD_CHARS // 2 :]}"
-        told.append(f"({place}) {text}")
-    if len(failures) > _N_TOLD:
-        told.append(f"and {len(failures) - _N_TOLD} more")
-    message = f"none of {len(failures)} replicas can be opened: {'; '.join(told)}"
+    told = _native.told([(url, str(error)) for url, error in failures])
+    message = f"none of {len(failures)} replicas can be opened: {told}"
     telling = min((error for _, error in failures), key=_rank)
     return type(telling)(message)
 

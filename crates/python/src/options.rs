@@ -32,6 +32,11 @@ pub(crate) fn check_options(options: Vec<OptionText>) -> PyResult<Vec<(&'static 
 }
 
 #[pyfunction]
+pub(crate) fn told(failures: Vec<(String, String)>) -> String {
+    storage::told(&failures)
+}
+
+#[pyfunction]
 pub(crate) fn redacted(url: std::ffi::OsString) -> String {
     storage::redacted(&url.to_string_lossy())
 }

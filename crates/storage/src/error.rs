@@ -193,9 +193,9 @@ impl Error {
     }
 }
 
-/// The failures of replicas, each with its URL; long ones are cut, and many are counted.
-fn told(failures: &[(String, Error)]) -> String {
-    let one = |(place, (url, error)): (usize, &(String, Error))| {
+/// The failures of replicas in one text, each behind its URL; long ones are cut, and many are counted.
+pub fn told<E: std::fmt::Display>(failures: &[(String, E)]) -> String {
+    let one = |(place, (url, error)): (usize, &(String, E))| {
         let text = error.to_string();
         let text = if text.starts_with(url.as_str()) { text } else { format!("{url}: {text}") };
         format!("({}) {}", place + 1, cut(&text))

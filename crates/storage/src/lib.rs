@@ -39,7 +39,7 @@ pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
-pub use error::{Error, Result};
+pub use error::{Error, Result, told};
 pub use http::open_http;
 pub use known::Known;
 pub use lazy_download::{Download, LazyDownload};
