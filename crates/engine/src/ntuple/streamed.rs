@@ -85,7 +85,8 @@ impl Ntuple {
         let mut pages = of_bytes.pages.iter();
         let mut start = 0;
         for end in values.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)) {
-            if start > MAX_BYTES {
+            // No object is larger than what an Arrow array can hold: that end is wrong, and told where it is read.
+            if start > MAX_BYTES || end > i32::MAX as usize {
                 break;
             }
             while end > sample.payload.len() {
