@@ -152,7 +152,7 @@ $(VENV)/.native: $(VENV)/.dependencies $(RUST_SOURCES) | prerequisites
 # Real servers for the remote tests. What is missing here is skipped there, with the reason, but in CI.
 $(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh tests/servers/s3.py | $(VENV)/.created
 	@tools/prerequisites.sh --servers
-	@$(PIP) install --only-binary :all: 'xrootd>=5.6' || { \
+	@$(PIP) install --only-binary :all: --group servers || { \
 	  if [ -n "$(CI)" ]; then echo "CI needs XRootD's own client" >&2; exit 1; fi; \
 	  echo "NOTE: no wheel of XRootD's own client here: tests with it will be SKIPPED"; }
 	@if tools/versitygw.sh; then touch $@; \

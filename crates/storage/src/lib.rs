@@ -27,7 +27,7 @@ mod source;
 mod stack;
 mod strategy;
 pub mod testing;
-mod tls;
+mod tls_failure;
 mod windows;
 #[cfg(not(fuzzing))]
 mod xrootd;

@@ -18,7 +18,7 @@ use super::origin::{Busy, Origin};
 use super::transport::{Tls, take_connecting};
 use crate::error::{Error, Result};
 use crate::options::Network;
-use crate::tls;
+use crate::tls_failure;
 
 const MAX_REDIRECTS: usize = 10;
 /// Clients that are kept for later files; each has other credentials.
@@ -225,11 +225,11 @@ impl Client {
     fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String) -> Error {
         let url = question.address.name().to_owned();
         let failed = match &error {
-            ureq::Error::Io(error) => tls::of_io(error),
+            ureq::Error::Io(error) => tls_failure::of_io(error),
             _ => None,
         };
         if let Some(failed) = failed {
-            return match tls::hint(failed) {
+            return match tls_failure::hint(failed) {
                 Some(hint) => Error::Insecure { url, what: failed.to_string(), hint: hint.to_owned() },
                 None => Error::Denied { url, answer: format!("TLS: {failed}"), hint },
             };

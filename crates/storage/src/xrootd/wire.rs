@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
-use crate::tls;
+use crate::tls_failure;
 
 use super::failure::Failure;
 use super::frame::Incoming;
@@ -319,10 +319,12 @@ impl Line {
                 Ok(_) => {}
                 Err(error) if is_tick(&error) => {}
                 Err(error) => {
-                    return Err(match tls::of_io(&error).and_then(|failed| Some((failed, tls::hint(failed)?))) {
-                        Some((failed, hint)) => Failure::Insecure(failed.to_string(), hint.to_owned()),
-                        None => Failure::Broken(format!("TLS: {}", reason(&error))),
-                    });
+                    return Err(
+                        match tls_failure::of_io(&error).and_then(|failed| Some((failed, tls_failure::hint(failed)?))) {
+                            Some((failed, hint)) => Failure::Insecure(failed.to_string(), hint.to_owned()),
+                            None => Failure::Broken(format!("TLS: {}", reason(&error))),
+                        },
+                    );
                 }
             }
             check_silence(started, inbound.timeout)?;
