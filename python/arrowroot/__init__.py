@@ -9,14 +9,16 @@
             ...
     scan = ar.scan("data/*.root", tree="Events", columns=["Muon_pt"])
 
-Nothing is imported before it is needed: not pyarrow, not numpy, and of arrowroot itself only the engine and its
-errors.
+To import it brings what opens and reads a tree, and nothing else: not pyarrow, not numpy, and what few scripts need
+of arrowroot itself only when they do.
 """
 
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
+from arrowroot._column import Column
+from arrowroot._config import Configuration, Option, configuration
 from arrowroot._errors import (
     AccessDeniedError,
     ArrowrootError,
@@ -37,16 +39,19 @@ from arrowroot._errors import (
     UnsupportedColumnWarning,
     UnsupportedError,
 )
+from arrowroot._events import EventIndex, EventList
+from arrowroot._file import Directory, File, Key
+from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
 from arrowroot._native import Branch, __version__, debug_build
+from arrowroot._objects.record import Record, Unreadable
+from arrowroot._scan import Scan
+from arrowroot._table import Table
+from arrowroot._tree import Tree
+from arrowroot._url import split_url
 
 if TYPE_CHECKING:
     from arrowroot._accounts import Account
     from arrowroot._chain import Friends, scan
-    from arrowroot._column import Column
-    from arrowroot._config import Configuration, Option, configuration
-    from arrowroot._events import EventIndex, EventList
-    from arrowroot._file import Directory, File, Key
-    from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
     from arrowroot._index import Indexed, index, pick
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
@@ -54,14 +59,9 @@ if TYPE_CHECKING:
     from arrowroot._objects.histogram import Histogram
     from arrowroot._objects.matrix import Matrix
     from arrowroot._objects.profile import Profile
-    from arrowroot._objects.record import Record, Unreadable
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._partitions import Partition, partitions
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
-    from arrowroot._scan import Scan
-    from arrowroot._table import Table
-    from arrowroot._tree import Tree
-    from arrowroot._url import split_url
 
 __all__ = [
     "AccessDeniedError",
@@ -136,13 +136,8 @@ if _native.debug_build:
 
 #: Where the names that are imported when first used live, and what they are called there.
 _LAZY = {
-    **dict.fromkeys(("Directory", "File", "Key"), "_file"),
-    "Column": "_column",
-    "Tree": "_tree",
     **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
     "Account": "_accounts",
-    **dict.fromkeys(("Configuration", "Option", "configuration"), "_config"),
-    **dict.fromkeys(("EventIndex", "EventList"), "_events"),
     **dict.fromkeys(("Indexed", "index", "pick"), "_index"),
     **dict.fromkeys(("Partition", "partitions"), "_partitions"),
     "Axis": "_objects.axis",
@@ -151,23 +146,18 @@ _LAZY = {
     "Histogram": "_objects.histogram",
     "Matrix": "_objects.matrix",
     "Profile": "_objects.profile",
-    **dict.fromkeys(("Record", "Unreadable"), "_objects.record"),
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
-    "Scan": "_scan",
-    "Table": "_table",
-    "open": "_file",
     **dict.fromkeys(("Friends", "scan"), "_chain"),
-    "split_url": "_url",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module that has the name: a script pays for what it uses, and `arrowroot ls` starts at once."""
+    """Import the module that has the name: a script pays for what it uses."""
     if name not in _LAZY:
         raise AttributeError(f"module 'arrowroot' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415
 
-    value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), "open_file" if name == "open" else name)
+    value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), name)
     globals()[name] = value
     return value
 

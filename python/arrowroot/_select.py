@@ -14,8 +14,8 @@ from arrowroot._errors import InvalidRequestError, NoSuchColumnError, Unsupporte
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_GLOB = re.compile(r"[*?\[]")
-_REGEX = re.compile(r"/(.*)/([aimsx]*)", re.DOTALL)
+_GLOB = r"[*?\[]"
+_REGEX = r"(?s)/(.*)/([aimsx]*)"
 
 
 class Candidate(Protocol):
@@ -85,7 +85,7 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
     """
     patterns = []
     for text in texts_of(filter_name, "filter_name"):
-        regex = _REGEX.fullmatch(text)
+        regex = re.fullmatch(_REGEX, text)
         try:
             patterns.append(
                 re.compile(
@@ -193,11 +193,11 @@ class _Index:
 
     def _matching(self, text: str) -> list[Candidate]:
         matching = []
-        if _GLOB.search(text):
+        if re.search(_GLOB, text):
             accepts = name_filter(text)
             matching = whole(branch for branch in self.branches if accepts(branch.path, branch.name))
         if not matching:
             names = [*self.by_path, *self.by_name]
-            what = "no branch matches" if _GLOB.search(text) else "no branch"
+            what = "no branch matches" if re.search(_GLOB, text) else "no branch"
             raise NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))
         return matching

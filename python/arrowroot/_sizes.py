@@ -13,9 +13,10 @@ _FACTORS: dict[str, int] = {
     # As RFIO and ROOT take them.
     **{letter: 1024**power for power, letter in enumerate("kmgt", start=1)},
 }
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re.IGNORECASE)
+# Patterns are compiled when first used: that takes longer than to read the rest of a module.
+_SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _STEP = 1000
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
 
@@ -26,7 +27,7 @@ def parse_size(size: int | str, what: str = "size") -> int:
     Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
     """
     if isinstance(size, str):
-        match = _SIZE.fullmatch(size)
+        match = re.fullmatch(_SIZE, size)
         factor = _FACTORS.get(match[2].lower() or "b", 0) if match is not None else 0
         if match is None or factor == 0:
             raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
@@ -46,7 +47,7 @@ def parse_seconds(text: str, what: str = "duration") -> float:
 
     Raises: InvalidRequestError, naming ``what``, for anything else and for a number without a unit.
     """
-    match = _QUANTITY.fullmatch(text)
+    match = re.fullmatch(_QUANTITY, text)
     factor = _SECONDS.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise InvalidRequestError(f"{what}: {text!r} is not a duration; write '5ms', '0.2s' or '100us'")
@@ -59,7 +60,7 @@ def parse_rate(text: str, what: str = "bandwidth") -> float:
     Raises: InvalidRequestError, naming ``what``, for anything else and for a rate of nothing.
     """
     amount, slash, unit = text.rpartition("/")
-    match = _QUANTITY.fullmatch(amount) if slash and unit.strip().lower() == "s" else None
+    match = re.fullmatch(_QUANTITY, amount) if slash and unit.strip().lower() == "s" else None
     factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
     if match is None or factor is None or not 0 < float(match[1]) * factor < math.inf:
         raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")

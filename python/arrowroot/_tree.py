@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from arrowroot import _entries, _select
 from arrowroot._column import Column, rows_of
 from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
+from arrowroot._events import EventList, OnlyTree
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import html_table, text_table
+from arrowroot._scan import Scan
 from arrowroot._sizes import counted, format_bytes, format_count
+from arrowroot._source import TreeSource, batches_of
 
-# What reading needs is imported in _scan(): listing what is in a file does without it.
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Literal
@@ -30,9 +33,7 @@ if TYPE_CHECKING:
     from arrowroot._filter import FilterLike
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
-    from arrowroot._scan import Scan
     from arrowroot._select import Candidate
-    from arrowroot._source import TreeSource
     from arrowroot._table import Table
 
 
@@ -228,7 +229,7 @@ class Tree:
         Raises: InvalidRequestError if the friend has fewer entries or friends itself, or if the alias is
         taken; UnsupportedError for a recorded index that cannot be used.
         """
-        from arrowroot import _friends, _select  # noqa: PLC0415
+        from arrowroot import _friends  # noqa: PLC0415
 
         alias = alias or tree.name
         if tree._together is not None:
@@ -369,9 +370,6 @@ class Tree:
         condition: FilterLike,
         options: Options,
     ) -> Scan:
-        from arrowroot import _select  # noqa: PLC0415
-        from arrowroot._scan import Scan  # noqa: PLC0415
-
         chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
@@ -393,15 +391,11 @@ class Tree:
 
     def _entry_set(self, entries: Entries) -> EntrySet:
         """Return the entries that a user chose, events looked up."""
-        from arrowroot import _entries, _events  # noqa: PLC0415
-
-        if not isinstance(entries, _events.EventList):
+        if not isinstance(entries, EventList):
             return _entries.normalise(entries, self.num_entries)
         if entries.index is not None:
-            alone = _events.OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
+            alone = OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
             return entries.entries(entries.found_among([alone]), self.where)
-        from arrowroot._source import batches_of  # noqa: PLC0415
-
         columns = self.choose(list(entries.columns_in(self.__contains__, self.where)))
         source = self.source(columns, None, Options.default())
         return entries.entries(entries.found_in(batches_of(source), columns), self.where)
@@ -421,8 +415,6 @@ class Tree:
 
         Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
         """
-        from arrowroot._events import EventList  # noqa: PLC0415
-
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
     def _chosen(
@@ -431,8 +423,6 @@ class Tree:
         """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
         if self._together is None:
             return self.choose(columns, filter_name), self.source
-        from arrowroot import _select  # noqa: PLC0415
-
         candidates = self._together.candidates(columns)
         selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
@@ -520,8 +510,6 @@ class Tree:
 
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
         """
-        from arrowroot import _select  # noqa: PLC0415
-
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
             # Names of single columns, which are most of what is asked for, need no list of all branches.
@@ -540,8 +528,6 @@ class Tree:
         canonical = getattr(self._native, "canonical", None)
         if columns is None or canonical is None:
             return columns
-        from arrowroot import _select  # noqa: PLC0415
-
         return [canonical(name) or name for name in _select.texts_of(columns, "columns")]
 
     def _without_short(self, paths: list[str]) -> list[str]:
@@ -556,14 +542,10 @@ class Tree:
 
         A group that matches brings all its members.
         """
-        from arrowroot import _select  # noqa: PLC0415
-
         return _select.matching(self.branches, filter_name)
 
     def source(self, paths: list[str], entries: EntrySet, options: Options) -> TreeSource:
         """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
-        from arrowroot._source import TreeSource  # noqa: PLC0415
-
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
 
     def __reduce__(self) -> NoReturn:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     #: A path, also of bytes that are not UTF-8, or a URL.
     Location = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
-_GLOB = re.compile(r"[*?\[]")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_DIGITS = re.compile(r"([0-9]+)")
+_GLOB = r"[*?\[]"
+_SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
+_DIGITS = r"([0-9]+)"
 #: What the names of our options begin with in the query of a URL.
 _OPTION = "arrowroot."
 #: Options whose values have colons in them, so that none can be told from the one before a tree.
@@ -106,15 +106,15 @@ def as_location(path: Location) -> str:
 
 def friend_location(file: str, beside: str) -> str:
     """Return where the file of a friend is: a relative name from here or else, if it is there, beside a file."""
-    if os.path.isabs(file) or _SCHEME.match(file) or os.path.exists(file):  # noqa: PTH110, PTH117 - text
+    if os.path.isabs(file) or re.match(_SCHEME, file) or os.path.exists(file):  # noqa: PTH110, PTH117 - text
         return file
     near = os.path.join(os.path.dirname(beside), file)  # noqa: PTH118, PTH120 - may be a URL
-    return near if _SCHEME.match(beside) or os.path.exists(near) else file  # noqa: PTH110
+    return near if re.match(_SCHEME, beside) or os.path.exists(near) else file  # noqa: PTH110
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:
     """Return the key that sorts "run2" before "run10"."""
-    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(_DIGITS.split(text))]
+    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(re.split(_DIGITS, text))]
 
 
 def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
@@ -153,4 +153,4 @@ def _files(pattern: str) -> list[str]:
 
 
 def _is_glob(path: str) -> bool:
-    return bool(_GLOB.search(path)) and not _SCHEME.match(path) and not os.path.exists(path)  # noqa: PTH110 - text
+    return bool(re.search(_GLOB, path)) and not re.match(_SCHEME, path) and not os.path.exists(path)  # noqa: PTH110 - text
