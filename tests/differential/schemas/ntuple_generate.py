@@ -146,8 +146,7 @@ class Generator:
             items = tuple(self.type(depth + 1) for _ in range(pick.randint(1, 4)))
             return n.Tuple(items, "std::pair" if len(items) == 2 else "std::tuple")
         if kind < 0.86:
-            odd = (n.Variant, t.Keys, t.Map, t.Pointer, t.Array, t.Bitset)
-            return n.Variant(tuple(self.held(depth + 1, odd) for _ in range(pick.randint(1, 4))))
+            return n.Variant(tuple(self.alternative(depth + 1) for _ in range(pick.randint(1, 4))))
         if kind < 0.91:
             return n.Optional(self.held(depth + 1, (t.Keys, t.Map)))
         if kind < 0.95:
@@ -159,11 +158,17 @@ class Generator:
     def held(self, depth: int, odd: tuple[type[t.Type], ...]) -> t.Type:
         """What a variant or an optional may hold.
 
-        ROOT 6.40 takes a wrong size for those of some types (of a variant if the largest alternative's is no multiple
-        of what they are aligned to): it crashes, or writes other values, which it reads back as other libraries do.
+        ROOT 6.40 takes a wrong size for those of some types: it crashes, or writes other values, which it reads back
+        as other libraries do.
         """
         kind = self.type(depth)
         return self.scalar() if any(isinstance(part, odd) for part in t.parts_of(kind)) else kind
+
+    def alternative(self, depth: int) -> t.Type:
+        """What a variant may hold: ROOT's size is wrong if the largest one's is no multiple of the alignment of all."""
+        kind = self.held(depth, (n.Variant, t.Keys, t.Map, t.Pointer, t.Array, t.Bitset))
+        is_compound = isinstance(kind, t.Class | n.Tuple | n.Optional)
+        return self.scalar() if is_compound and not n.is_aligned_to_eight(kind) else kind
 
     def number(self) -> t.Type:
         pick = self.random

@@ -160,6 +160,13 @@ def repeated(value: Any, dims: tuple[int, ...]) -> Any:
     return [repeated(value, dims[1:])] * dims[0] if dims else value
 
 
+def is_aligned_to_eight(kind: t.Type) -> bool:
+    """Whether an object is, and so has a multiple of eight bytes."""
+    wide = (t.Double, t.Text, t.Sequence, t.VectorOfBools, t.Keys, t.Map, t.Pointer, t.Bitset)
+    parts = [bare(part) for part in t.parts_of(kind)]
+    return any(isinstance(part, wide) or (isinstance(part, t.Integer) and part.bits == 64) for part in parts)
+
+
 def can_be_copied(kind: t.Type) -> bool:
     if isinstance(kind, t.Class):
         return all(can_be_copied(part) for part in [*kind.bases, *(m.type for m in kind.members)])
