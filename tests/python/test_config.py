@@ -302,6 +302,16 @@ def test_a_cache_of_size_0_is_none(sample):
     assert in_force(cache_size=0)["cache_size"] == ("0", "argument")
 
 
+def test_baskets_that_are_read_one_by_one_are_handed_on_many_at_a_time(sample):
+    """A thread woken for each of 50,000 baskets takes longer than reading and decoding them."""
+    with ar.open(sample[0], strategy="direct") as file:
+        scan = file["Events"].scan()
+        scan.drain()
+        plan = scan.plan
+    assert scan.stats.read_calls == plan.num_baskets
+    assert len(plan.windows) < plan.num_baskets / 4
+
+
 def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):
     path = tmp_path / "f.root?arrowroot.retries=x"
     path.write_bytes(sample[0].read_bytes())

@@ -53,7 +53,9 @@ pub struct Reading {
 impl Reading {
     /// What the options mean for a store.
     pub fn new(options: &Options, nature: Nature) -> Reading {
-        let each = ReadStyle { grouping: Grouping::Each, window_bytes: 1, limits: None, n_ahead: 0 };
+        // Basket after basket; that threads hand each other some at a time changes no request.
+        let each =
+            ReadStyle { grouping: Grouping::Windows, window_bytes: LOCAL_WINDOW_BYTES, limits: None, n_ahead: 0 };
         let style = |style| Reading { style, between: Between::Nothing };
         let behind = |between| Reading { style: each, between };
         // What ROOT means by a cache of size 0: none. Any layer of that size would hold nothing either.

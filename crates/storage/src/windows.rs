@@ -26,8 +26,6 @@ pub struct Wanted {
 /// What makes a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
-    /// Each piece by itself, when it is needed.
-    Each,
     /// As many pieces, in the order of need, as fit in a window.
     Windows,
     /// As ROOT's TTreeCache: while it learns, what the first entries need; then whole clusters, as many as fit.
@@ -71,9 +69,10 @@ impl Merging {
 pub struct ReadStyle {
     /// What makes a request.
     pub grouping: Grouping,
-    /// Payload of one request in bytes, at most, unless a single range is larger.
+    /// Payload of one window in bytes, at most, unless a single range is larger.
     pub window_bytes: u64,
-    /// What of a request is merged into one range; `None`: each piece is a range, in the order of need.
+    /// What of a request is merged into one range; `None`: each piece is a request, one after the other, in the order of
+    /// need.
     pub limits: Option<Merging>,
     /// Windows that are fetched in the background; 0: who decodes, reads.
     pub n_ahead: usize,
@@ -98,7 +97,7 @@ impl ReadStyle {
     }
 }
 
-/// One request: pieces that are fetched together.
+/// Pieces that are fetched together, which is one request unless each piece is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     /// The pieces: places in what was planned, neighbours in the order of need.
@@ -133,7 +132,6 @@ impl Planner {
         let mut start = 0;
         while start < wanted.len() {
             let stop = match self.style.grouping {
-                Grouping::Each => start + 1,
                 Grouping::Windows => self.fill(wanted, start, wanted.len()),
                 Grouping::TreeCache { learn_entries, prefill } => {
                     self.next_of_tree_cache(wanted, start, learn_entries, prefill)

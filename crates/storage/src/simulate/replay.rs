@@ -10,7 +10,7 @@ use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
 use crate::simulate::link::{Event, Line, Link, RequestId};
 use crate::strategy::{Between, Reading};
-use crate::windows::{Grouping, Planner, Wanted, Window, clusters_of};
+use crate::windows::{Grouping, Planner, ReadStyle, Wanted, Window, clusters_of};
 
 /// Memory that windows share, as in a scan that was not told otherwise.
 const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
@@ -89,7 +89,7 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     let needs_clusters = matches!(style.grouping, Grouping::TreeCache { .. });
     let clusters = if needs_clusters { clusters_of(&wanted) } else { Vec::new() };
     let windows = Planner::new(style, &clusters).plan(&wanted);
-    let layers = Layers::new(reading.between, options, line, trace.file_bytes);
+    let layers = Layers::new(reading.between, style, options, line, trace.file_bytes);
     let mut simulation =
         Simulation { link: Link::new(line), layers, max_ranges: line.max_ranges, outcome: Outcome::default() };
     #[expect(clippy::cast_precision_loss, reason = "few")]
@@ -147,6 +147,8 @@ impl Trace {
 struct Layers {
     between: Memory,
     blocks: Option<Pieces>,
+    /// Each piece is a request.
+    is_each: bool,
 }
 
 enum Memory {
@@ -176,7 +178,7 @@ impl Pieces {
 }
 
 impl Layers {
-    fn new(between: Between, options: &Options, line: &Line, file_bytes: u64) -> Self {
+    fn new(between: Between, style: ReadStyle, options: &Options, line: &Line, file_bytes: u64) -> Self {
         let has_cache = options.block_cache.is_some() && line.nature().is_remote();
         Layers {
             between: match between {
@@ -185,12 +187,14 @@ impl Layers {
                 Between::Nothing | Between::Background(_) => Memory::Nothing,
             },
             blocks: has_cache.then(|| Pieces::new(file_bytes, BLOCK_BYTES)),
+            is_each: style.limits.is_none(),
         }
     }
 
     /// The requests that a request of the engine leads to, one after the other.
     fn requests(&mut self, ranges: Vec<Range<u64>>) -> Vec<Vec<Range<u64>>> {
         let between = match &mut self.between {
+            Memory::Nothing if self.is_each => ranges.into_iter().map(|range| vec![range]).collect(),
             Memory::Nothing => vec![ranges],
             Memory::ReadAhead(window) => {
                 let steps = ranges.iter().flat_map(|range| window.read(range));

@@ -26,7 +26,7 @@ fn pattern(wanted: &[Wanted], style: ReadStyle) -> Vec<String> {
     windows.iter().map(|window| window.spans.iter().map(span).collect::<Vec<_>>().join(" | ")).collect()
 }
 
-const EACH: ReadStyle = ReadStyle { grouping: Grouping::Each, window_bytes: 1, limits: None, n_ahead: 0 };
+const EACH: ReadStyle = ReadStyle { grouping: Grouping::Windows, window_bytes: 1, limits: None, n_ahead: 0 };
 
 fn windows(window_bytes: u64, max_gap_bytes: u64) -> ReadStyle {
     let limits = CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX };
