@@ -103,6 +103,11 @@ bench-remote: build $(VENV)/.servers ## measure remote reading behind a simulate
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
 	$(BIN)/python bench/remote.py $(BENCH_ARGS)
 
+.PHONY: bench-tune
+bench-tune: build $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
+	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
+	$(BIN)/python bench/tune.py $(BENCH_ARGS)
+
 .PHONY: faults
 faults: build $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)

@@ -1,0 +1,139 @@
+"""Measures how well `arrowroot tune` predicts what it then measures, on real servers behind a simulated line.
+
+``make bench-tune``. The data are those of the peers kit. METHODOLOGY.md says what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import remote  # noqa: E402
+import run  # noqa: E402
+from tables import mark, markdown, text  # noqa: E402
+
+BEGIN, END = "<!-- bench-tune:begin -->", "<!-- bench-tune:end -->"
+RESULT = run.RESULTS / "tune.json"
+CASES = ("flat:s10", "flat:c2", "nano:c2")
+LINKS = ((5.0, 100.0), (50.0, 100.0), (5.0, 12.0))
+#: The most that a prediction may be off what was measured, as a fraction of that.
+TARGET = 0.2
+BUDGET_S = 90
+
+Document = dict[str, Any]
+
+
+def parse() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
+    lines = lambda value: [tuple(map(float, x.split(":"))) for x in names(value)]  # noqa: E731
+    parser.add_argument("--cases", type=names, default=list(CASES), help=f"default: {','.join(CASES)}")
+    parser.add_argument(
+        "--stores", type=names, default=list(remote.STORES), help=f"default: {','.join(remote.STORES)}"
+    )
+    parser.add_argument("--links", type=lines, default=list(LINKS), help="MS:MB_PER_S,... (default: three)")
+    parser.add_argument("--verify", type=int, default=5, help="strategies to run each time (default 5)")
+    parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
+    parser.add_argument("--reuse", action="store_true", help="measure nothing: the table of the last results")
+    parser.add_argument("--update-docs", action="store_true", help="write the table into docs/measured.md")
+    parser.set_defaults(scale=1.0, codecs=["zstd"], peers=None)
+    return parser.parse_args()
+
+
+def tune(case: remote.Case, store: remote.Store, n_verified: int) -> Document:
+    """What the command says of a case at a store."""
+    url = store.server.url(case.file.name, store.relay.port)
+    names = ",".join(column["name"] for column in case.columns)
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "arrowroot.cli", "tune", f"{url}:{case.tree}", "-c", names, "--json",
+            "--verify", str(n_verified), "--budget-seconds", str(BUDGET_S),
+        ],
+        capture_output=True, text=True, check=False, env=os.environ | store.environment,
+    )  # fmt: skip
+    if done.returncode != 0:
+        return {"error": done.stderr.strip()[-500:] or f"status {done.returncode}"}
+    document: Document = json.loads(done.stdout)
+    return document
+
+
+def measure(options: argparse.Namespace) -> Document:
+    """All cases at all stores and lines."""
+    run.RESULTS.mkdir(parents=True, exist_ok=True)
+    result: Document = {"date": run.today(), "machine": remote.machine(), "rows": []}
+    start = time.monotonic()
+    with remote.stores(options.stores, run.peers_directory() / "data" / "default", trace=False) as stores:
+        for case in map(remote.find_case, options.cases):
+            remote.warm(case.file)
+            for latency_ms, mb_per_s in options.links:
+                for kind, store in stores.items():
+                    store.relay.link(latency_ms, mb_per_s)
+                    row = {"case": case.name, "store": kind, "latency_ms": latency_ms, "mb_per_s": mb_per_s}
+                    result["rows"].append(row | {"document": tune(case, store, options.verify)})
+                    print("  " + " | ".join(cells(result["rows"][-1])), flush=True)
+                    RESULT.write_text(json.dumps(result))
+    print(f"measured in {time.monotonic() - start:.0f} s")
+    return result
+
+
+def run_candidates(row: Document) -> list[Document]:
+    """The settings of a row that were run, and so can be compared."""
+    return [c for c in row["document"].get("candidates", []) if c["error"] is not None]
+
+
+def cells(row: Document) -> list[str]:
+    """One line of the table."""
+    line = f"{row['latency_ms']:g} ms, {row['mb_per_s']:g} MB/s"
+    if "error" in row["document"]:
+        return [row["case"], row["store"], line, str(row["document"]["error"]), "", ""]
+    found = run_candidates(row)
+    told = [
+        f"{c['options']['strategy']}{' ' + size if (size := c['options'].get('cache_size')) else ''} "
+        f"{c['predicted']['wall_ns'] / 1e9:.2f} / {min(c['measured_ns']) / 1e9:.2f}"
+        for c in found
+    ]
+    worst = max((c["error"] for c in found), key=abs, default=None)
+    return [
+        row["case"], row["store"], line, "; ".join(told), text(worst and 100 * worst, 0),
+        mark(worst and abs(worst), TARGET),
+    ]  # fmt: skip
+
+
+def render(result: Document) -> str:
+    """The table, and what it was measured on."""
+    head = ["case", "store", "line", "predicted / measured, s", "worst, %", "met"]
+    found = [c for row in result["rows"] for c in run_candidates(row)]
+    n_met = sum(abs(c["error"]) <= TARGET for c in found)
+    return (
+        f"{result['date']}, {result['machine']}. {n_met} of {len(found)} predictions are within "
+        f"{100 * TARGET:.0f} % of what was measured.\n\n{markdown(head, [cells(row) for row in result['rows']])}"
+    )
+
+
+def main() -> int:
+    """Return 1 if a file could not be tuned for."""
+    options = parse()
+    if options.reuse:
+        result = json.loads(RESULT.read_text())
+    else:
+        if not options.prepared:
+            run.prepare(run.kit_directory(), options)
+        result = measure(options)
+    table = render(result)
+    print(f"\n{table}")
+    if options.update_docs:
+        run.update_page(run.MEASURED, table, BEGIN, END)
+    return 1 if any("error" in row["document"] for row in result["rows"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
