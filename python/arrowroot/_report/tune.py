@@ -56,7 +56,9 @@ class Store(NamedTuple):
     def line(self) -> Line:
         """Return the store as replays take it."""
         best = max(self.bytes_per_s, self.parallel_bytes_per_s)
-        interval_s = self.latency_s / self.n_parallel
+        # Of the requests that were timed, the answer to the last one comes a latency after it began.
+        n_timed = _N_EACH * _n_at_once(self.max_parallel)
+        interval_s = self.latency_s / self.n_parallel - self.latency_s / n_timed
         return Line(
             self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
         )
@@ -137,9 +139,14 @@ def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
     return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
 
 
+def _n_at_once(max_parallel: int) -> int:
+    """Return how many small requests are tried at once."""
+    return min(max(1, max_parallel), _MAX_PARALLEL)
+
+
 def _parallel_requests(timed: Timed, latency_s: float, file: File) -> float:
     """Return how many small requests the store answers in the time of one."""
-    n_parallel = min(max(1, file.max_parallel), _MAX_PARALLEL)
+    n_parallel = _n_at_once(file.max_parallel)
     n_requests = _N_EACH * n_parallel
     # Threads and connections are made before the clock runs.
     if file.max_ranges == 1:
