@@ -308,8 +308,8 @@ def test_baskets_that_are_read_one_by_one_are_handed_on_many_at_a_time(sample):
         scan = file["Events"].scan()
         scan.drain()
         plan = scan.plan
-    assert scan.stats.read_calls == plan.num_baskets
-    assert len(plan.windows) < plan.num_baskets / 4
+    assert scan.stats.read_calls == plan.n_baskets
+    assert len(plan.windows) < plan.n_baskets / 4
 
 
 def test_a_file_with_such_a_name_is_that_file(sample, tmp_path):

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrowroot_storage::{Part, Source};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::read_range;
 use crate::memory::Block;
 use crate::place::Context;
@@ -73,8 +73,11 @@ pub(crate) struct Fetched {
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
-/// Reads the spans of a window into one buffer.
-pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched> {
+/// Reads the spans of a window into one buffer. `is_stopped` is asked before each read.
+///
+/// # Errors
+/// Those of the reads; [`Error::Cancelled`] if it was stopped between two of them.
+pub(crate) fn fetch(context: &Context, window: &PlannedWindow, is_stopped: &dyn Fn() -> bool) -> Result<Fetched> {
     let size_bytes = context.source.size_bytes();
     if let Some(span) = window.spans.iter().find(|span| span.range.end > size_bytes) {
         // The error of the read says more than a failed allocation.
@@ -103,7 +106,7 @@ pub(crate) fn fetch(context: &Context, window: &PlannedWindow) -> Result<Fetched
     }
     match context.plan.style.limits {
         Some(_) => read_parts(context.source.as_ref(), &mut parts)?,
-        None => read_each(context.source.as_ref(), &mut parts)?,
+        None => read_each(context.source.as_ref(), &mut parts, is_stopped)?,
     }
     Ok(Fetched { bytes: Arc::new(bytes), ranges })
 }
@@ -117,13 +120,19 @@ fn padding(place: *const u8, offset: u64) -> usize {
 /// Fills all parts in one vector read; near by, where there is no such thing, in a read for each.
 pub(crate) fn read_parts(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
     if parts.len() < 2 || !source.nature().is_remote() {
-        return read_each(source, parts);
+        return read_each(source, parts, &|| false);
     }
     Ok(source.read_vector(parts)?)
 }
 
-fn read_each(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
-    Ok(parts.iter_mut().try_for_each(|part| source.read_at(part.offset, part.buffer))?)
+fn read_each(source: &dyn Source, parts: &mut [Part<'_>], is_stopped: &dyn Fn() -> bool) -> Result<()> {
+    for part in parts {
+        if is_stopped() {
+            return Err(Error::Cancelled);
+        }
+        source.read_at(part.offset, part.buffer)?;
+    }
+    Ok(())
 }
 
 /// Fetches windows in threads of its own, in the order of the plan and not too far ahead.
@@ -169,7 +178,8 @@ impl Fetcher {
         let mut cpu_before = thread_cpu_time();
         while let Some(number) = self.begin_next() {
             let (batch, window) = self.windows[number];
-            let fetched = fetch(context, &context.plan.batches[batch].windows[window]);
+            let is_stopped = || self.lock().is_stopped;
+            let fetched = fetch(context, &context.plan.batches[batch].windows[window], &is_stopped);
             let cpu_now = thread_cpu_time();
             add_ns(&context.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
             cpu_before = cpu_now;

@@ -25,6 +25,7 @@ mod scratch;
 mod stats;
 mod task;
 mod text;
+mod threads;
 mod tree;
 mod work;
 

@@ -129,7 +129,8 @@ impl Placer {
         if let Some(window) = batch.windows.get(self.window) {
             let fetched = match fetched {
                 Some(fetched) => fetched,
-                None => fetch(context, window)?,
+                // A read of a local file is not worth being stopped.
+                None => fetch(context, window, &|| false)?,
             };
             match &mut builder {
                 Building::Baskets(builder) => self.place_window(context, window, fetched, builder, emit, drain)?,

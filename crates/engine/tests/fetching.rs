@@ -199,6 +199,22 @@ fn who_is_interrupted_does_not_wait_for_a_read_that_stalls() {
 }
 
 #[test]
+fn baskets_that_are_read_one_by_one_are_not_read_on_when_the_scan_was_stopped() {
+    let source = FarAway::new(Duration::ZERO);
+    let tree = tree(Arc::clone(&source) as _, &[("strategy", "direct")]);
+    let mut scan = Scan::new(&tree, &Request { batch_bytes: None, ..request(&tree, 2) }).unwrap();
+    assert!(scan.plan().windows().any(|window| window.spans.len() > 10), "many reads of a window");
+    let n_before = source.asked.lock().unwrap().len();
+    source.stalls.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    scan.next_batch(&mut || start.elapsed() > Duration::from_millis(50)).unwrap_err();
+    drop(scan);
+    source.stalls.store(false, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(source.asked.lock().unwrap().len(), n_before + 1, "the one under way");
+}
+
+#[test]
 fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
     let far = FarAway::of(&EVENTS[..EVENTS.len() - 1000], Duration::ZERO);
     let source: Arc<dyn Source> = far.clone();
