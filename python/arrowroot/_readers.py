@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
@@ -152,7 +153,10 @@ class XrootdReader:
     """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
-        """Open ``url``. ``options``: a ``certificate`` among them is a proxy with its key.
+        """Open ``url``. ``options``: a ``certificate`` among them is a proxy with its key, unless there is a ``key``.
+
+        A certificate whose key is in another file is not shown: XRootD 6.2, told to make no proxy of one, crashes where
+        it has none. The client takes the directory of ``authorities`` from the environment, where it looks once.
 
         Raises: UnsupportedError if the client is not installed; AccessDeniedError, NoSuchFileError or StorageError
         with the client's words.
@@ -163,31 +167,38 @@ class XrootdReader:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
         self.url = _native.redacted(url)
         self._file = client.File()
+        authorities = options.get("authorities", "")
+        if authorities and os.path.isdir(authorities):  # noqa: PTH112 - text
+            os.environ["X509_CERT_DIR"] = authorities
         proxy = options.get("certificate", "")
-        if proxy and "key" not in options:
-            url += ("&" if "?" in url else "?") + "xrd.gsiusrpxy=" + proxy
+        credentials = f"xrd.gsiusrpxy={proxy}" if proxy and "key" not in options else ""
+        if credentials:
+            url += ("&" if "?" in url else "?") + credentials
         self._check(self._file.open(url)[0], "cannot be opened")
         status, info = self._file.stat()
         self._check(status, "cannot be asked for its size")
         self.size_bytes = int(info.size)
-        self._max_range_bytes, self._max_ranges = self._limits(client, url)
+        self._max_range_bytes, self._max_ranges = self._limits(client, url, credentials)
 
     def _check(self, status: Any, what: str) -> None:
         if status.ok:
             return
         message = f"{self.url}: {what} by XRootD's own client: {status.message.strip()}"
         if status.code == _AUTHENTICATION_FAILED:
-            hint = "for X.509 it needs a proxy (option certificate, X509_USER_PROXY) and X509_CERT_DIR"
+            hint = (
+                "for X.509 it needs a proxy (option certificate, X509_USER_PROXY), as voms-proxy-init or xrdgsiproxy "
+                "makes of a certificate and its key, and a directory of authorities (option, X509_CERT_DIR)"
+            )
             raise AccessDeniedError(f"{message} ({hint})")
         raise _BY_SERVER_ERROR.get(status.errno, StorageError)(message)
 
-    def _limits(self, client: Any, url: str) -> tuple[int, int]:
+    def _limits(self, client: Any, url: str, credentials: str) -> tuple[int, int]:
         server = self._file.get_property("DataServer") or url.split("://", 1)[1].split("/", 1)[0]
         from XRootD.client.flags import QueryCode  # noqa: PLC0415 - an optional extra
 
-        status, answer = client.FileSystem(f"root://{server}").query(
-            QueryCode.CONFIG, "readv_ior_max readv_iov_max"
-        )
+        # The credentials are a part of what its connections are known by: it would make another one without them.
+        place = f"root://{server}/" + (f"?{credentials}" if credentials else "")
+        status, answer = client.FileSystem(place).query(QueryCode.CONFIG, "readv_ior_max readv_iov_max")
         found = answer.replace(b"\x00", b"").split() if status.ok and answer else []
         numbers = [int(word) for word in found if word.isdigit() and int(word) > 0]
         return (numbers[0], numbers[1]) if len(numbers) == 2 else (_MAX_RANGE_BYTES, _MAX_RANGES)

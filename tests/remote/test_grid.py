@@ -23,7 +23,7 @@ import json, sys
 import arrowroot
 from tests.remote import data
 
-url, missing, proxy = sys.argv[1:]
+url, missing, proxy, authorities = sys.argv[1:]
 
 def read(urls, **options):
     try:
@@ -33,7 +33,7 @@ def read(urls, **options):
         return [type(error).__name__, str(error)]
 
 print(json.dumps({
-    "without": read(url),
+    "without": read(url, authorities=authorities),
     "with": read(url, certificate=proxy),
     "replicas": read([missing, url], certificate=proxy),
     "missing": read(missing, certificate=proxy),
@@ -49,10 +49,9 @@ def found(served, tmp_path_factory):
     server = installed(lambda: XRootD(served, grid=certificates))
     with server:
         # The address in the certificate is not as the client writes it.
-        environment = os.environ | {
-            "X509_CERT_DIR": str(certificates.hashed()), "XrdSecGSISRVNAMES": "*", "XRD_CONNECTIONRETRY": "1",
-        }  # fmt: skip
-        arguments = [server.url(EVENTS), server.url("missing.root"), str(certificates.proxy())]
+        environment = os.environ | {"XrdSecGSISRVNAMES": "*", "XRD_CONNECTIONRETRY": "1"}
+        urls = [server.url(EVENTS), server.url("missing.root")]
+        arguments = [*urls, str(certificates.proxy()), str(certificates.hashed())]
         done = subprocess.run(
             [sys.executable, "-c", READER, *arguments],
             cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120, check=False,
