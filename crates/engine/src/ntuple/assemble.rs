@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
 use arrow_select::take::take;
+use arrowroot_format as format;
 use arrowroot_format::column::{DataType, Layout};
 use arrowroot_format::decode::Values;
 use arrowroot_format::rntuple::{Shape, SlotId};
@@ -202,6 +203,7 @@ impl Assembly<'_> {
         else {
             return Err(missing().into());
         };
+        check_order(types, offsets.typed_data()).map_err(Fault::Format)?;
         // All that hold nothing point to the one null.
         let mut children = vec![ArrayData::new_null(&ArrowType::Null, 1)];
         for ((tag, alternative), &domain) in (1_u8..).zip(alternatives).zip(domains) {
@@ -222,6 +224,20 @@ impl Assembly<'_> {
             .align_buffers(true) // an empty buffer may lie anywhere
             .build()?)
     }
+}
+
+/// What variants of one alternative hold stands one after the other: Arrow demands it, and writers leave it so.
+fn check_order(types: &[u8], offsets: &[i32]) -> Result<(), format::Error> {
+    let mut next = [0; 1 << u8::BITS];
+    for (number, (&tag, &offset)) in types.iter().zip(offsets).enumerate() {
+        let next = &mut next[usize::from(tag)];
+        if offset < *next {
+            let what = format!("variant number {number} holds item {offset} of its alternative, after item {next}");
+            return Err(format::Error::corrupt(0, what));
+        }
+        *next = offset;
+    }
+    Ok(())
 }
 
 /// Objects, from the bytes that streamers wrote.
@@ -261,4 +277,16 @@ fn optional_places(ends: &[i32], n: usize) -> Result<UInt32Array, ArrowError> {
         });
     }
     Ok(UInt32Array::from(places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_variants_hold_stands_in_order() {
+        check_order(&[1, 2, 0, 1, 0, 2], &[0, 5, 0, 1, 0, 6]).unwrap();
+        let error = check_order(&[1, 2, 1, 2], &[0, 5, 1, 4]).unwrap_err().to_string();
+        assert!(error.contains("variant number 3 holds item 4 of its alternative, after item 5"), "{error}");
+    }
 }
