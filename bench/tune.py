@@ -41,7 +41,7 @@ def parse() -> argparse.Namespace:
         "--stores", type=names, default=list(remote.STORES), help=f"default: {','.join(remote.STORES)}"
     )
     parser.add_argument("--links", type=lines, default=list(LINKS), help="MS:MB_PER_S,... (default: three)")
-    parser.add_argument("--verify", type=int, default=5, help="strategies to run each time (default 5)")
+    parser.add_argument("--verify", type=int, default=6, help="settings to run each time (default 6)")
     parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
     parser.add_argument("--reuse", action="store_true", help="measure nothing: the table of the last results")
     parser.add_argument("--update-docs", action="store_true", help="write the table into docs/measured.md")

@@ -9,8 +9,8 @@
             ...
     scan = ar.scan("data/*.root", tree="Events", columns=["Muon_pt"])
 
-To import it brings what opens and reads a tree, and nothing else: not pyarrow, not numpy, and what few scripts need
-of arrowroot itself only when they do.
+Importing it brings what opens and reads a tree. pyarrow and numpy come when they are needed, and so do chains, filters,
+plans, and other parts of arrowroot that not every script uses.
 """
 
 import warnings

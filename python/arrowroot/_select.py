@@ -14,6 +14,7 @@ from arrowroot._errors import InvalidRequestError, NoSuchColumnError, Unsupporte
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
 _REGEX = r"(?s)/(.*)/([aimsx]*)"
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     #: A path, also of bytes that are not UTF-8, or a URL.
     Location = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
+# Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
 _SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
 _DIGITS = r"([0-9]+)"

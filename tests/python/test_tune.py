@@ -53,8 +53,8 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
     assert store.n_parallel > 8
     assert store.line().n_streams == 40
     assert store.line().max_ranges == 1
-    # 160 were timed; the last answer comes a latency after its request began.
-    assert store.line().interval_s == pytest.approx(store.latency_s * (1 / store.n_parallel - 1 / 160))
+    # 160 in four rounds: the last answer comes a latency after its request began.
+    assert 2.5 * 0.004 / 159 < store.line().interval_s < store.latency_s
 
 
 def test_many_small_requests_over_many_connections_are_predicted_together():

@@ -77,7 +77,11 @@ pub(crate) struct Fetched {
 ///
 /// # Errors
 /// Those of the reads; [`Error::Cancelled`] if it was stopped between two of them.
-pub(crate) fn fetch(context: &Context, window: &PlannedWindow, is_stopped: &dyn Fn() -> bool) -> Result<Fetched> {
+pub(crate) fn fetch(
+    context: &Context,
+    window: &PlannedWindow,
+    is_stopped: &mut dyn FnMut() -> bool,
+) -> Result<Fetched> {
     let size_bytes = context.source.size_bytes();
     if let Some(span) = window.spans.iter().find(|span| span.range.end > size_bytes) {
         // The error of the read says more than a failed allocation.
@@ -120,12 +124,12 @@ fn padding(place: *const u8, offset: u64) -> usize {
 /// Fills all parts in one vector read; near by, where there is no such thing, in a read for each.
 pub(crate) fn read_parts(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
     if parts.len() < 2 || !source.nature().is_remote() {
-        return read_each(source, parts, &|| false);
+        return read_each(source, parts, &mut || false);
     }
     Ok(source.read_vector(parts)?)
 }
 
-fn read_each(source: &dyn Source, parts: &mut [Part<'_>], is_stopped: &dyn Fn() -> bool) -> Result<()> {
+fn read_each(source: &dyn Source, parts: &mut [Part<'_>], is_stopped: &mut dyn FnMut() -> bool) -> Result<()> {
     for part in parts {
         if is_stopped() {
             return Err(Error::Cancelled);
@@ -178,8 +182,8 @@ impl Fetcher {
         let mut cpu_before = thread_cpu_time();
         while let Some(number) = self.begin_next() {
             let (batch, window) = self.windows[number];
-            let is_stopped = || self.lock().is_stopped;
-            let fetched = fetch(context, &context.plan.batches[batch].windows[window], &is_stopped);
+            let mut is_stopped = || self.lock().is_stopped;
+            let fetched = fetch(context, &context.plan.batches[batch].windows[window], &mut is_stopped);
             let cpu_now = thread_cpu_time();
             add_ns(&context.counters.cpu_ns, cpu_now.saturating_sub(cpu_before));
             cpu_before = cpu_now;

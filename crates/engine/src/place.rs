@@ -120,6 +120,7 @@ impl Placer {
         fetched: Option<Fetched>,
         emit: &mut dyn FnMut(Vec<Task>),
         drain: &mut dyn FnMut(&AtomicUsize) -> Result<()>,
+        is_stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Placed> {
         let Some(batch) = context.plan.batches.get(self.batch) else { return Ok(Placed::End) };
         let mut builder = match self.builder.take() {
@@ -129,8 +130,7 @@ impl Placer {
         if let Some(window) = batch.windows.get(self.window) {
             let fetched = match fetched {
                 Some(fetched) => fetched,
-                // A read of a local file is not worth being stopped.
-                None => fetch(context, window, &|| false)?,
+                None => fetch(context, window, is_stopped)?,
             };
             match &mut builder {
                 Building::Baskets(builder) => self.place_window(context, window, fetched, builder, emit, drain)?,

@@ -148,7 +148,7 @@ impl Shared {
             };
             match step {
                 Step::Stop => break,
-                step => self.take_step(step, &mut worker),
+                step => self.take_step(step, &mut worker, &mut || self.lock().is_stopped),
             }
         }
         add_ns(&self.context.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
@@ -162,13 +162,16 @@ impl Shared {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<RecordBatch>> {
         let mut last_asked = Instant::now();
-        loop {
+        let mut ask = || {
             if last_asked.elapsed() > PATIENCE {
                 last_asked = Instant::now();
                 if interrupted() {
                     self.fail(Error::Cancelled);
                 }
             }
+        };
+        loop {
+            ask();
             let step = {
                 let mut state = self.lock();
                 if let Some(error) = state.error.take() {
@@ -194,7 +197,10 @@ impl Shared {
             };
             match step {
                 Step::Stop => return Err(Error::Cancelled),
-                step => self.take_step(step, worker),
+                step => self.take_step(step, worker, &mut || {
+                    ask();
+                    self.lock().is_stopped
+                }),
             }
         }
     }
@@ -244,10 +250,11 @@ impl Shared {
         }
     }
 
-    fn take_step(&self, step: Step, worker: &mut Workers) {
+    /// `is_stopped` is asked where a step may take long.
+    fn take_step(&self, step: Step, worker: &mut Workers, is_stopped: &mut dyn FnMut() -> bool) {
         match step {
             Step::Decode(task) => self.decode(*task, worker),
-            Step::Place(placer) => self.place(*placer, worker),
+            Step::Place(placer) => self.place(*placer, worker, is_stopped),
             Step::Wait | Step::Stop => {}
         }
     }
@@ -262,7 +269,7 @@ impl Shared {
         }
     }
 
-    fn place(&self, mut placer: Placer, worker: &mut Workers) {
+    fn place(&self, mut placer: Placer, worker: &mut Workers, is_stopped: &mut dyn FnMut() -> bool) {
         let mut emit = |tasks: Vec<Task>| {
             self.lock().tasks.extend(tasks);
             self.changed.notify_all();
@@ -273,7 +280,8 @@ impl Shared {
             (Some(fetcher), Some(number)) => fetcher.take(number),
             _ => Ok(None),
         };
-        let placed = fetched.and_then(|fetched| placer.advance(&self.context, fetched, &mut emit, &mut drain));
+        let placed =
+            fetched.and_then(|fetched| placer.advance(&self.context, fetched, &mut emit, &mut drain, is_stopped));
         let mut state = self.lock();
         state.placer = Some(placer);
         let mut closed = None;

@@ -15,6 +15,7 @@ static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 /// A store that takes its time, notes what it is asked for, and can be told to fail or to stall.
 struct FarAway {
     inner: MemorySource,
+    nature: Nature,
     delay: Duration,
     asked: Mutex<Vec<Vec<u64>>>,
     n_inside: AtomicUsize,
@@ -29,8 +30,15 @@ impl FarAway {
     }
 
     fn of(content: &'static [u8], delay: Duration) -> Arc<Self> {
+        let nature =
+            Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 8, max_ranges: 1024 };
+        Self::like(nature, content, delay)
+    }
+
+    fn like(nature: Nature, content: &'static [u8], delay: Duration) -> Arc<Self> {
         Arc::new(FarAway {
             inner: MemorySource::new("far://events.root", content),
+            nature,
             delay,
             asked: Mutex::default(),
             n_inside: AtomicUsize::new(0),
@@ -82,7 +90,7 @@ impl Source for FarAway {
     }
 
     fn nature(&self) -> Nature {
-        Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 8, max_ranges: 1024 }
+        self.nature
     }
 }
 
@@ -206,12 +214,28 @@ fn baskets_that_are_read_one_by_one_are_not_read_on_when_the_scan_was_stopped() 
     assert!(scan.plan().windows().any(|window| window.spans.len() > 10), "many reads of a window");
     let n_before = source.asked.lock().unwrap().len();
     source.stalls.store(true, Ordering::SeqCst);
-    let start = Instant::now();
-    scan.next_batch(&mut || start.elapsed() > Duration::from_millis(50)).unwrap_err();
+    scan.next_batch(&mut || source.asked.lock().unwrap().len() > n_before).unwrap_err();
     drop(scan);
     source.stalls.store(false, Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(source.asked.lock().unwrap().len(), n_before + 1, "the one under way");
+}
+
+/// A local file may be slow, too: a disk that seeks, a network file system. Its baskets are read by the threads that decode.
+#[test]
+fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
+    for n_threads in [1, 2] {
+        let source = FarAway::like(Nature::LOCAL, EVENTS, Duration::from_millis(10));
+        let tree = tree(Arc::clone(&source) as _, &[("strategy", "direct")]);
+        let mut scan = Scan::new(&tree, &Request { batch_bytes: None, ..request(&tree, n_threads) }).unwrap();
+        let n_before = source.asked.lock().unwrap().len();
+        let n_reads = || source.asked.lock().unwrap().len() - n_before;
+        let error = scan.next_batch(&mut || n_reads() > 0).unwrap_err();
+        assert!(matches!(error, arrowroot::Error::Cancelled), "{error}");
+        drop(scan);
+        // It is asked every 20 ms.
+        assert!(n_reads() < 15, "{} reads, {n_threads} threads", n_reads());
+    }
 }
 
 #[test]

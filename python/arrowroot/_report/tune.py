@@ -46,6 +46,8 @@ class Store(NamedTuple):
     parallel_bytes_per_s: float
     #: What small requests take one after the other, over what they take at once.
     n_parallel: float
+    #: Between the beginnings of two small requests, when as many as may be are made at once.
+    interval_s: float
     #: Requests that arrowroot makes at once there, at most.
     max_parallel: int
     #: Ranges of one request, as the store says.
@@ -56,11 +58,8 @@ class Store(NamedTuple):
     def line(self) -> Line:
         """Return the store as replays take it."""
         best = max(self.bytes_per_s, self.parallel_bytes_per_s)
-        # Of the requests that were timed, the answer to the last one comes a latency after it began.
-        n_timed = _N_EACH * _n_at_once(self.max_parallel)
-        interval_s = self.latency_s / self.n_parallel - self.latency_s / n_timed
         return Line(
-            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
+            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=self.interval_s
         )
 
 
@@ -120,12 +119,12 @@ def measure_store(file: File, until: float) -> Store:
     read_bytes = min(n_bytes, high - low)
     rate = read_bytes / max(min(times) - latency_s, 1e-9)
     max_parallel = max(1, file.max_parallel)
-    parallel_rate, n_parallel = rate, float(max_parallel)
+    parallel_rate, n_parallel, interval_s = rate, float(max_parallel), 0.0
     if time.monotonic() < until:
         parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
-        n_parallel = _parallel_requests(timed, latency_s, file)
+        n_parallel, interval_s = _parallel_requests(timed, latency_s, file)
     return Store(
-        latency_s, rate, parallel_rate, n_parallel, max_parallel, file.max_ranges, counted[0], counted[1]
+        latency_s, rate, parallel_rate, n_parallel, interval_s, max_parallel, file.max_ranges, *counted
     )
 
 
@@ -139,14 +138,9 @@ def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
     return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
 
 
-def _n_at_once(max_parallel: int) -> int:
-    """Return how many small requests are tried at once."""
-    return min(max(1, max_parallel), _MAX_PARALLEL)
-
-
-def _parallel_requests(timed: Timed, latency_s: float, file: File) -> float:
-    """Return how many small requests the store answers in the time of one."""
-    n_parallel = _n_at_once(file.max_parallel)
+def _parallel_requests(timed: Timed, latency_s: float, file: File) -> tuple[float, float]:
+    """Return how many small requests the store answers in the time of one, and the seconds between two of them."""
+    n_parallel = min(max(1, file.max_parallel), _MAX_PARALLEL)
     n_requests = _N_EACH * n_parallel
     # Threads and connections are made before the clock runs.
     if file.max_ranges == 1:
@@ -159,7 +153,9 @@ def _parallel_requests(timed: Timed, latency_s: float, file: File) -> float:
             start = time.perf_counter()
             list(pool.map(timed, [_SMALL_BYTES] * n_requests, [1] * n_requests))
             elapsed_s = time.perf_counter() - start
-    return min(float(n_parallel), max(1.0, n_requests * latency_s / elapsed_s))
+    # The answer to the last one comes a latency after it began.
+    interval_s = max(0.0, elapsed_s - latency_s) / (n_requests - 1)
+    return min(float(n_parallel), max(1.0, n_requests * latency_s / elapsed_s)), interval_s
 
 
 #: Cache sizes to try, besides that which a strategy takes by itself.

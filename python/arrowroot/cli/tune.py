@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 JSON_FORM = "arrowroot.tune/1"
 #: Of the budget, what measuring the store may take.
 _STORE_SHARE = 0.25
-#: And measuring how long decoding takes, after the first run.
+#: After so much of it decoding is measured no further; the first run is made in any case.
 _DECODING_SHARE = 0.05
 #: Of the runs of a setting, the fastest counts.
 _N_ROUNDS = 3
@@ -88,7 +88,7 @@ def _decoding(tree: Tree, paths: list[str], options: argparse.Namespace) -> tupl
     until = time.monotonic() + _DECODING_SHARE * options.budget_seconds
     while True:
         scan = _scan(tree, paths, options, traced=True)
-        with Progress("first run") as progress:
+        with Progress("decoding") as progress:
             progress.watch(scan)
             stats = scan.drain()
         found.append(trace.logical_of(scan.logical_reads()))

@@ -26,7 +26,10 @@ fn pattern(wanted: &[Wanted], style: ReadStyle) -> Vec<String> {
     windows.iter().map(|window| window.spans.iter().map(span).collect::<Vec<_>>().join(" | ")).collect()
 }
 
-const EACH: ReadStyle = ReadStyle { grouping: Grouping::Windows, window_bytes: 1, limits: None, n_ahead: 0 };
+/// Each piece is a request; as many as fit are handed on together.
+fn each(window_bytes: u64) -> ReadStyle {
+    ReadStyle { grouping: Grouping::Windows, window_bytes, limits: None, n_ahead: 0 }
+}
 
 fn windows(window_bytes: u64, max_gap_bytes: u64) -> ReadStyle {
     let limits = CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX };
@@ -45,7 +48,12 @@ fn tree_cache(learn_entries: u64, prefill: bool, cache_bytes: u64) -> ReadStyle 
 
 #[test]
 fn each_piece_is_a_request() {
-    assert_eq!(pattern(&events(1), EACH), ["a@0", "b@0", "b@50"]);
+    assert_eq!(pattern(&events(1), each(1)), ["a@0", "b@0", "b@50"]);
+    // Also where they touch, and in the order of need.
+    let mut wanted = events(2);
+    wanted[1].range.start = wanted[0].range.end;
+    wanted.swap(0, 2);
+    assert_eq!(pattern(&wanted, each(4000)), ["b@50 | b@0 | a@0", "a@100 | b@100 | b@150"]);
 }
 
 #[test]
@@ -63,6 +71,7 @@ fn what_is_in_memory_is_in_a_window_but_in_no_span() {
     assert_eq!(planned.len(), 1);
     assert_eq!(planned[0].pieces, 0..3);
     assert_eq!(pattern(&wanted, windows(4000, 0)), ["a@0 | b@50"]);
+    assert_eq!(pattern(&wanted, each(4000)), ["a@0 | b@50"]);
 }
 
 #[test]
@@ -148,7 +157,7 @@ proptest! {
         let nature =
             Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 4, max_ranges: 1 };
         let style = match kind {
-            0 => EACH,
+            0 => each(window_bytes),
             1 => windows(window_bytes, 100),
             2 => ReadStyle { limits: Some(Merging::For(nature)), ..windows(window_bytes, 0) },
             _ => tree_cache(learn_entries, kind == 3, window_bytes),
