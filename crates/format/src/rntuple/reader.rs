@@ -76,6 +76,16 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|error| Error::corrupt(offset, format!("a string: {error}")))
     }
 
+    /// A string that names something: zeros, which no name may have in ROOT, are refused. Arrow's C interface ends there.
+    pub(super) fn name(&mut self) -> Result<String> {
+        let offset = self.offset() + 4;
+        let name = self.string()?;
+        if name.contains('\0') {
+            return Err(Error::corrupt(offset, format!("a name with a zero byte: {name:?}")));
+        }
+        Ok(name)
+    }
+
     /// A frame of either kind: its payload, and the number of items of a list. This reader goes on behind the frame,
     /// whatever of its payload is read: later versions may append to it.
     fn frame(&mut self) -> Result<(Reader<'a>, Option<u32>)> {

@@ -141,7 +141,7 @@ impl Schema {
 
     fn parse_header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         self.features = reader.feature_flags(KNOWN_FEATURES)?;
-        self.name = reader.string()?;
+        self.name = reader.name()?;
         self.description = reader.string()?;
         self.writer = reader.string()?;
         self.extend(reader)
@@ -221,7 +221,7 @@ impl Schema {
             other => Role::Unknown(other),
         };
         let flags = reader.u16()?;
-        let (name, type_name) = (reader.string()?, reader.string()?);
+        let (name, type_name) = (reader.name()?, reader.string()?);
         let (type_alias, description) = (reader.string()?, reader.string()?);
         let array_size = if flags & REPETITIVE != 0 { Some(reader.u64()?) } else { None };
         let source = if flags & PROJECTED != 0 { Some(FieldId(reader.u32()?)) } else { None };

@@ -160,6 +160,17 @@ fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
 }
 
 #[test]
+fn a_name_with_a_zero_byte_is_corrupt() {
+    let head = Bytes::default().u64(0).string("Events").string("a \0 is no name").string("test");
+    let head = head.records(&[field(0, 0, "x", "f\0")]).records(&[]).records(&[]).records(&[]);
+    assert_eq!(Schema::parse(&head.envelope(1)).unwrap().fields.len(), 1);
+    let head = Bytes::default().u64(0).string("Events").string("").string("test");
+    let head = head.records(&[field(0, 0, "x\0y", "float")]).records(&[]).records(&[]).records(&[]);
+    let error = Schema::parse(&head.envelope(1)).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt(_)) && error.to_string().contains("zero byte"), "{error}");
+}
+
+#[test]
 fn a_column_type_of_a_later_version_spoils_its_field_alone() {
     let schema = schema();
     let slots = Slots::new(&schema).unwrap();
