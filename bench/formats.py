@@ -16,7 +16,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 sys.path.insert(0, str(HERE))
-from run import MEASURED, call_kit, external, kit_directory, machine, today, update_page  # noqa: E402
+from run import MEASURED, call_kit, external, kit_directory, machine, names, today, update_page  # noqa: E402
 from tables import best_peer, find, mark, mark_readings, markdown, median, ratio, text  # noqa: E402
 
 PAGE_LIMIT, ENGINE = "page-limit", "arrowroot"
@@ -48,7 +48,6 @@ PARTS = (
 def parse() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
     parser.add_argument("--set", default="default", help="the kit's set of files (default: default)")
     parser.add_argument("--codecs", type=names, default=["zstd"], help="of zstd,zlib,lz4,none (default zstd)")
     parser.add_argument("--cases", type=names, help="such as flat:s10 or 'split0:*' (default: all)")

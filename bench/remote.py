@@ -27,7 +27,7 @@ import run  # noqa: E402
 from remote_tables import render  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 BEGIN, END = "<!-- bench-remote:begin -->", "<!-- bench-remote:end -->"
 RESULT = run.RESULTS / "remote.json"
@@ -78,26 +78,32 @@ class Row:
     error: str | None = None
 
 
-def parse() -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
-    lines = lambda value: [tuple(map(float, x.split(":"))) for x in names(value)]  # noqa: E731
-    parser.add_argument("--cases", type=names, default=list(CASES), help=f"default: {','.join(CASES)}")
-    parser.add_argument("--stores", type=names, default=list(STORES), help=f"default: {','.join(STORES)}")
-    parser.add_argument(
-        "--links", type=lines, default=list(LINKS), help="MS:MB_PER_S,... (default: the four)"
-    )
-    parser.add_argument(
-        "--tasks", type=names, default=["wall", "efficiency"], help="of wall,efficiency,peers"
-    )
-    parser.add_argument("--threads", type=int, default=2, help="of arrowroot (default 2)")
-    parser.add_argument("--repeat", type=int, default=3, help="repetitions, in turns (default 3)")
-    parser.add_argument("--handshake", action="store_true", help="a new connection costs a round trip, too")
+def parser_of(
+    doc: str | None, cases: Sequence[str], links: Sequence[tuple[float, float]]
+) -> argparse.ArgumentParser:
+    """The options of all that measures behind a line: what is measured by default is given."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    lines = lambda text: [tuple(map(float, line.split(":"))) for line in run.names(text)]  # noqa: E731
+    told = ",".join(f"{ms:g}:{rate:g}" for ms, rate in links)
+    parser.add_argument("--cases", type=run.names, default=list(cases), help=f"default: {','.join(cases)}")
+    parser.add_argument("--stores", type=run.names, default=list(STORES), help=f"default: {','.join(STORES)}")
+    parser.add_argument("--links", type=lines, default=list(links), help=f"MS:MB_PER_S,... (default: {told})")
     parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
     parser.add_argument("--reuse", action="store_true", help="measure nothing: tables of the last results")
     parser.add_argument("--update-docs", action="store_true", help="write the tables into docs/measured.md")
     parser.set_defaults(scale=1.0, codecs=["zstd"], peers=None)
+    return parser
+
+
+def parse() -> argparse.Namespace:
+    """Return the options."""
+    parser = parser_of(__doc__, CASES, LINKS)
+    parser.add_argument(
+        "--tasks", type=run.names, default=["wall", "efficiency"], help="of wall,efficiency,peers"
+    )
+    parser.add_argument("--threads", type=int, default=2, help="of arrowroot (default 2)")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions, in turns (default 3)")
+    parser.add_argument("--handshake", action="store_true", help="a new connection costs a round trip, too")
     return parser.parse_args()
 
 
@@ -294,11 +300,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return bench.result
 
 
-def main() -> int:
-    """Return 1 if something was read wrongly or not at all."""
-    options = parse()
+def report(
+    options: argparse.Namespace,
+    kept: Path,
+    measure: Callable[[argparse.Namespace], dict[str, Any]],
+    render: Callable[[dict[str, Any]], str],
+    marks: tuple[str, str],
+) -> dict[str, Any]:
+    """Measure, or take what was kept; print the tables, and write them between the page's marks if that is asked."""
     if options.reuse:
-        result = json.loads(RESULT.read_text())
+        result: dict[str, Any] = json.loads(kept.read_text())
     else:
         if not options.prepared:
             run.prepare(run.kit_directory(), options)
@@ -306,7 +317,13 @@ def main() -> int:
     tables = render(result)
     print(f"\n{tables}")
     if options.update_docs:
-        run.update_page(run.MEASURED, tables, BEGIN, END)
+        run.update_page(run.MEASURED, tables, *marks)
+    return result
+
+
+def main() -> int:
+    """Return 1 if something was read wrongly or not at all."""
+    result = report(parse(), RESULT, measure, render, (BEGIN, END))
     failed = [row for row in result["rows"] + result["efficiency"] if row["error"]]
     for row in failed:
         print(f"!! {row['case']} {row['store']}: {row['error']}", file=sys.stderr)

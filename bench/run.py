@@ -49,10 +49,14 @@ def set_name(group: Group, scale: float) -> str:
     return group.set_name or ("default" if scale == 1 else f"scale-{scale:g}".replace(".", "_"))
 
 
+def names(text: str) -> list[str]:
+    """What an option lists with commas."""
+    return [name for name in text.split(",") if name]
+
+
 def parse() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
     parser.add_argument(
         "--scale", type=float, default=1.0, help="size of the data; 1 is 1.3 GB of values (default 1)"
     )

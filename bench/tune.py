@@ -5,20 +5,22 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import remote  # noqa: E402
 import run  # noqa: E402
 from tables import mark, markdown, text  # noqa: E402
+
+if TYPE_CHECKING:
+    import argparse
 
 BEGIN, END = "<!-- bench-tune:begin -->", "<!-- bench-tune:end -->"
 RESULT = run.RESULTS / "tune.json"
@@ -33,19 +35,8 @@ Document = dict[str, Any]
 
 def parse() -> argparse.Namespace:
     """Return the options."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    names = lambda value: [x for x in value.split(",") if x]  # noqa: E731
-    lines = lambda value: [tuple(map(float, x.split(":"))) for x in names(value)]  # noqa: E731
-    parser.add_argument("--cases", type=names, default=list(CASES), help=f"default: {','.join(CASES)}")
-    parser.add_argument(
-        "--stores", type=names, default=list(remote.STORES), help=f"default: {','.join(remote.STORES)}"
-    )
-    parser.add_argument("--links", type=lines, default=list(LINKS), help="MS:MB_PER_S,... (default: three)")
+    parser = remote.parser_of(__doc__, CASES, LINKS)
     parser.add_argument("--verify", type=int, default=6, help="settings to run each time (default 6)")
-    parser.add_argument("--prepared", action="store_true", help="the kit and its data are there: don't look")
-    parser.add_argument("--reuse", action="store_true", help="measure nothing: the table of the last results")
-    parser.add_argument("--update-docs", action="store_true", help="write the table into docs/measured.md")
-    parser.set_defaults(scale=1.0, codecs=["zstd"], peers=None)
     return parser.parse_args()
 
 
@@ -121,17 +112,7 @@ def render(result: Document) -> str:
 
 def main() -> int:
     """Return 1 if a file could not be tuned for."""
-    options = parse()
-    if options.reuse:
-        result = json.loads(RESULT.read_text())
-    else:
-        if not options.prepared:
-            run.prepare(run.kit_directory(), options)
-        result = measure(options)
-    table = render(result)
-    print(f"\n{table}")
-    if options.update_docs:
-        run.update_page(run.MEASURED, table, BEGIN, END)
+    result = remote.report(parse(), RESULT, measure, render, (BEGIN, END))
     return 1 if any("error" in row["document"] for row in result["rows"]) else 0
 
 

@@ -1,5 +1,7 @@
 """Tune measures, predicts, tries, and prints a setting that can be exported."""
 
+import argparse
+import dataclasses
 import json
 import time
 
@@ -7,6 +9,8 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
+import arrowroot.cli.tune
+from arrowroot import cli
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import Line, Outcome, replay
 from arrowroot._report.tune import Candidate
@@ -55,6 +59,24 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
     assert store.line().max_ranges == 1
     # 160 in four rounds: the last answer comes a latency after its request began.
     assert 2.5 * 0.004 / 159 < store.line().interval_s < store.latency_s
+
+
+def test_decoding_is_that_of_the_fastest_run_that_the_budget_has_time_for(sample, monkeypatch):
+    with ar.open(sample[0]) as file:
+        tree = file["Events"]
+        logical_of, decoded = trace.logical_of, iter([90, 20, 50])
+
+        def slowed(reads):
+            logical = logical_of(reads)
+            return dataclasses.replace(logical, decode_ns=np.full(len(logical), next(decoded), np.uint64))
+
+        monkeypatch.setattr(trace, "logical_of", slowed)
+        options = argparse.Namespace(entries=None, threads=1, budget_seconds=600.0)
+        _, logical = cli.tune._decoding(tree, ["run"], options)
+        assert set(logical.decode_ns) == {20}
+        decoded = iter([90])
+        options.budget_seconds = 0.0
+        assert set(cli.tune._decoding(tree, ["run"], options)[1].decode_ns) == {90}
 
 
 def test_many_small_requests_over_many_connections_are_predicted_together():

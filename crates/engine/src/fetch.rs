@@ -109,7 +109,7 @@ pub(crate) fn fetch(
         parts.push(Part { offset: span.range.start, buffer });
     }
     match context.plan.style.limits {
-        Some(_) => read_parts(context.source.as_ref(), &mut parts)?,
+        Some(_) => read_together(context.source.as_ref(), &mut parts, is_stopped)?,
         None => read_each(context.source.as_ref(), &mut parts, is_stopped)?,
     }
     Ok(Fetched { bytes: Arc::new(bytes), ranges })
@@ -123,8 +123,12 @@ fn padding(place: *const u8, offset: u64) -> usize {
 
 /// Fills all parts in one vector read; near by, where there is no such thing, in a read for each.
 pub(crate) fn read_parts(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
+    read_together(source, parts, &mut || false)
+}
+
+fn read_together(source: &dyn Source, parts: &mut [Part<'_>], is_stopped: &mut dyn FnMut() -> bool) -> Result<()> {
     if parts.len() < 2 || !source.nature().is_remote() {
-        return read_each(source, parts, &mut || false);
+        return read_each(source, parts, is_stopped);
     }
     Ok(source.read_vector(parts)?)
 }

@@ -224,9 +224,9 @@ fn baskets_that_are_read_one_by_one_are_not_read_on_when_the_scan_was_stopped() 
 /// A local file may be slow, too: a disk that seeks, a network file system. Its baskets are read by the threads that decode.
 #[test]
 fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
-    for n_threads in [1, 2] {
+    for (n_threads, strategy) in [(1, "direct"), (2, "direct"), (1, "auto"), (2, "auto")] {
         let source = FarAway::like(Nature::LOCAL, EVENTS, Duration::from_millis(10));
-        let tree = tree(Arc::clone(&source) as _, &[("strategy", "direct")]);
+        let tree = tree(Arc::clone(&source) as _, &[("strategy", strategy), ("max_gap", "0"), ("max_span", "1")]);
         let mut scan = Scan::new(&tree, &Request { batch_bytes: None, ..request(&tree, n_threads) }).unwrap();
         let n_before = source.asked.lock().unwrap().len();
         let n_reads = || source.asked.lock().unwrap().len() - n_before;
@@ -234,7 +234,7 @@ fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
         assert!(matches!(error, arrowroot::Error::Cancelled), "{error}");
         drop(scan);
         // It is asked every 20 ms.
-        assert!(n_reads() < 15, "{} reads, {n_threads} threads", n_reads());
+        assert!(n_reads() < 15, "{} reads, {n_threads} threads, {strategy}", n_reads());
     }
 }
 

@@ -228,14 +228,14 @@ impl Assembly<'_> {
 
 /// What variants of one alternative hold stands one after the other: Arrow demands it, and writers leave it so.
 fn check_order(types: &[u8], offsets: &[i32]) -> Result<(), format::Error> {
-    let mut next = [0; 1 << u8::BITS];
+    let mut last = [0; 1 << u8::BITS];
     for (number, (&tag, &offset)) in types.iter().zip(offsets).enumerate() {
-        let next = &mut next[usize::from(tag)];
-        if offset < *next {
-            let what = format!("variant number {number} holds item {offset} of its alternative, after item {next}");
+        let last = &mut last[usize::from(tag)];
+        if offset < *last {
+            let what = format!("variant number {number} holds item {offset} of its alternative, after item {last}");
             return Err(format::Error::corrupt(0, what));
         }
-        *next = offset;
+        *last = offset;
     }
     Ok(())
 }
