@@ -53,7 +53,7 @@ test: check-ci lint test-rust test-python ## lint, cargo test, pytest: everythin
 lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
 
 .PHONY: test-rust
-test-rust: build ## cargo test of the crates
+test-rust: build $(VENV)/.servers ## cargo test of the crates
 	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
 
 .PHONY: test-python
