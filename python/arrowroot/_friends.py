@@ -157,12 +157,18 @@ class Together:
         self.friends: list[Friend] = []
 
     def add(self, alias: str, part: Part, keys: Sequence[str] | None) -> None:
-        """Add a friend. Raises: InvalidRequestError if its alias is taken, or as :class:`Friend`."""
+        """Add a friend.
+
+        Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has; or as
+        :class:`Friend`.
+        """
         if any(friend.alias == alias for friend in self.friends):
             raise InvalidRequestError(
                 f"{self._main.where} has a friend {alias!r} already; choose another alias"
             )
-        self.friends.append(Friend(alias, part, self._main, keys))
+        friend = Friend(alias, part, self._main, keys)
+        _refuse_double_names([*self.parts, (alias, part)])
+        self.friends.append(friend)
 
     @property
     def parts(self) -> list[tuple[str | None, Part]]:
@@ -198,6 +204,22 @@ class Together:
             )
 
         return make
+
+
+def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
+    """Raise InvalidRequestError if one column by its path is called as another one by its alias."""
+    paths = [{branch.path for branch in part.branches} for _, part in parts]
+    for place, (alias, part) in enumerate(parts):
+        if alias is None:
+            continue
+        named = {f"{alias}.{path}" for path in paths[place]}
+        for other, (_, beside) in enumerate(parts):
+            double = named & paths[other] if other != place else set()
+            if double:
+                raise InvalidRequestError(
+                    f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "
+                    "would be called; choose another alias"
+                )
 
 
 def together(

@@ -118,6 +118,25 @@ def test_chains_have_friends_whose_files_end_elsewhere(chains):
     assert mixed.read_all()["y"].to_pylist() == [1198.0, 0.0, 600.0]
 
 
+def test_no_column_of_a_friend_takes_the_name_of_another(tmp_path):
+    write(tmp_path / "main.root", **{"Muon.pt": np.arange(5.0), "id": np.arange(5)})
+    write(tmp_path / "friend.root", "Muon", pt=np.arange(5.0) * 100)
+    write(tmp_path / "other.root", "Other", **{"W.pt": np.arange(5.0) * 7})
+    tree = ar.open(tmp_path / "main.root")["Events"]
+    friend = ar.open(tmp_path / "friend.root")["Muon"]
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"main\.root:Events has a column 'Muon\.pt'.* another alias"
+    ):
+        tree.add_friend(friend)
+    assert tree.to_arrow("Muon.pt")["Muon.pt"].to_pylist() == [0, 1, 2, 3, 4]
+    tree.add_friend(friend, "W")
+    assert tree.to_arrow("W.pt")["W.pt"].to_pylist() == [0, 100, 200, 300, 400]
+    with pytest.raises(ar.InvalidRequestError, match=r"Other has a column 'W\.pt'"):
+        tree.add_friend(ar.open(tmp_path / "other.root")["Other"])
+    with pytest.raises(ar.InvalidRequestError, match="another alias"):
+        ar.scan(tmp_path / "main.root", friends={"Muon": f"{tmp_path}/friend.root:Muon"})
+
+
 def test_chains_have_friends_by_an_index(chains):
     friends = {"f": ar.Friends(f"{chains}/friend*.root", "F", "id")}
     table = ar.scan(f"{chains}/main*.root", "Events", ["id", "f.id", "y"], friends=friends).read_all()
