@@ -16,6 +16,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     StorageError,
 )
+from arrowroot._select import texts_of
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class EventList:
     ) -> None:
         """Take ids, as [(run, lumi, event), ...], an array of shape (n_events, n_columns), or a table of columns.
 
-        columns: which hold them, in this order; None: the usual ones that the tree has.
+        ids: a table is one of pyarrow, pandas or Polars, a :class:`Table`, or whatever else is an Arrow stream.
+        columns: which hold them, in this order; None: those of the table, or the usual ones that the tree has.
         index: made by ``arrowroot index``; the columns of the ids are then not read.
         missing: what to do about events that are not there: "error" raises MissingEventsError, which has their
             ids, "warn" gives a MissingEventsWarning, "ignore" leaves them out.
@@ -132,12 +134,9 @@ class EventList:
         """
         if missing not in ("error", "warn", "ignore"):
             raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {missing!r}")
-        self.columns = None if columns is None else tuple(columns)
-        names = getattr(ids, "column_names", None)
-        if names is not None:
-            table: Any = ids
-            self.columns = self.columns or tuple(names)
-            ids = zip(*(table.column(name).to_pylist() for name in self.columns), strict=True)
+        self.columns = None if columns is None else tuple(texts_of(columns, "columns"))
+        if _is_table(ids):
+            self.columns, ids = _ids_of_table(ids, self.columns)
         if not isinstance(ids, Iterable):
             raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {ids!r}")
         self.ids: list[Id] = [_checked(one) for one in ids]
@@ -231,6 +230,31 @@ class EventList:
                 raise MissingEventsError(text, ids)
             warnings.warn(text, MissingEventsWarning, stacklevel=4)
         return found.entries[order]
+
+
+def _is_table(ids: Any) -> bool:
+    """Return whether ids come as columns: NumPy's arrays and lists come as rows."""
+    return hasattr(ids, "__arrow_c_stream__") or hasattr(ids, "__arrow_c_array__")
+
+
+def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[str, ...], list[Id]]:
+    """Return the columns that hold the ids, and the ids."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    try:
+        found = pa.table(table)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidRequestError(
+            f"events: expected a table of ids, got a {type(table).__name__}: {error}"
+        ) from None
+    # pandas gives its index under such a name, if that is more than a count.
+    columns = columns or tuple(name for name in found.column_names if not name.startswith("__index_level_"))
+    for name in columns:
+        if name not in found.column_names:
+            raise InvalidRequestError(
+                f"events: the table of ids has no column {name!r}, only {found.column_names}"
+            )
+    return columns, list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
 
 def _checked(one: Sequence[int]) -> Id:
