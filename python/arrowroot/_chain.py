@@ -10,6 +10,7 @@ from arrowroot._ahead import in_order
 from arrowroot._config import resolve
 from arrowroot._errors import (
     SchemaMismatchError,
+    StorageError,
     UnsupportedError,
     warn_left_out,
 )
@@ -144,8 +145,11 @@ class Member(NamedTuple):
         if self.kept is not None:
             return self.kept
         found = self.reopen()[self.path]
-        if not isinstance(found, Tree):
-            raise UnsupportedError(f"{self.url}: {self.path!r} is no tree any more")
+        if not isinstance(found, Tree) or (found.file_identity, found.num_entries) != (
+            self.identity,
+            self.num_entries,
+        ):
+            raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
         return found
 
 

@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot import _chain
 
 from .conftest import write_tree
 
@@ -99,3 +100,14 @@ def test_which_tree_must_be_clear(files, tmp_path):
         ar.scan(f"{tmp_path}/none*.root")
     assert ar.scan(tmp_path / "two.root", "B").num_entries == 5
     assert files
+
+
+def test_a_file_that_was_replaced_since_is_an_error(tmp_path, monkeypatch):
+    """Of many files some are opened again when they are read."""
+    monkeypatch.setattr(_chain, "_N_KEPT_OPEN", 1)
+    for name, n in (("a", 10), ("b", 20)):
+        write_tree(tmp_path / f"{name}.root", n, seed=1)
+    scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"])
+    write_tree(tmp_path / "b.root", 30, seed=2)
+    with pytest.raises(ar.StorageError, match=r"b\.root: the file changed since"):
+        scan.read_all()
