@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
@@ -84,8 +85,14 @@ def _from_range(entries: range) -> EntrySet:
 def _from_list(entries: Any, num_entries: int) -> EntrySet:
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-    if getattr(entries, "null_count", 0):
-        raise InvalidRequestError(f"entries: {entries.null_count} of the {len(entries)} values are null")
+    n_null = getattr(entries, "null_count", 0)
+    n_null = (
+        n_null() if callable(n_null) else n_null
+    )  # a property of Arrow's arrays, a method of Polars' series
+    if n_null:
+        raise InvalidRequestError(f"entries: {n_null} of the {len(entries)} values are null")
+    if isinstance(entries, Iterator):
+        entries = list(entries)
     try:
         values = np.asarray(entries)
     except ValueError as error:

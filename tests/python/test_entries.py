@@ -52,6 +52,16 @@ def test_a_whole_range_stays_a_range():
     assert chosen(range(3, 3)) == []
 
 
+def test_numbers_come_from_other_libraries_too():
+    polars = pytest.importorskip("polars")
+    assert chosen(polars.Series([3, -1])) == [3, 9]
+    assert chosen(polars.Series([True, False] * 5)) == [0, 2, 4, 6, 8]
+    assert chosen(pytest.importorskip("pandas").Series([3, -1])) == [3, 9]
+    assert chosen(number for number in (1, 2)) == [1, 2]
+    with pytest.raises(InvalidRequestError, match="1 of the 2 values are null"):
+        chosen(polars.Series([1, None]))
+
+
 def test_the_callers_array_is_not_changed():
     numbers = np.array([-1, 0])
     assert chosen(numbers) == [9, 0]
