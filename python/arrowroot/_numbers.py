@@ -110,7 +110,9 @@ def _exact(operator: str, one: Array, other: Array, levels: tuple[Array, ...]) -
 
 
 def negative(of: Items) -> Items:
-    """Return the value with the other sign."""
+    """Return the value with the other sign; that of a double is the other one also where it is zero."""
+    if of.kind == "number":
+        return of._replace(data=np.asarray(np.negative(of.data.astype(np.float64, copy=False))))
     return arithmetic("-", Items(np.asarray(0)), of)
 
 

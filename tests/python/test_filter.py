@@ -70,6 +70,12 @@ def test_a_text_selects_what_it_says(tree, whole, text):
     )
 
 
+def test_the_other_sign_of_zero_is_told_from_zero(tree):
+    everything = list(range(N_ENTRIES))
+    assert tree.entries_where("1 / -(0 * weight * weight) < 0").tolist() == everything
+    assert tree.entries_where("1 / (0 * weight * weight) > 0").tolist() == everything
+
+
 EXPRESSIONS = [
     (pc.field("npt") >= 3, ["npt"]),
     ((pc.field("npt") >= 3) & (pc.field("weight") < 0) | ~pc.field("good"), ["npt", "weight", "good"]),
