@@ -58,7 +58,10 @@ class Key(NamedTuple):
 
 
 class Directory:
-    """The objects under one path of a file; a mapping from names to trees, directories and other objects."""
+    """The objects under one path of a file, by name or by key: trees, directories and others.
+
+    Iterating gives the names directly in it, :meth:`keys` all keys.
+    """
 
     def __init__(
         self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
@@ -128,8 +131,8 @@ class Directory:
             raise NoSuchKeyError(f"{self.url}: {names[0]!r} is {kind_text(found)}", names[0], [])
         return found
 
-    def __getitem__(self, name: str) -> Any:
-        """Return the object of that path, "dir/name" or "dir/name;cycle".
+    def __getitem__(self, name: str | Key) -> Any:
+        """Return the object of that path, "dir/name" or "dir/name;cycle", or that of a key.
 
         A ``Tree``, a ``Directory``, a ``Histogram``, ``Graph`` or another ``Record`` of any class; text, a list or a
         dictionary where the key holds a container of the standard library.
@@ -148,7 +151,7 @@ class Directory:
 
         return read_object(self._native, path)
 
-    def raw(self, name: str) -> bytes:
+    def raw(self, name: str | Key) -> bytes:
         """Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
 
         Raises: NoSuchKeyError with the nearest names; CorruptFileError if they cannot be decompressed.
@@ -158,7 +161,9 @@ class Directory:
             raise InvalidRequestError(f"{self.url}: {path!r} is a directory, which has no bytes of its own")
         return self._native.raw(path)
 
-    def _path_of(self, name: str) -> str:
+    def _path_of(self, name: str | Key) -> str:
+        if isinstance(name, Key):
+            return f"{name.path};{name.cycle}"
         if not isinstance(name, str):
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
         return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
@@ -198,10 +203,10 @@ class Directory:
         return LostKeyError(f"{message}; {cut_text(self._native.missing_bytes)}", name, nearest_names)
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is an object of that path, "dir/name" or "dir/name;cycle"."""
-        if not isinstance(name, str):
+        """Return whether there is an object of that path, "dir/name" or "dir/name;cycle", or of that key."""
+        if not isinstance(name, str | Key):
             return False
-        path = f"{self.path}/{name}" if self.path else name
+        path = self._path_of(name)
         return any(path in (key.path, f"{key.path};{key.cycle}") for key in self.keys())
 
     def __iter__(self) -> Iterator[str]:

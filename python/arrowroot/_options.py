@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._sizes import parse_size
+from arrowroot._sizes import checked_count, parse_size
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -59,8 +59,6 @@ class Options(NamedTuple):
 
         Raises: InvalidRequestError, which names the option.
         """
-        if n_threads < 0:
-            raise InvalidRequestError(f"n_threads: expected a number from 0 on, got {n_threads!r}")
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
         if assemble and raw:
@@ -68,7 +66,7 @@ class Options(NamedTuple):
         return cls(
             None if batch_size is None else parse_size(batch_size, "batch_size"),
             parse_size(memory_budget, "memory_budget"),
-            n_threads,
+            checked_count(n_threads, "n_threads"),
             trace,
             strings,
             verify_checksums,

@@ -16,6 +16,8 @@ _FACTORS: dict[str, int] = {
 # Patterns are compiled when first used: that takes longer than to read the rest of a module.
 _SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _STEP = 1000
+#: What the engine's integers hold.
+_LARGEST = 2**63 - 1
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
@@ -39,7 +41,20 @@ def parse_size(size: int | str, what: str = "size") -> int:
             raise InvalidRequestError(f"{what}: expected bytes or text as '64 MB', got {size!r}") from None
     if n_bytes < 1:
         raise InvalidRequestError(f"{what}: {size!r} is below one byte")
+    if n_bytes > _LARGEST:
+        raise InvalidRequestError(f"{what}: {size!r} is more than any memory")
     return n_bytes
+
+
+def checked_count(count: int, what: str) -> int:
+    """Return a number from 0 on. Raises: InvalidRequestError, naming ``what``, for anything else."""
+    try:
+        number = operator.index(count)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= _LARGEST:
+        raise InvalidRequestError(f"{what}: expected a number from 0 on, got {count!r}")
+    return number
 
 
 def parse_seconds(text: str, what: str = "duration") -> float:

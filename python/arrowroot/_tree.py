@@ -12,7 +12,7 @@ from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import html_table, text_table
 from arrowroot._scan import Scan
-from arrowroot._sizes import counted, format_bytes, format_count
+from arrowroot._sizes import checked_count, counted, format_bytes, format_count
 from arrowroot._source import TreeSource, batches_of
 
 if TYPE_CHECKING:
@@ -478,9 +478,8 @@ class Tree:
 
         from arrowroot._filtered import first_pass, look  # noqa: PLC0415
 
-        if limit is not None and limit < 0:
-            raise InvalidRequestError(f"limit: expected a number from 0 on, got {limit!r}")
-
+        if limit is not None:
+            limit = checked_count(limit, "limit")
         options = Options.checked(
             batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
         )

@@ -24,9 +24,17 @@ def truth(sample):
     return sample[1]
 
 
-def test_a_file_is_a_mapping_of_its_objects(sample):
+def test_a_file_gives_its_objects_by_name_and_by_key(sample):
     with ar.open(sample[0]) as file:
-        assert list(file) == ["dir", "Events"] or set(file) == {"dir", "Events"}
+        assert set(file) == {"dir", "Events"}
+        assert {"/Events", "dir/", "/dir/text;1"} <= {
+            name for name in ("/Events", "dir/", "/dir/text;1") if name in file
+        }
+        for key in (*file.keys(), *file["dir"].keys()):
+            assert key in file
+            assert key in file["dir"] or not key.path.startswith("dir/")
+            assert type(file[key]) is type(file[key.path])
+        assert file.raw(file["dir"].keys()[0]) == file.raw("dir/text")
         assert len(file) == 2
         assert {"Events", "Events;1", "dir", "dir/text"} <= {name for name in _names(file) if name in file}
         assert "nothing" not in file
@@ -347,8 +355,13 @@ def test_text_that_is_not_utf8_is_an_error_that_says_what_helps(tmp_path):
     assert list(tree.scan(strings="binary").to_numpy()["name"]) == expected
     with pytest.raises(ar.InvalidRequestError, match="'utf8', 'replace' or 'binary'"):
         tree.to_arrow(strings="latin1")
-    with pytest.raises(ar.InvalidRequestError, match="n_threads"):
-        tree.to_arrow(n_threads=-1)
+    for wrong in (-1, 2**70, 1.5, "2"):
+        with pytest.raises(ar.InvalidRequestError, match="n_threads"):
+            tree.to_arrow(n_threads=wrong)
+        with pytest.raises(ar.InvalidRequestError, match="limit"):
+            tree.entries_where("run > 0", limit=wrong)
+    with pytest.raises(ar.InvalidRequestError, match="batch_size"):
+        tree.scan(batch_size=2**65)
 
 
 def test_maps_become_lists_of_pairs_for_awkward():
