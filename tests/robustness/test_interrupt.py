@@ -58,3 +58,53 @@ def test_an_interrupt_stops_reading(large_file, read):
         process.wait()
         process.stdout.close()
     assert stopped - sent < ALLOWED_S, f"stopped after {stopped - sent:.2f} s"
+
+
+#: Reads through Arrow streams until a handler of the program's own raises, however often.
+ALARM = """
+import signal, sys, time, pyarrow as pa, arrowroot
+
+class Alarm(Exception):
+    pass
+
+def ring(number, frame):
+    raise Alarm(number)
+
+{importing}
+signal.signal(signal.SIGALRM, ring)
+with arrowroot.open(sys.argv[1]) as file:
+    tree = file["T"]
+    for _ in range(3):
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            try:
+                while True:
+                    {read}
+            except {library}:
+                time.sleep(5)
+        except Alarm as error:
+            print("alarm", error, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "importing", "library"),
+    [
+        ("pa.RecordBatchReader.from_stream(tree.scan(n_threads=2)).read_all()", "", "pa.ArrowException"),
+        ("pl.DataFrame(tree.scan())", "import polars as pl", "pl.exceptions.PolarsError"),
+        ("tree.to_arrow()", "", "pa.ArrowException"),
+    ],
+    ids=["pyarrow", "polars", "to_arrow"],
+)
+def test_what_a_signal_handler_raises_is_what_the_program_sees(large_file, read, importing, library):
+    if importing:
+        pytest.importorskip("polars")
+    program = ALARM.format(read=read, importing=importing, library=library)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(large_file)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"alarm {int(signal.SIGALRM)}\n" * 3), done.stderr

@@ -1,12 +1,14 @@
 //! Scans and their batches.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowroot::{BatchEntries, Plan, PlannedWindow, Scan, ScanHandle};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 
@@ -33,19 +35,36 @@ impl PyScan {
 }
 
 /// Whether Python wants to stop: a signal handler raised something. The consumer of a stream sees an error of its own
-/// library; the signal is given again, so that Python raises it as soon as that library returns.
+/// library; what was raised is raised again as soon as that library returns.
 fn interrupted() -> bool {
-    Python::attach(|py| {
-        let is_raised = py.check_signals().is_err();
-        if is_raised {
-            #[expect(unsafe_code, reason = "there is no safe way to give a signal again")]
-            // SAFETY: the interpreter is attached.
-            unsafe {
-                pyo3::ffi::PyErr_SetInterrupt();
-            }
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(error) => {
+            raise_later(error);
+            true
         }
-        is_raised
     })
+}
+
+/// Has the main thread raise an exception when it next runs Python code. The interpreter must be attached.
+#[expect(unsafe_code, reason = "there is no safe way to raise an exception later")]
+fn raise_later(error: PyErr) {
+    extern "C" fn raise(argument: *mut c_void) -> c_int {
+        // SAFETY: `argument` is what was made below, and comes here once. The interpreter calls this attached.
+        let error = unsafe { Box::from_raw(argument.cast::<PyErr>()) };
+        Python::attach(|py| error.restore(py));
+        -1
+    }
+    let argument = Box::into_raw(Box::new(error));
+    // SAFETY: the interpreter is attached, and what is called takes this argument.
+    if unsafe { ffi::Py_AddPendingCall(Some(raise), argument.cast()) } != 0 {
+        // No room among what is to be called: at least the program is stopped.
+        // SAFETY: nobody else has the argument, and the interpreter is attached.
+        unsafe {
+            drop(Box::from_raw(argument));
+            ffi::PyErr_SetInterrupt();
+        }
+    }
 }
 
 #[pymethods]
