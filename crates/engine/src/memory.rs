@@ -54,6 +54,8 @@ struct Mapping {
     is_used: bool,
     /// It was advised as huge pages, and that was not taken back.
     is_huge: AtomicBool,
+    /// The system may have its pages.
+    is_offered: bool,
 }
 
 // SAFETY: a mapping is plain memory; who may write which part is up to the slots.
@@ -83,7 +85,9 @@ impl Mapping {
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge) }),
+            Some(start) => {
+                Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge), is_offered: false })
+            }
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
         }
     }
@@ -117,9 +121,11 @@ impl Mapping {
     }
 
     /// The system may have the pages if it needs them; until then they are as good as before.
-    fn offer(&self) {
-        // SAFETY: the whole mapping, whose content nobody needs any more. Advice that is not taken changes nothing.
-        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxFree) };
+    fn offer(&mut self) {
+        if !std::mem::replace(&mut self.is_offered, true) {
+            // SAFETY: the whole mapping, whose content nobody needs any more. Advice that is not taken changes nothing.
+            let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxFree) };
+        }
     }
 }
 
@@ -179,7 +185,8 @@ impl Pool {
             }
         }
         drop(given_up);
-        let mapping = fitting.map_or_else(|| Mapping::new(n_bytes), Ok)?;
+        let mut mapping = fitting.map_or_else(|| Mapping::new(n_bytes), Ok)?;
+        mapping.is_offered = false;
         self.used_bytes.fetch_add(mapping.n_bytes, Ordering::Relaxed);
         Ok(mapping)
     }
@@ -203,6 +210,16 @@ impl Pool {
         }
         drop(given_up); // outside of the lock: it takes a while
     }
+
+    /// Offers what is kept to the system. The lock is let go between mappings, for those who begin a scan.
+    fn offer_all(&self) {
+        while let Ok(mut free) = self.free.try_lock() {
+            match free.iter_mut().find(|mapping| !mapping.is_offered) {
+                Some(mapping) => mapping.offer(),
+                None => break,
+            }
+        }
+    }
 }
 
 /// Takes the oldest mappings until the others have no more than `n_bytes`.
@@ -216,19 +233,26 @@ fn oldest_above(free: &mut Vec<Mapping>, n_bytes: usize) -> Vec<Mapping> {
     free.drain(..n_taken).collect()
 }
 
-/// Tells the pool that a scan is under way: what it lets go, it takes again at once.
+/// Tells the pool that a scan is under way: what it lets go, it takes again at once. After the last one all is offered
+/// to the system.
 pub(crate) struct Scanning(&'static Pool);
 
 impl Scanning {
     pub(crate) fn new() -> Scanning {
-        POOL.n_scans.fetch_add(1, Ordering::Relaxed);
-        Scanning(&POOL)
+        Self::of_pool(&POOL)
+    }
+
+    fn of_pool(pool: &'static Pool) -> Scanning {
+        pool.n_scans.fetch_add(1, Ordering::Relaxed);
+        Scanning(pool)
     }
 }
 
 impl Drop for Scanning {
     fn drop(&mut self) {
-        self.0.n_scans.fetch_sub(1, Ordering::Relaxed);
+        if self.0.n_scans.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.0.offer_all();
+        }
     }
 }
 
@@ -506,6 +530,22 @@ mod tests {
         assert_eq!(kept_bytes(arena.pool), 4 * OWN_REGION_BYTES);
         let _does_not = arena.column(3 * OWN_REGION_BYTES).unwrap();
         assert_eq!(kept_bytes(arena.pool), OWN_REGION_BYTES);
+    }
+
+    #[test]
+    fn what_is_kept_is_offered_to_the_system_when_no_scan_is_under_way() {
+        let mut arena = arena();
+        let n_offered = |pool: &Pool| pool.free.lock().unwrap().iter().filter(|mapping| mapping.is_offered).count();
+        let (one, other) = (Scanning::of_pool(arena.pool), Scanning::of_pool(arena.pool));
+        let buffers: Vec<Buffer> = (0..3).map(|_| buffer_of(&mut arena, OWN_REGION_BYTES)).collect();
+        drop(buffers);
+        drop(one);
+        assert_eq!(n_offered(arena.pool), 0);
+        drop(other);
+        assert_eq!(n_offered(arena.pool), 3);
+        let column = arena.column(OWN_REGION_BYTES).unwrap();
+        drop(column);
+        assert_eq!(n_offered(arena.pool), 3);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::format_error;
 use crate::logical::LogicalReads;
-use crate::memory::Scanning;
 use crate::ntuple::{self, PageTask};
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow};
 use crate::stats::Counters;
@@ -34,7 +33,6 @@ pub(crate) struct Context {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
-    pub(crate) _scanning: Scanning,
     pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,

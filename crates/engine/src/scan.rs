@@ -33,6 +33,8 @@ pub struct Scan {
     n_threads: usize,
     started: bool,
     is_fetching: bool,
+    /// From the first batch that was asked for to the last.
+    scanning: Option<Scanning>,
     /// Threads do not survive a fork.
     process: u32,
 }
@@ -80,7 +82,6 @@ impl Scan {
             source: Arc::clone(&reading.source),
             counters: Counters::default(),
             held: Arc::new(Held::default()),
-            _scanning: Scanning::new(),
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
         };
@@ -111,6 +112,7 @@ impl Scan {
             n_threads,
             started: false,
             is_fetching: false,
+            scanning: None,
             process: std::process::id(),
         }
     }
@@ -141,6 +143,7 @@ impl Scan {
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
         if !std::mem::replace(&mut self.started, true) {
+            self.scanning = Some(Scanning::new());
             for number in 1..self.n_threads {
                 let shared = Arc::clone(&self.shared);
                 let helper = std::thread::Builder::new()
@@ -154,7 +157,10 @@ impl Scan {
         let counters = &self.shared.context.counters;
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
-        let Some(batch) = result? else { return Ok(None) };
+        let Ok(Some(batch)) = result else {
+            self.scanning = None;
+            return result;
+        };
         self.next += 1;
         match &self.shared.nesting {
             Some(nesting) => nesting.apply(&batch, self.shared.reading.source.url()).map(Some),
