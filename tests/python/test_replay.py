@@ -100,7 +100,7 @@ def test_sweeps():
         ("readahed=4k..8k", "did you mean readahead"),
         ("retries=1..8", "takes no size"),
         ("readahead=4x..8k", "not a size"),
-        ("readahead=1..9999999999999999999", "above 1 PiB"),
+        ("readahead=1..9999999999999999", "above 1 PiB"),
     ):
         with pytest.raises(InvalidRequestError, match=message):
             parse_sweep(text)
