@@ -11,12 +11,13 @@ use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_buffer::Buffer;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::error::{Error, Result};
+use crate::stats::thread_cpu_time;
 
 /// Columns smaller than this share a region.
 const OWN_REGION_BYTES: usize = 8 << 20;
@@ -24,11 +25,15 @@ const OWN_REGION_BYTES: usize = 8 << 20;
 const SHARED_REGION_BYTES: usize = 16 << 20;
 /// Regions from this size on are asked for as huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// A huge page that takes longer is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine must get them
-/// back from its host it takes many ms, and small pages that were used a moment ago do not.
+/// A huge page that takes more of a thread's time is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine
+/// must get them back from its host it takes many ms, and small pages that were used a moment ago do not.
 const SLOW_HUGE_PAGE: Duration = Duration::from_millis(1);
+/// After a slow huge page so much memory is taken in small ones; after the next that is slow twice as much, and so on.
+const FIRST_PAUSE_BYTES: usize = 16 << 20;
+const LONGEST_PAUSE_BYTES: usize = 1 << 30;
 /// What the huge pages of this process taught.
-static HUGE_PAGES_ARE_SLOW: AtomicBool = AtomicBool::new(false);
+static HUGE_PAGES: HugePages =
+    HugePages { left_bytes: AtomicUsize::new(0), next_bytes: AtomicUsize::new(FIRST_PAUSE_BYTES) };
 /// Size of the small pages of every system that we know; where they are larger, populating is refused and faults do it.
 const PAGE_BYTES: usize = 4 << 10;
 /// Pages are asked for in steps of so many bytes: still in the cache when they are written.
@@ -44,6 +49,33 @@ const MAX_KEPT: usize = 128;
 /// Smaller mappings are not kept: they would take the places of those that are worth more.
 const SMALLEST_KEPT_BYTES: usize = 64 << 10;
 
+/// When to ask for huge pages: not for a while after one that was slow. Memory that a process let go a moment ago is fast
+/// and lies beside memory that is slow, so one slow page says little of those that come much later.
+struct HugePages {
+    /// Memory to be taken in small pages before a huge one is tried again.
+    left_bytes: AtomicUsize,
+    /// What the next slow one will cost.
+    next_bytes: AtomicUsize,
+}
+
+impl HugePages {
+    fn are_wanted(&self) -> bool {
+        self.left_bytes.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes note of what a piece of memory cost. Threads that do so at the same time may lose some of it.
+    fn note(&self, is_huge: bool, n_bytes: usize, taken: Duration) {
+        if !is_huge {
+            let left = self.left_bytes.load(Ordering::Relaxed);
+            self.left_bytes.store(left.saturating_sub(n_bytes), Ordering::Relaxed);
+        } else if taken > SLOW_HUGE_PAGE {
+            let pause = self.next_bytes.load(Ordering::Relaxed);
+            self.left_bytes.store(pause, Ordering::Relaxed);
+            self.next_bytes.store((2 * pause).min(LONGEST_PAUSE_BYTES), Ordering::Relaxed);
+        }
+    }
+}
+
 /// Anonymous memory from the system.
 ///
 /// Invariant: `start` and `n_bytes` are those of one mapping, which lives until the drop.
@@ -52,7 +84,7 @@ struct Mapping {
     n_bytes: usize,
     /// A batch before had it: most of its pages are there.
     is_used: bool,
-    /// It was advised as huge pages, and that was not taken back.
+    /// Its next pages shall be huge.
     is_huge: AtomicBool,
     /// The system may have its pages.
     is_offered: bool,
@@ -79,7 +111,7 @@ impl Mapping {
             )
         }
         .map_err(out_of_memory)?;
-        let is_huge = n_bytes >= HUGE_PAGE_BYTES && !HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed);
+        let is_huge = n_bytes >= HUGE_PAGE_BYTES && HUGE_PAGES.are_wanted();
         if is_huge {
             // SAFETY: the range is the mapping just made. Advice that is not taken changes nothing.
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
@@ -99,25 +131,22 @@ impl Mapping {
         if start >= end {
             return;
         }
-        let is_huge = self.is_huge.load(Ordering::Relaxed);
-        if is_huge && HUGE_PAGES_ARE_SLOW.load(Ordering::Relaxed) {
-            self.advise_small();
+        let is_huge = self.n_bytes >= HUGE_PAGE_BYTES && HUGE_PAGES.are_wanted();
+        if self.is_huge.swap(is_huge, Ordering::Relaxed) != is_huge {
+            self.advise(if is_huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage });
         }
-        let asked = Instant::now();
+        // The clock of this thread: another process that has the processor for a while says nothing of the pages.
+        let before = if is_huge { thread_cpu_time() } else { Duration::ZERO };
         // SAFETY: the range is inside the mapping. Populating changes no content, and where it fails faults do the same.
         let _ = unsafe { madvise(self.start.as_ptr().add(start).cast(), end - start, Advice::LinuxPopulateWrite) };
-        if is_huge && asked.elapsed() > SLOW_HUGE_PAGE {
-            HUGE_PAGES_ARE_SLOW.store(true, Ordering::Relaxed);
-            self.advise_small();
-        }
+        let taken = if is_huge { thread_cpu_time().saturating_sub(before) } else { Duration::ZERO };
+        HUGE_PAGES.note(is_huge, end - start, taken);
     }
 
-    /// Pages that are not there yet shall be small.
-    fn advise_small(&self) {
-        if self.is_huge.swap(false, Ordering::Relaxed) {
-            // SAFETY: the whole mapping. Advice that is not taken changes nothing.
-            let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxNoHugepage) };
-        }
+    /// Of what size the pages shall be that are not there yet.
+    fn advise(&self, advice: Advice) {
+        // SAFETY: the whole mapping. Advice that is not taken changes nothing.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, advice) };
     }
 
     /// The system may have the pages if it needs them; until then they are as good as before.
@@ -546,6 +575,31 @@ mod tests {
         let column = arena.column(OWN_REGION_BYTES).unwrap();
         drop(column);
         assert_eq!(n_offered(arena.pool), 3);
+    }
+
+    #[test]
+    fn after_a_slow_huge_page_comes_a_pause_and_after_the_next_a_longer_one() {
+        let pages = HugePages { left_bytes: AtomicUsize::new(0), next_bytes: AtomicUsize::new(FIRST_PAUSE_BYTES) };
+        // How much memory is taken in small pages until a huge one is tried again.
+        let pause = || {
+            let mut n_bytes = 0;
+            while !pages.are_wanted() {
+                pages.note(false, PAGE_BYTES, Duration::ZERO);
+                n_bytes += PAGE_BYTES;
+            }
+            n_bytes
+        };
+        let slow = 2 * SLOW_HUGE_PAGE;
+        pages.note(true, HUGE_PAGE_BYTES, SLOW_HUGE_PAGE / 10);
+        assert_eq!(pause(), 0);
+        for times in [1, 2, 4] {
+            pages.note(true, HUGE_PAGE_BYTES, slow);
+            assert_eq!(pause(), times * FIRST_PAUSE_BYTES);
+        }
+        for _ in 0..64 {
+            pages.note(true, HUGE_PAGE_BYTES, slow);
+        }
+        assert_eq!(pause(), LONGEST_PAUSE_BYTES);
     }
 
     #[test]
