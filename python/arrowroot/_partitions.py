@@ -141,8 +141,12 @@ class Partition:
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Name what the piece holds: equal ones have equal results."""
+        import hashlib  # noqa: PLC0415 - for collections only
+
         return (
             self.url,
+            # All of the URL counts, also what is not shown.
+            hashlib.sha256(repr(self.location).encode("utf-8", "surrogatepass")).hexdigest(),
             self.tree,
             self.columns,
             self.entries,

@@ -86,6 +86,18 @@ def test_a_piece_shows_no_secrets_and_takes_its_options_along(files):
     assert again.storage == options
 
 
+def test_pieces_of_other_urls_have_other_names_for_dask(files):
+    """What is not shown of a URL may say which file it is."""
+    (one,), (other,) = (
+        ar.partitions(f"file://{files[0]}/run0.root?arrowroot.token={name}", "Events", target="1 GB")
+        for name in ("a", "b")
+    )
+    assert repr(one) == repr(other)
+    assert one.__dask_tokenize__() != other.__dask_tokenize__()
+    assert one.__dask_tokenize__() == pickle.loads(pickle.dumps(one)).__dask_tokenize__()  # noqa: S301 - our own
+    assert not any(secret in str(one.__dask_tokenize__()) for secret in ("token=a", "token=b"))
+
+
 def test_a_file_that_has_changed_since_is_refused(tmp_path):
     write_tree(tmp_path / "a.root", n_entries=400)
     piece = ar.partitions(tmp_path / "a.root", "Events")[0]
