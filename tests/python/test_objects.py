@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import struct
 
 import numpy as np
 import pytest
@@ -138,6 +139,30 @@ def test_a_histogram_that_contradicts_itself_is_corrupt():
     broken["fXaxis"]._members["fNbins"] = -1
     with pytest.raises(ar.CorruptFileError, match="of -1 bins"):
         _ = broken.axes
+    # More than memory has, were a label or an edge made for each.
+    broken["fXaxis"]._members.update(fNbins=0x7FFFFFF0, fLabels=record("THashList", {}))
+    for ask in (broken.summary, broken.to_numpy, lambda: broken.axes[0].labels):
+        with pytest.raises(ar.CorruptFileError, match="fArray has 4 values for 2147483634 bins"):
+            ask()
+
+
+def test_an_object_that_contradicts_itself_hides_no_other_in_a_listing(tmp_path, arrowroot_command):
+    uproot = pytest.importorskip("uproot")
+    histograms = tmp_path / "histograms.root"
+    with uproot.recreate(histograms, compression=None) as file:
+        file["one"] = np.histogram([1, 1, 2, 7], bins=4, range=(0, 8))
+        file["other"] = np.histogram([5], bins=4, range=(0, 8))
+        file["text"] = "some"
+    data = bytearray(histograms.read_bytes())
+    # The axis of the first histogram: 4 bins from 0 to 8.
+    axis = struct.pack(">idd", 4, 0, 8)
+    place = data.index(axis)
+    data[place : place + 4] = struct.pack(">i", 0x7FFFFFF0)
+    histograms.write_bytes(data)
+    listed = arrowroot_command("ls", histograms).stdout
+    assert "(damaged: arrowroot show says why)" in listed
+    assert "4 bins in [0, 8)" in listed
+    assert "text" in listed
 
 
 def test_a_buffer_is_filled_with_its_weights_and_what_is_outside_goes_to_the_flow_bins():

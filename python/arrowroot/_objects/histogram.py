@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
@@ -11,6 +12,8 @@ from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -40,11 +43,20 @@ class Histogram(Named):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes: x, then y and z if it has them."""
+        """The axes: x, then y and z if it has them.
+
+        Raises: CorruptFileError if there are more bins than contents.
+        """
         found = [self.get(name) for name in _AXES[: self.n_dimensions]]
         if not all(isinstance(axis, Record) for axis in found):
             raise CorruptFileError(f"{self.class_name} {self.name!r} without an axis")
-        return tuple(Axis(axis) for axis in found)
+        axes = tuple(Axis(axis) for axis in found)
+        n_bins, n_stored = _n_cells(axes), len(self.array_of("fArray"))
+        if n_bins > n_stored:
+            raise CorruptFileError(
+                f"{self.class_name} {self.name!r}: fArray has {n_stored} values for {n_bins} bins"
+            )
+        return axes
 
     def axis(self, index: int | str = 0) -> Axis:
         """Return an axis by its number, or as "x", "y" or "z"."""
@@ -177,9 +189,7 @@ class Histogram(Named):
         Raises: CorruptFileError if it has another length.
         """
         array = self.array_of(name)
-        n_bins = 1
-        for n in self.shape:
-            n_bins *= n + 2
+        n_bins = _n_cells(self.axes)
         if len(array) != n_bins:
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: {name} has {len(array)} values for {n_bins} bins"
@@ -249,6 +259,11 @@ class Histogram(Named):
     def __repr__(self) -> str:
         lines = [self._head(), *(f"  {axis!r}" for axis in self.axes)]
         return "\n".join(lines)
+
+
+def _n_cells(axes: Sequence[Axis]) -> int:
+    """Return the number of bins, those below and above the ranges among them."""
+    return prod(axis.n_bins + 2 for axis in axes)
 
 
 def effective(sums: npt.NDArray[Any], squares: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
