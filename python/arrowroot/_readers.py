@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
@@ -16,7 +17,7 @@ from arrowroot._errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 #: What the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
@@ -149,6 +150,23 @@ _AUTHENTICATION_FAILED = 204
 _BY_SERVER_ERROR = {3010: AccessDeniedError, 3011: NoSuchFileError}
 
 
+@contextmanager
+def _authorities(directory: str) -> Iterator[None]:
+    """Have the environment name a directory of authorities, as others must not be trusted for it later."""
+    if not (directory and os.path.isdir(directory)):  # noqa: PTH112 - text
+        yield
+        return
+    before = os.environ.get("X509_CERT_DIR")
+    os.environ["X509_CERT_DIR"] = directory
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["X509_CERT_DIR"]
+        else:
+            os.environ["X509_CERT_DIR"] = before
+
+
 class XrootdReader:
     """A file read by XRootD's own client, which knows authentication that ours does not (X.509, Kerberos)."""
 
@@ -167,14 +185,12 @@ class XrootdReader:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
         self.url = _native.redacted(url)
         self._file = client.File()
-        authorities = options.get("authorities", "")
-        if authorities and os.path.isdir(authorities):  # noqa: PTH112 - text
-            os.environ["X509_CERT_DIR"] = authorities
         proxy = options.get("certificate", "")
         credentials = f"xrd.gsiusrpxy={proxy}" if proxy and "key" not in options else ""
         if credentials:
             url += ("&" if "?" in url else "?") + credentials
-        self._check(self._file.open(url)[0], "cannot be opened")
+        with _authorities(options.get("authorities", "")):
+            self._check(self._file.open(url)[0], "cannot be opened")
         status, info = self._file.stat()
         self._check(status, "cannot be asked for its size")
         self.size_bytes = int(info.size)

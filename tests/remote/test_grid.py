@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 #: That client looks at the environment once in a process, and keeps connections that it was let in by.
 READER = """
-import json, sys
+import json, os, sys
 import arrowroot
 from tests.remote import data
 
@@ -37,6 +37,7 @@ print(json.dumps({
     "with": read(url, certificate=proxy),
     "replicas": read([missing, url], certificate=proxy),
     "missing": read(missing, certificate=proxy),
+    "left in the environment": os.environ.get("X509_CERT_DIR"),
 }))
 """
 
@@ -63,6 +64,10 @@ def found(served, tmp_path_factory):
 
 def test_a_proxy_lets_in(found, local_tables):
     assert found["with"] == local_tables["columns"]["x007"].to_pylist()
+
+
+def test_authorities_of_one_file_are_not_left_for_others(found):
+    assert found["left in the environment"] is None
 
 
 def test_replicas_that_all_want_a_proxy_are_read(found):
