@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import shlex
 import time
 
 import numpy as np
@@ -158,6 +159,16 @@ def test_the_command_ranks_and_exports(sample, arrowroot_command):
     # What is printed can be set.
     settings = dict(word.removeprefix("ARROWROOT_").lower().split("=") for word in exported)
     assert ar.configuration("", **settings)
+
+
+def test_what_was_given_is_exported_with_what_was_found_but_no_secret(sample, arrowroot_command):
+    given = ["-O", "max_gap=1 MB", "-O", "token=verysecret"]
+    out = arrowroot_command("tune", sample[0], "-c", "run", "--budget-seconds", "5", *given).stdout
+    (exported,) = [line for line in out.splitlines() if line.startswith("export")]
+    words = shlex.split(exported)
+    assert "ARROWROOT_MAX_GAP=1 MB" in words
+    assert any(word.startswith("ARROWROOT_STRATEGY=") for word in words)
+    assert "verysecret" not in out
 
 
 def test_a_budget_of_nothing_only_predicts(sample, arrowroot_command):

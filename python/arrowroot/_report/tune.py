@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import shlex
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._report.replay import Line, Outcome, replay, strategies
+from arrowroot._report.replay import Line, Outcome, replay, shown, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -219,3 +220,12 @@ def to_verify(found: Sequence[Candidate], n_best: int) -> list[Candidate]:
 def ranked(found: Sequence[Candidate]) -> list[Candidate]:
     """Return those that were run, the fastest first, and then the others by their prediction."""
     return sorted(found, key=lambda c: (c.best_ns is None, c.best_ns or c.predicted.wall_ns))
+
+
+def export_line(candidate: Candidate) -> str:
+    """Return the line for a shell that sets what was measured, but for what is secret."""
+    parts = [
+        f"ARROWROOT_{name.upper()}={shlex.quote(value.replace(' ', '') if name == 'cache_size' else value)}"
+        for name, value in shown(candidate.options).items()
+    ]
+    return "export " + " ".join(parts)

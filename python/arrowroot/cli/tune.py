@@ -119,19 +119,6 @@ def _setting(candidate: Candidate) -> str:
     return candidate.options["strategy"] + (f", {size}" if size else "")
 
 
-def _export(candidate: Candidate) -> str:
-    def quoted(text: str) -> str:
-        return text.replace(" ", "")
-
-    settings = [("STRATEGY", "strategy"), ("CACHE_SIZE", "cache_size")]
-    parts = [
-        f"ARROWROOT_{variable}={quoted(candidate.options[name])}"
-        for variable, name in settings
-        if name in candidate.options
-    ]
-    return "export " + " ".join(parts)
-
-
 def _print_text(
     tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], *, is_in_budget: bool
 ) -> None:
@@ -149,7 +136,7 @@ def _print_text(
     if not is_in_budget:
         print("\nthe time was over before everything had been tried: give more with --budget-seconds")
     best = ranking[0]
-    print(f"\n{style.strong(_export(best))}")
+    print(f"\n{style.strong(tune.export_line(best))}")
     if best.best_ns is None:
         print("(not tried: predicted only)")
 
@@ -180,7 +167,7 @@ def _print_json(
         "columns": paths,
         "budget_s": options.budget_seconds,
         "store": store._asdict(),
-        "export": _export(ranking[0]),
+        "export": tune.export_line(ranking[0]),
         "candidates": [
             {
                 "options": shown(candidate.options),
