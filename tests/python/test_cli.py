@@ -23,7 +23,12 @@ def test_ls_shows_keys_and_branches_of_trees(sample, arrowroot_command):
     assert "weight" in only
     assert "npt" not in only
     assert "weight" not in arrowroot_command("ls", sample[0], "--keys").stdout
-    assert "float64" in arrowroot_command("ls", sample[0], "--long").stdout.lower() or "double" in only
+    assert "Events" in arrowroot_command("ls", f"{sample[0]}:Events", "--keys").stdout
+    assert "text" in arrowroot_command("ls", f"{sample[0]}:dir", "--keys").stdout
+    refused = arrowroot_command("ls", sample[0], "--keys", "-c", "w*", check=False)
+    assert (refused.returncode, "--keys shows no columns" in refused.stderr) == (2, True)
+    assert "list<float>" not in arrowroot_command("ls", f"{sample[0]}:Events").stdout
+    assert "list<float>" in arrowroot_command("ls", f"{sample[0]}:Events", "--long").stdout
 
 
 def test_ls_json_is_the_same_as_data(sample, arrowroot_command):
@@ -205,11 +210,22 @@ def test_an_interrupt_ends_with_130(sample, monkeypatch, capsys):
 
 
 def test_a_reader_that_stops_reading_is_no_error(sample):
-    command = f"{sys.executable} -m arrowroot.cli ls {sample[0]} --json | head -c 10"
+    # More than a pipe holds, so that some is still to be written when nobody reads.
+    command = f"{sys.executable} -m arrowroot.cli head {sample[0]}:Events -n 1000 --json"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{command} | head -c 10; echo ${{PIPESTATUS[0]}} >&2"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stderr == ""
+    assert len(subprocess.run(command.split(), capture_output=True, check=True).stdout) > 1 << 16
+    assert (len(done.stdout), done.stderr) == (10, "0\n")
+
+
+def test_measures_are_explained_as_data_too(arrowroot_command):
+    explained = json.loads(arrowroot_command("perf", "--explain", "--json").stdout)
+    assert {"ReadCalls", "CPU Time"} <= {one["alias"] for one in explained}
+    assert all(one["description"] for one in explained)
 
 
 def test_the_page_cache_share_of_our_file_is_known(sample):
@@ -225,3 +241,16 @@ def test_a_plot_form_that_is_not_known_is_refused():
 
     with pytest.raises(InvalidRequestError, match="svg"):
         check("x.bmp")
+
+
+def test_only_a_local_file_is_read_cold(sample, arrowroot_command):
+    assert "dropped before each read" in arrowroot_command("perf", sample[0], "--cold").stdout
+    refused = arrowroot_command("perf", f"local://{sample[0]}", "--cold", check=False)
+    assert (refused.returncode, "is no local file" in refused.stderr) == (2, True)
+
+
+def test_values_that_json_does_not_have_become_some_that_it_has():
+    from arrowroot.cli.head import _plain
+
+    value = {"map": [("x", float("nan")), ("y", 1.5)], "raw": b"a\xff"}
+    assert _plain(value) == {"map": [["x", None], ["y", 1.5]], "raw": "a\ufffd"}

@@ -122,6 +122,14 @@ def test_the_command_says_which_counters_it_took(arrowroot_command):
     assert document["predictions"][0]["predicted_s"] == pytest.approx(63143 * 0.005 + 540.754 / 12)
 
 
+def test_a_trace_has_no_counters_to_choose(sample, tmp_path, arrowroot_command):
+    trace = tmp_path / "reads.parquet"
+    arrowroot_command("perf", sample[0], "--trace", trace)
+    assert "trace" in arrowroot_command("model", trace).stdout
+    refused = arrowroot_command("model", trace, "--megabytes", "3", check=False)
+    assert (refused.returncode, "which has no counters" in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("wrong", [["--latency", "5"], ["--bandwidth", "12MB"], ["--bandwidth", "0MB/s"], []])
 def test_wrong_options_are_the_requests_fault(arrowroot_command, wrong):
     arguments = [FIXTURES / "cern-improved.xml", *wrong] if wrong else []

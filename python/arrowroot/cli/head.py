@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
         import json  # noqa: PLC0415 - text does not need it
 
         for entry in table.to_pylist():
-            print(json.dumps({name: _plain(value) for name, value in entry.items()}))
+            print(json.dumps({name: _plain(value) for name, value in entry.items()}, allow_nan=False))
         return
     style = terminal.Style(sys.stdout)
     print(
@@ -67,10 +67,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON has: NaN and infinities become null."""
+    """Return a value that JSON has: NaN and infinities become null, bytes text in which U+FFFD is what is no UTF-8."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, list):
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import ArrowrootError, CorruptFileError, Record, Tree, UnsupportedError
+from arrowroot import ArrowrootError, CorruptFileError, InvalidRequestError, Record, Tree, UnsupportedError
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
 from arrowroot._sizes import counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
@@ -51,6 +51,8 @@ _GAP_WIDTH = 2
 
 def run(options: argparse.Namespace) -> None:
     """List what is in a file."""
+    if options.keys and options.columns:
+        raise InvalidRequestError("ls: --keys shows no columns to choose with -c")
     file, path = open_target(options.url, storage_options(options))
     keys = file.keys()
     if path is not None:
@@ -69,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         _print_json(file, keys, trees, summaries)
     else:
-        _print_text(file, path, keys, trees, summaries, long=options.long)
+        _print_text(file, path, keys, trees, summaries, only_keys=options.keys, long=options.long)
     if failed:
         raise failed[0]
     if path is None and file.missing_bytes:
@@ -83,6 +85,7 @@ def _print_text(
     trees: Sequence[_Listed],
     summaries: Mapping[Key, str],
     *,
+    only_keys: bool,
     long: bool,
 ) -> None:
     style = terminal.Style(sys.stdout)
@@ -93,7 +96,7 @@ def _print_text(
             f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
             f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
         )
-    if path is None or any(key in summaries for key in keys):
+    if path is None or only_keys or any(key in summaries for key in keys):
         _print_keys(keys, summaries, style, long=long)
     for i, listed in enumerate(trees):
         if i or path is None:
@@ -137,11 +140,10 @@ def _summaries(file: File, keys: Sequence[Key], *, every: bool) -> dict[Key, str
     for key in objects:
         try:
             found = file[f"{key.path};{key.cycle}"]
+            result[key] = found.summary() if isinstance(found, Record) else cell_text(found)
         except ArrowrootError as error:
             reason = "not readable yet" if isinstance(error, UnsupportedError) else "damaged"
             result[key] = f"({reason}: arrowroot show says why)"
-            continue
-        result[key] = found.summary() if isinstance(found, Record) else cell_text(found)
     return result
 
 

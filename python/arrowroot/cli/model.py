@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import InvalidRequestError
 from arrowroot._render import printable, text_table
 from arrowroot._report import fjr, model
 from arrowroot._sizes import format_seconds, three_digits
@@ -57,6 +58,8 @@ def _predictions(options: argparse.Namespace) -> Iterator[tuple[str, Prediction]
     megabytes_per_s = options.bandwidth / 1e6
     for file in options.files:
         if Path(file).suffix.lower() in _TRACES:
+            if options.reads or options.megabytes:
+                raise InvalidRequestError(f"model: {file} is a trace, which has no counters to choose")
             from arrowroot._report import trace  # noqa: PLC0415 - reports do not need pyarrow
 
             log = trace.read(file)

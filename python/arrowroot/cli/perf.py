@@ -32,7 +32,7 @@ _TRACES = (".parquet", ".arrow")
 def run(options: argparse.Namespace) -> None:
     """Read, report, draw."""
     if options.explain:
-        _explain()
+        _explain(as_json=options.json)
         return
     if options.url is None:
         raise InvalidRequestError("perf: which file? arrowroot perf URL[:TREE]")
@@ -96,11 +96,15 @@ def _measured(
     first_entry, end, entries = _chosen_entries(tree, options)
     paths = tree.choose(column_texts(options.columns))
     local = tree.url if os.path.isfile(tree.url) else None  # noqa: PTH113 - text
+    if options.cold and local is None:
+        raise InvalidRequestError(
+            f"--cold: {tree.url} is no local file: its pages are in no cache of this machine"
+        )
     wants_trace = bool(options.plot or options.trace)
     report = perf_report.Report(file, tree, paths, [], [], [], None)
     first: Scan | None = None
     for i in range(options.repeat):
-        if options.cold and local:
+        if options.cold and local is not None:
             drop_from_page_cache(local)
 
         def make_scan(*, trace: bool = wants_trace and i == 0) -> Scan:
@@ -156,7 +160,14 @@ def _chosen_entries(
     return start, stop, np.sort(picked.astype(np.int64)) + start
 
 
-def _explain() -> None:
+def _explain(*, as_json: bool) -> None:
+    if as_json:
+        import json  # noqa: PLC0415 - text does not need it
+
+        shown = ("key", "alias", "label", "unit", "better", "group", "description")
+        metrics = [{name: getattr(metric, name) for name in shown} for metric in _metrics.METRICS]
+        print(json.dumps(metrics, indent=2))
+        return
     width = min(terminal.width(), 110)
     import textwrap  # noqa: PLC0415 - only here
 
