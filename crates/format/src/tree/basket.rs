@@ -36,8 +36,6 @@ pub struct BasketHead {
     pub offsets_are_sizes: bool,
     /// The entry offsets are not stored: they follow from the counter of the leaf (flag 80).
     pub offsets_generated: bool,
-    /// The top byte of each entry offset is not part of it.
-    pub offsets_masked: bool,
 }
 
 /// A basket inside the record of its tree: it was not yet full when the tree was written.
@@ -121,7 +119,6 @@ impl BasketHead {
             entry_bytes: unsigned(entry_bytes, "fNevBufSize")?,
             offsets_are_sizes,
             offsets_generated: flag >= OFFSETS_GENERATED,
-            offsets_masked: false,
         };
         Ok((head, flag))
     }

@@ -49,7 +49,6 @@ fn embedded(index: usize, n_entries: u32) -> EmbeddedBasket {
         entry_bytes: 4,
         offsets_are_sizes: false,
         offsets_generated: false,
-        offsets_masked: false,
     };
     EmbeddedBasket { index, head, data: 0..0, entry_offsets: None }
 }
