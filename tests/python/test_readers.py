@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,3 +84,13 @@ def test_a_file_that_became_shorter_is_an_error(url: str) -> None:
         fsspec.filesystem("memory").pipe_file("/data/events.root", EVENTS.read_bytes()[:5000])
         with pytest.raises(ar.StorageError, match=r"instead of \d+"):
             tree.to_arrow()
+
+
+def test_threads_that_do_not_start_are_no_lack_of_memory() -> None:
+    code = f"import arrowroot; arrowroot.open({str(EVENTS)!r})['events'].to_arrow(n_threads=2)"
+    # No thread gets so large a stack.
+    environment = {**os.environ, "RUST_MIN_STACK": str(10**15)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "ArrowrootError: a thread could not be started" in done.stderr

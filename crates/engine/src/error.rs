@@ -64,6 +64,12 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The system starts no more threads.
+    #[error("a thread could not be started: {source}; set fewer threads, or raise the limit on processes")]
+    NoThread {
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A mistake of arrowroot's own.
     #[error("internal error: {what}; please report it with the file if you can")]
     Internal {

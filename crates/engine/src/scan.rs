@@ -31,8 +31,8 @@ pub struct Scan {
     worker: Workers,
     next: usize,
     n_threads: usize,
-    started: bool,
-    is_fetching: bool,
+    is_told: bool,
+    n_fetching: usize,
     /// From the first batch that was asked for to the last.
     scanning: Option<Scanning>,
     /// Threads do not survive a fork.
@@ -110,8 +110,8 @@ impl Scan {
             worker: Workers::default(),
             next: 0,
             n_threads,
-            started: false,
-            is_fetching: false,
+            is_told: false,
+            n_fetching: 0,
             scanning: None,
             process: std::process::id(),
         }
@@ -132,7 +132,8 @@ impl Scan {
     /// `interrupted` is asked about every 20 ms whether to stop.
     ///
     /// # Errors
-    /// The first error of any thread; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
+    /// The first error of any thread; [`Error::NoThread`] as long as the system starts none; [`Error::Cancelled`] if
+    /// `interrupted` said so or the scan was cancelled.
     pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
         if self.process != std::process::id() {
             return Err(Error::InvalidRequest {
@@ -142,16 +143,9 @@ impl Scan {
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
-        if !std::mem::replace(&mut self.started, true) {
-            self.scanning = Some(Scanning::new());
-            for number in 1..self.n_threads {
-                let shared = Arc::clone(&self.shared);
-                let helper = std::thread::Builder::new()
-                    .name(format!("arrowroot-{number}"))
-                    .spawn(move || shared.help())
-                    .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
-                self.helpers.push(helper);
-            }
+        self.begin_helping()?;
+        if self.next == 0 {
+            self.scanning.get_or_insert_with(Scanning::new);
         }
         let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
         let counters = &self.shared.context.counters;
@@ -171,22 +165,26 @@ impl Scan {
     /// Begins to fetch windows of a far-away store before the first batch is asked for; near by it does nothing.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the system gives no more threads.
+    /// [`Error::NoThread`] if the system starts no more; the next call tries again.
     pub fn begin_fetching(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.is_fetching, true) {
-            return Ok(());
+        if !std::mem::replace(&mut self.is_told, true) && self.shared.reading.wants_to_be_told() {
+            self.shared.reading.tell(&self.plan().wanted(), self.shared.memory_budget_bytes);
         }
-        let (reading, plan) = (&self.shared.reading, self.plan());
-        if reading.wants_to_be_told() {
-            reading.tell(&plan.wanted(), self.shared.memory_budget_bytes);
-        }
-        for number in 0..self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads) {
+        let n_threads = self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads);
+        while self.n_fetching < n_threads {
             let shared = Arc::clone(&self.shared);
             // Nobody waits for its end: it may be in a read that takes until its timeout.
-            std::thread::Builder::new()
-                .name(format!("arrowroot-fetch-{number}"))
-                .spawn(move || shared.fetch())
-                .map_err(|source| Error::OutOfMemory { n_bytes: 0, source })?;
+            start_thread(format!("arrowroot-fetch-{}", self.n_fetching), move || shared.fetch())?;
+            self.n_fetching += 1;
+        }
+        Ok(())
+    }
+
+    fn begin_helping(&mut self) -> Result<()> {
+        while self.helpers.len() + 1 < self.n_threads {
+            let shared = Arc::clone(&self.shared);
+            let name = format!("arrowroot-{}", self.helpers.len() + 1);
+            self.helpers.push(start_thread(name, move || shared.help())?);
         }
         Ok(())
     }
@@ -195,6 +193,10 @@ impl Scan {
     pub fn handle(&self) -> ScanHandle {
         ScanHandle { shared: Arc::clone(&self.shared), n_threads: self.n_threads }
     }
+}
+
+fn start_thread(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name).spawn(work).map_err(|source| Error::NoThread { source })
 }
 
 impl Drop for Scan {

@@ -250,3 +250,29 @@ fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
     let n_reads = far.asked.lock().unwrap().len();
     assert!(n_reads <= n_windows + 3, "{n_reads} reads for {n_windows} windows");
 }
+
+/// Set in a process in which no thread can be started: none gets so large a stack.
+const NO_THREADS: (&str, &str) = ("RUST_MIN_STACK", "1000000000000000");
+
+#[test]
+fn threads_that_do_not_start_are_an_error_of_their_own_each_time() {
+    if std::env::var(NO_THREADS.0).as_deref() != Ok(NO_THREADS.1) {
+        let name = "threads_that_do_not_start_are_an_error_of_their_own_each_time";
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let done = again.args(["--exact", name, "--test-threads=1"]).env(NO_THREADS.0, NO_THREADS.1).output().unwrap();
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && told.contains("1 passed"), "{told}");
+        return;
+    }
+    let near = tree(Arc::new(MemorySource::new("events.root", EVENTS)), &[]);
+    let far = tree(FarAway::new(Duration::ZERO), &[]);
+    for (tree, n_threads) in [(&near, 2), (&far, 1)] {
+        let mut scan = Scan::new(tree, &request(tree, n_threads)).unwrap();
+        // More often than it wants threads: none that was not started counts as one that fetches.
+        for _ in 0..100 {
+            let error = scan.next_batch(&mut || true).unwrap_err();
+            assert!(matches!(error, arrowroot::Error::NoThread { .. }), "{error}");
+        }
+    }
+    assert!(Scan::new(&near, &request(&near, 1)).unwrap().next_batch(&mut || false).unwrap().is_some());
+}

@@ -6,6 +6,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::errors::to_python;
+
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -20,10 +22,12 @@ where
         return Ok(py.detach(work));
     }
     let (sender, receiver) = sync_channel(1);
-    std::thread::Builder::new().name("arrowroot-metadata".to_owned()).spawn(move || {
+    let answer = move || {
         // Nobody may be waiting any more.
         let _ = sender.send(work());
-    })?;
+    };
+    let started = std::thread::Builder::new().name("arrowroot-metadata".to_owned()).spawn(answer);
+    started.map_err(|source| to_python(arrowroot::Error::NoThread { source }))?;
     // A receiver may move between threads, but not be shared by them.
     let receiver = std::sync::Mutex::new(receiver);
     loop {
