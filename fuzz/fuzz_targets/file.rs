@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let source = MemorySource::new("fuzz.root", data);
     let Ok(file) = File::from_source(Arc::new(source)) else { return };
     let Ok(keys) = file.keys() else { return };
-    let trees = keys.iter().filter(|entry| file.is_tree_class(&entry.key.class_name)).take(MAX_TREES);
+    let trees = keys.iter().filter(|entry| file.is_tree_class(&entry.key.class_name).unwrap_or(false)).take(MAX_TREES);
     for entry in trees {
         if let Ok(tree) = file.tree(&format!("{};{}", entry.path(), entry.key.cycle)) {
             scans(&tree);
@@ -35,7 +35,8 @@ fn scans(tree: &Tree) {
     let n_entries = tree.n_entries();
     let _ = (tree.schema(), tree.clusters().len());
     let is_small = |baskets: Vec<_>| baskets.len() <= MAX_BASKETS;
-    let columns = tree.readable().into_iter().filter(|&id| tree.baskets(id).is_ok_and(is_small)).take(MAX_COLUMNS);
+    let readable = tree.readable().unwrap_or_default().into_iter();
+    let columns = readable.filter(|&id| tree.baskets(id).is_ok_and(is_small)).take(MAX_COLUMNS);
     let columns: Vec<_> = columns.map(|id| (id, tree.path(id).to_owned())).collect();
     let some = match n_entries {
         0 => Vec::new(),

@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 fsspec = pytest.importorskip("fsspec")
 EVENTS = Path(__file__).parents[1] / "fixtures" / "events.root"
+OBJECTS = EVENTS.with_name("objects.root")
 
 
 @pytest.fixture
@@ -84,6 +91,62 @@ def test_a_file_that_became_shorter_is_an_error(url: str) -> None:
         fsspec.filesystem("memory").pipe_file("/data/events.root", EVENTS.read_bytes()[:5000])
         with pytest.raises(ar.StorageError, match=r"instead of \d+"):
             tree.to_arrow()
+
+
+class Reader:
+    """What a Python object reads of objects.root; it notes the threads that ask, and can be told to fail once."""
+
+    url = "python://objects.root"
+
+    def __init__(self) -> None:
+        self.content = OBJECTS.read_bytes()
+        self.size_bytes = len(self.content)
+        self.threads: set[int] = set()
+        self.fails = False
+
+    def read_ranges(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        self.threads.add(threading.get_ident())
+        if self.fails:
+            self.fails = False
+            raise OSError("the line was cut")
+        return [self.content[offset : offset + n_bytes] for offset, n_bytes in ranges]
+
+
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "schema": lambda table: pa.schema(table).field("objects"),
+    "branch": lambda table: table.branch("objects").arrow_type,
+    "columns": lambda table: table.columns_named(["objects"]),
+    "scan": lambda table: table.scan().column_names,
+}
+
+
+def opened(reader: Reader, name: str) -> Any:
+    return _native.open_reader(reader, [("cache_size", "0", "test")]).tree(name)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ["tree", "ntuple"])
+def test_who_asks_for_a_type_does_not_wait_in_a_read(name: str, question: str) -> None:
+    """In the thread that asks, no signal would be looked at, and perhaps no other thread go on."""
+    reader = Reader()
+    table = opened(reader, name)
+    reader.threads.clear()
+    assert QUESTIONS[question](table)
+    assert reader.threads
+    assert threading.get_ident() not in reader.threads
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ["tree", "ntuple"])
+def test_a_type_that_a_failed_read_would_have_told_is_asked_for_again(name: str, question: str) -> None:
+    expected = QUESTIONS[question](opened(Reader(), name))
+    reader = Reader()
+    table = opened(reader, name)
+    reader.fails = True
+    with pytest.raises(ar.StorageError, match="the line was cut"):
+        QUESTIONS[question](table)
+    assert QUESTIONS[question](table) == expected
+    assert "objects" in pa.schema(table).names
 
 
 def test_threads_that_do_not_start_are_no_lack_of_memory() -> None:

@@ -17,7 +17,7 @@ fn main() -> arrowroot::Result<()> {
         let start = std::time::Instant::now();
         let tree = File::open(&[path], &Options::default())?.tree(name)?;
         let columns = match argument(3) {
-            None | Some("all") => tree.readable(),
+            None | Some("all") => tree.readable()?,
             Some(names) => names.split(',').map(|name| tree.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,
         };
         let request = Request {

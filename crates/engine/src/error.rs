@@ -1,5 +1,7 @@
 //! What can go wrong, by what the caller can do about it.
 
+use std::cell::RefCell;
+
 use arrowroot_format as format;
 use arrowroot_storage as storage;
 
@@ -79,6 +81,45 @@ pub enum Error {
     /// The scan was stopped.
     #[error("the scan was cancelled")]
     Cancelled,
+}
+
+/// What came of some bytes, be it that they are wrong: for good, apart from all that may go better another time.
+///
+/// # Errors
+/// All but those of the format. That a range is not in the file is one of these: what the file says of itself is wrong.
+pub fn lasting<T>(result: Result<T>) -> Result<format::Result<T>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(Error::Format { source, .. }) => Ok(Err(source)),
+        Err(Error::Storage(storage::Error::PastEnd { offset, n_bytes, size_bytes, .. })) => {
+            let what = format!("{n_bytes} bytes wanted of a file of {size_bytes}");
+            Ok(Err(format::Error::truncated(0, what).at(offset)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Answers what `format` asks for in the middle of its work, and keeps an error that is none of the format: `format` knows only
+/// its own, and may do without the answer.
+#[derive(Default)]
+pub(crate) struct Answers {
+    failed: RefCell<Option<Error>>,
+}
+
+impl Answers {
+    /// An answer as `format` takes it.
+    pub(crate) fn give<T>(&self, answer: Result<T>) -> format::Result<T> {
+        lasting(answer).unwrap_or_else(|error| {
+            let stand_in = format::Error::unsupported(0, error.to_string());
+            self.failed.borrow_mut().get_or_insert(error);
+            Err(stand_in)
+        })
+    }
+
+    /// What came of the work, if it had all its answers.
+    pub(crate) fn settle<T>(self, made: format::Result<T>) -> Result<format::Result<T>> {
+        self.failed.into_inner().map_or(Ok(made), Err)
+    }
 }
 
 fn near_names(near: &[String]) -> String {

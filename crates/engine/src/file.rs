@@ -12,7 +12,7 @@ use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, Ro
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, lasting, nearest};
 use crate::listing::{list_directories, read_ranges};
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
@@ -111,8 +111,8 @@ impl File {
         let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
-        let root_directory = Self::root_record(source.as_ref(), &head, &header).ok().filter(Directory::has_keys);
-        let root_directory = root_directory.filter(|_| is_whole);
+        let root_directory = lasting(Self::root_record(source.as_ref(), &head, &header))?.ok();
+        let root_directory = root_directory.filter(|root| root.has_keys() && is_whole);
         let inner = Inner {
             stack,
             header,
@@ -284,7 +284,7 @@ impl File {
         }
         let recovered = recovered_directory(&self.inner.header, found);
         if let Some(key) = &recovered.streamer_info
-            && let Ok(infos) = self.read_object(key).and_then(|object| self.parse_infos(key, &object))
+            && let Ok(infos) = lasting(self.read_object(key).and_then(|object| self.parse_infos(key, &object)))?
         {
             let _ = self.inner.infos.set(infos);
         }
@@ -347,15 +347,18 @@ impl File {
     }
 
     /// Whether the objects of a class are trees.
-    pub fn is_tree_class(&self, class: &str) -> bool {
-        match class {
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the descriptions of the classes cannot be read now.
+    pub fn is_tree_class(&self, class: &str) -> Result<bool> {
+        Ok(match class {
             "TTree" | "TNtuple" | "TNtupleD" => true,
             _ if class.is_empty() || class.starts_with("TH") => false,
             _ if class.contains("Tree") || class.contains("tuple") => {
-                self.streamer_infos().is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
+                lasting(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
             }
             _ => false,
-        }
+        })
     }
 
     /// The uncompressed object of a key.

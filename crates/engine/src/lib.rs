@@ -32,7 +32,7 @@ mod work;
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
 pub use assemble::arrow_type;
-pub use error::{Error, Result};
+pub use error::{Error, Result, lasting};
 pub use file::{Entry, File};
 pub use logical::LogicalRead;
 pub use ntuple::{MemberId, Ntuple, Sizes};

@@ -11,7 +11,7 @@ use arrowroot_format as format;
 use arrowroot_format::column::DataType;
 use arrowroot_format::tree::BranchId;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lasting};
 use crate::file::format_error;
 use crate::plan::Request;
 use crate::tree::Tree;
@@ -79,7 +79,7 @@ fn group_shape(tree: &Tree, group: BranchId, read: &mut Vec<(BranchId, String)>)
     let inner = Shape::Struct(members);
     let part = branch.element.as_ref();
     Ok(match part.map(|part| part.node_type) {
-        Some(node::CLONES | node::STL) if is_map(tree.type_name(group)) => Shape::Pairs(Box::new(inner)),
+        Some(node::CLONES | node::STL) if is_map(tree.type_name(group)?) => Shape::Pairs(Box::new(inner)),
         Some(node::CLONES | node::STL) => Shape::Items(Box::new(inner)),
         _ => inner,
     })
@@ -102,7 +102,7 @@ fn add_members(
 ) -> Result<()> {
     for &id in &tree.branch(group).branches {
         let branch = tree.branch(id);
-        let is_base = tree.column(id).is_ok_and(|column| column.is_base);
+        let is_base = lasting(tree.column(id))?.is_ok_and(|column| column.is_base);
         if is_base && !branch.branches.is_empty() {
             // The members of a base are among those of the class.
             let groups: Vec<&str> = std::iter::once(branch.name.as_str()).chain(groups.iter().copied()).collect();
@@ -113,7 +113,7 @@ fn add_members(
         let shape = if branch.branches.is_empty() {
             let column = read.len();
             read.push((id, tree.path(id).to_owned()));
-            let parts = parts_of_base(tree, id);
+            let parts = parts_of_base(tree, id)?;
             if !parts.is_empty() {
                 let parts = parts.into_iter().enumerate();
                 members.extend(parts.map(|(part, name)| (name, Shape::Part(column, part))));
@@ -129,16 +129,16 @@ fn add_members(
 }
 
 /// Names of the members of a base that was not split.
-fn parts_of_base(tree: &Tree, id: BranchId) -> Vec<String> {
-    let Some(column) = tree.column(id).ok().filter(|column| column.is_base) else { return Vec::new() };
-    match column.data_type() {
+fn parts_of_base(tree: &Tree, id: BranchId) -> Result<Vec<String>> {
+    let Some(column) = lasting(tree.column(id))?.ok().filter(|column| column.is_base) else { return Ok(Vec::new()) };
+    Ok(match column.data_type() {
         Some(DataType::Struct(members)) => members.into_iter().map(|(name, _)| name).collect(),
         Some(DataType::List(item)) => match *item {
             DataType::Struct(members) => members.into_iter().map(|(name, _)| name).collect(),
             _ => Vec::new(),
         },
         _ => Vec::new(),
-    }
+    })
 }
 
 /// Names of the members on the way to a branch: without those of its groups, and without dimensions.

@@ -212,7 +212,7 @@ impl Plan {
         for (branch, name) in &request.columns {
             if request.raw {
                 fields.push(arrow_field(name, &DataType::Bytes, request.text));
-                columns.push(planned(tree, *branch, Column::of_bytes(tree.type_name(*branch)))?);
+                columns.push(planned(tree, *branch, Column::of_bytes(tree.type_name(*branch)?))?);
                 continue;
             }
             fields.push(tree.field(*branch, name, request.text)?);

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrowroot_format as format;
+use format::Within;
 use format::column::{Column, Met, resolve};
 use format::decode::meet;
 use format::tree::{BasketHead, BasketLocation, BranchId};
 
-use crate::error::Result;
+use crate::error::{Answers, Result};
 use crate::file::{format_error, read_range, unpack};
 use crate::scratch::Lent;
 use crate::tree::Tree;
@@ -27,22 +28,16 @@ pub(crate) struct Sample {
 }
 
 /// Compiles a column. Where it holds objects of any class, a sample is read to learn of which.
-///
-/// `name`: what to call it when the sample cannot be read.
 pub(crate) fn resolve_by_sample(
-    name: &dyn Fn() -> String,
-    compile: &dyn Fn(&Arc<Met>) -> Result<Column, format::Error>,
-    read: &dyn Fn() -> Result<Sample>,
-) -> Result<Column, format::Error> {
+    compile: &dyn Fn(&Arc<Met>) -> format::Result<Column>,
+    read: &dyn Fn() -> format::Result<Sample>,
+) -> format::Result<Column> {
     let mut met = Arc::new(Met::new());
     let mut column = compile(&met)?;
     if !column.holds_objects() {
         return Ok(column);
     }
-    let sample = read().map_err(|error| {
-        let what = format!("{}, whose first entries cannot be looked at: {error}", name());
-        format::Error::unsupported(0, what)
-    })?;
+    let sample = read().within(|| "first entries")?;
     for _ in 0..MAX_ROUNDS {
         let Some(layout) = column.layout.as_ref() else { break };
         let mut more = Met::clone(&met);
@@ -62,11 +57,15 @@ pub(crate) fn resolve_by_sample(
 }
 
 /// Compiles what a branch holds, with a sample of its first basket that has entries.
-pub(crate) fn resolve_branch(tree: &Tree, id: BranchId) -> Result<Column, format::Error> {
-    let infos = || tree.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()));
-    let name = || format!("branch {:?}", tree.branch(id).name);
-    let read = || first_entries(tree, id);
-    resolve_by_sample(&name, &|met| resolve(tree.record(), id, &infos, met), &read)
+///
+/// # Errors
+/// Those of reads; what the format says against it is a result.
+pub(crate) fn resolve_branch(tree: &Tree, id: BranchId) -> Result<format::Result<Column>> {
+    let answers = Answers::default();
+    let infos = || answers.give(tree.file().streamer_infos()).within(|| "streamer info");
+    let read = || answers.give(first_entries(tree, id));
+    let column = resolve_by_sample(&|met| resolve(tree.record(), id, &infos, met), &read);
+    answers.settle(column)
 }
 
 /// The entries of a basket; `starts`: where they begin in the payload.

@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema};
 use arrowroot_format as format;
+use format::Within;
 use format::column::Column;
 use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
 
 use crate::assemble::arrow_field;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Answers, Error, Result, lasting, nearest};
 use crate::file::{Entry, File, format_error};
 use crate::memory::Block;
 use crate::sample::resolve_branch;
@@ -29,7 +30,8 @@ struct Inner {
     entry: Entry,
     record: TreeRecord,
     object_data: Block,
-    columns: Vec<OnceLock<Result<Column, format::Error>>>,
+    /// What was found out of the branches: a read that failed tells nothing, and is tried again.
+    columns: Vec<OnceLock<format::Result<Column>>>,
     paths: OnceLock<Paths>,
     by_name: OnceLock<ByName>,
 }
@@ -58,14 +60,15 @@ impl Tree {
     pub(crate) fn open(file: &File, entry: &Entry) -> Result<Tree> {
         let key = &entry.key;
         let path = entry.path();
-        if !file.is_tree_class(&key.class_name) {
+        if !file.is_tree_class(&key.class_name)? {
             let error = format::Error::unsupported(0, format!("a {} is not a tree", key.class_name));
             return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
         }
         let object_data = file.read_record(key)?;
-        let infos = || file.streamer_infos().cloned().map_err(|error| format::Error::unsupported(0, error.to_string()));
-        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
-            .map_err(|error| format_error(file.source().as_ref(), &path, error))?;
+        let answers = Answers::default();
+        let infos = || answers.give(file.streamer_infos().cloned()).within(|| "streamer info");
+        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos);
+        let record = answers.settle(record)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
         let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
         let inner = Inner {
             file: file.clone(),
@@ -188,42 +191,61 @@ impl Tree {
     /// What a branch holds; compiled when first asked for.
     ///
     /// # Errors
-    /// [`format::Error::Unsupported`] if it is not readable yet, with its type.
-    pub fn column(&self, id: BranchId) -> Result<&Column, format::Error> {
-        let compiled = self.inner.columns[id.0 as usize].get_or_init(|| {
-            let branch = self.branch(id);
-            if !branch.file_name.is_empty() {
-                let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
-                return Err(format::Error::unsupported(0, what));
+    /// [`Error::Format`] if it is not readable, with its type; [`Error::Storage`] if what tells cannot be read now.
+    pub fn column(&self, id: BranchId) -> Result<&Column> {
+        let place = &self.inner.columns[id.0 as usize];
+        let compiled = match place.get() {
+            Some(compiled) => compiled,
+            None => {
+                let compiled = self.compiled(id)?;
+                place.get_or_init(|| compiled) // another thread may have found the same
             }
-            resolve_branch(self, id)
-        });
-        compiled.as_ref().map_err(Clone::clone)
+        };
+        compiled.as_ref().map_err(|error| self.in_branch(id, error.clone()))
     }
 
-    /// The C++ type of a branch or group; empty if that is not known.
-    pub(crate) fn type_name(&self, id: BranchId) -> &str {
-        self.column(id).map_or("", |column| column.type_name.as_str())
-    }
-
-    /// The same with file and branch in the error; a group is an error too.
-    pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
-        let source = self.file().source().as_ref();
-        match self.column(id) {
-            Ok(column) if column.layout.is_some() => Ok(column),
-            Ok(column) => {
-                let kind = if column.type_name.is_empty() { "a group" } else { column.type_name.as_str() };
-                let what = format!("branch {:?} is {kind} of other branches: read those", self.branch(id).name);
-                Err(format_error(source, self.path(id), format::Error::unsupported(0, what)))
-            }
-            Err(error) => Err(format_error(source, self.path(id), error)),
+    fn compiled(&self, id: BranchId) -> Result<format::Result<Column>> {
+        let branch = self.branch(id);
+        if !branch.file_name.is_empty() {
+            let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
+            return Ok(Err(format::Error::unsupported(0, what)));
         }
+        resolve_branch(self, id)
+    }
+
+    /// Names file and branch in a format error.
+    fn in_branch(&self, id: BranchId, error: format::Error) -> Error {
+        format_error(self.file().source().as_ref(), self.path(id), error)
+    }
+
+    /// The C++ type of a branch or group; empty if it cannot be read.
+    pub(crate) fn type_name(&self, id: BranchId) -> Result<&str> {
+        Ok(lasting(self.column(id))?.map_or("", |column| column.type_name.as_str()))
+    }
+
+    /// As [`Tree::column`]; a group is an error too.
+    pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
+        let column = self.column(id)?;
+        if column.layout.is_some() {
+            return Ok(column);
+        }
+        let kind = if column.type_name.is_empty() { "a group" } else { column.type_name.as_str() };
+        let what = format!("branch {:?} is {kind} of other branches: read those", self.branch(id).name);
+        Err(self.in_branch(id, format::Error::unsupported(0, what)))
     }
 
     /// The columns that can be read, in the order of the file.
-    pub fn readable(&self) -> Vec<BranchId> {
-        let is_readable = |id: &BranchId| self.column(*id).is_ok_and(|column| column.layout.is_some());
-        self.walk().into_iter().map(|(id, _)| id).filter(is_readable).collect()
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells of one cannot be read now.
+    pub fn readable(&self) -> Result<Vec<BranchId>> {
+        let mut readable = Vec::new();
+        for (id, _) in self.walk() {
+            if lasting(self.column(id))?.is_ok_and(|column| column.layout.is_some()) {
+                readable.push(id);
+            }
+        }
+        Ok(readable)
     }
 
     /// The Arrow field of a readable branch, by a name of the caller's choice.
@@ -239,10 +261,12 @@ impl Tree {
     }
 
     /// The Arrow schema of all readable columns.
-    pub fn schema(&self) -> Schema {
-        let fields: Vec<Field> =
-            self.readable().into_iter().filter_map(|id| self.field(id, self.path(id), TextForm::Utf8).ok()).collect();
-        Schema::new(fields)
+    ///
+    /// # Errors
+    /// As [`Tree::readable`].
+    pub fn schema(&self) -> Result<Schema> {
+        let fields = self.readable()?.into_iter().map(|id| self.field(id, self.path(id), TextForm::Utf8));
+        Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 
     /// The baskets of a branch.
@@ -251,9 +275,7 @@ impl Tree {
     /// [`Error::Format`] if the metadata contradict themselves.
     pub fn baskets(&self, id: BranchId) -> Result<Vec<BasketLocation>> {
         let branch = self.branch(id);
-        branch
-            .baskets(&self.inner.object_data)
-            .map_err(|error| format_error(self.file().source().as_ref(), self.path(id), error))
+        branch.baskets(&self.inner.object_data).map_err(|error| self.in_branch(id, error))
     }
 
     /// First entries of the clusters, and the number of entries.

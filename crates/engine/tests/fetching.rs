@@ -104,7 +104,7 @@ fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
 
 fn request(tree: &Tree, n_threads: usize) -> Request {
     Request {
-        columns: tree.readable().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+        columns: tree.readable().unwrap().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
         entries: Entries::Range(0..tree.n_entries()),
         batch_bytes: Some(2000),
         memory_budget_bytes: 256_000_000,

@@ -28,7 +28,7 @@ fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
 fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threads: usize) -> Scan {
     let ids = match columns {
         Some(names) => names.iter().map(|name| tree.find(name).unwrap()).collect(),
-        None => tree.readable(),
+        None => tree.readable().unwrap(),
     };
     let request = Request {
         columns: ids.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),

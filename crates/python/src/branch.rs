@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::column::Column;
 use arrowroot::format::tree::{Branch, BranchId};
-use arrowroot::{MemberId, Ntuple, TextForm, Tree};
+use arrowroot::{MemberId, Ntuple, TextForm, Tree, lasting};
 use pyo3::prelude::*;
 
 use crate::errors::to_python;
@@ -70,8 +70,13 @@ impl PyBranch {
                 // The type may be said by the file's descriptions of classes, which were perhaps not read yet.
                 patiently(py, is_remote(tree.file()), move || describe(&tree, id))?
             }
-            Source::Ntuple(ntuple, id) => crate::ntuple::describe(ntuple, *id),
+            Source::Ntuple(ntuple, id) => {
+                let (ntuple, id) = (ntuple.clone(), *id);
+                // The first objects of a field may tell its type.
+                patiently(py, is_remote(ntuple.file()), move || crate::ntuple::describe(&ntuple, id))?
+            }
         };
+        let description = description.map_err(to_python)?;
         // Who else was asked has found the same.
         Ok(self.description.get_or_init(|| Box::new(description)))
     }
@@ -208,21 +213,21 @@ fn compression(tree: &Tree, branch: &Branch) -> CompressionSetting {
     branch.compression
 }
 
-fn describe(tree: &Tree, id: BranchId) -> Description {
+fn describe(tree: &Tree, id: BranchId) -> arrowroot::Result<Description> {
     let branch = tree.branch(id);
-    let column = tree.column(id);
+    let column = lasting(tree.column(id))?;
     let data_type = column.as_ref().ok().and_then(|column| column.data_type());
     let element_class = || {
         // The title of a plain branch is its leaf list.
         branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
     };
-    Description {
+    Ok(Description {
         title: branch.title.clone(),
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
         arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
         encoding: String::new(),
-    }
+    })
 }
 
 fn stored(tree: &Tree, id: BranchId) -> Stored {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::storage::{Ledger, Opened, Operation};
-use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree};
+use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree, lasting};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
@@ -39,9 +39,9 @@ pub(crate) struct PyKey {
 }
 
 impl PyKey {
-    fn new(file: &File, entry: &Entry) -> Self {
+    fn new(file: &File, entry: &Entry) -> arrowroot::Result<Self> {
         let key = &entry.key;
-        PyKey {
+        Ok(PyKey {
             path: entry.path(),
             name: key.name.clone(),
             title: key.title.clone(),
@@ -53,8 +53,8 @@ impl PyKey {
             stored_bytes: key.n_bytes,
             object_bytes: key.object_bytes,
             is_directory: entry.is_directory,
-            is_tree: File::is_ntuple_class(&key.class_name) || file.is_tree_class(&key.class_name),
-        }
+            is_tree: File::is_ntuple_class(&key.class_name) || file.is_tree_class(&key.class_name)?,
+        })
     }
 }
 
@@ -196,7 +196,7 @@ impl PyFile {
                     }
                     highest.remove(&name_of(entry));
                 }
-                keys.push(PyKey::new(&file, entry));
+                keys.push(PyKey::new(&file, entry)?);
             }
             Ok(keys)
         })?;
@@ -221,7 +221,7 @@ impl PyFile {
     /// The key of that path; the highest cycle if none is named.
     fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
         let file = self.file.clone();
-        let key = patiently(py, self.is_remote(), move || Ok(PyKey::new(&file, file.find(&path)?)))?;
+        let key = patiently(py, self.is_remote(), move || PyKey::new(&file, file.find(&path)?))?;
         key.map_err(to_python)
     }
 
@@ -370,13 +370,15 @@ impl PyTree {
     /// The paths of columns, if each name is one branch's and all can be read.
     fn columns_named(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<String>>> {
         let tree = self.tree.clone();
-        patiently(py, is_remote(tree.file()), move || {
+        let paths = patiently(py, is_remote(tree.file()), move || {
             let path = |name: &String| {
-                let id = tree.found(name).filter(|&id| tree.branch(id).branches.is_empty())?;
-                tree.column(id).is_ok().then(|| tree.path(id).to_owned())
+                let found = tree.found(name).filter(|&id| tree.branch(id).branches.is_empty());
+                let Some(id) = found else { return Ok(None) };
+                Ok(lasting(tree.column(id))?.is_ok().then(|| tree.path(id).to_owned()))
             };
-            names.iter().map(path).collect()
-        })
+            names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
+        })?;
+        paths.map_err(to_python)
     }
 
     fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
@@ -410,7 +412,7 @@ impl PyTree {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let tree = self.tree.clone();
         let schema = patiently(py, is_remote(tree.file()), move || tree.schema())?;
-        schema_capsule(py, &schema)
+        schema_capsule(py, &schema.map_err(to_python)?)
     }
 
     #[pyo3(signature = (
@@ -436,7 +438,7 @@ impl PyTree {
         let tree = self.tree.clone();
         let scan = patiently(py, is_remote(tree.file()), move || {
             let columns = match columns {
-                None => tree.readable().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+                None => tree.readable()?.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
                 Some(names) => names
                     .into_iter()
                     .map(|name| tree.find(&name).map(|id| (id, name)))

@@ -2,7 +2,7 @@
 
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
-use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes};
+use arrowroot::{Entries, MemberId, Ntuple, Request, Sizes, lasting};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -64,19 +64,19 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
     }
 }
 
-pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> Description {
+pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Description> {
     let member = ntuple.member(id);
     let field = ntuple.field(id);
-    let arrow = ntuple.arrow_field(id, member.name(), arrowroot::TextForm::Utf8);
+    let arrow = lasting(ntuple.arrow_field(id, member.name(), arrowroot::TextForm::Utf8))?;
     let mut encoding = Vec::new();
     encodings(ntuple.schema(), member.field, &mut encoding);
-    Description {
+    Ok(Description {
         title: field.description.clone(),
         type_name: field.type_name.clone(),
         arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
-        unsupported: ntuple.shape(id).err().map(|error| error.fault().what.clone()),
+        unsupported: arrow.err().map(|error| error.fault().what.clone()),
         encoding: encoding.join(", "),
-    }
+    })
 }
 
 /// What the pages of a field and its parts take; reads the page lists.
@@ -160,12 +160,16 @@ impl PyNtuple {
     }
 
     /// The paths of columns, if each name is one's and all can be read.
-    fn columns_named(&self, names: Vec<String>) -> Option<Vec<&str>> {
-        let path = |name: &String| {
-            let id = self.ntuple.found(name)?;
-            self.ntuple.shape(id).is_ok().then(|| &*self.ntuple.member(id).path)
-        };
-        names.iter().map(path).collect()
+    fn columns_named(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<String>>> {
+        let ntuple = self.ntuple.clone();
+        let paths = patiently(py, is_remote(ntuple.file()), move || {
+            let path = |name: &String| {
+                let Some(id) = ntuple.found(name) else { return Ok(None) };
+                Ok(lasting(ntuple.shape(id))?.is_ok().then(|| ntuple.member(id).path.to_string()))
+            };
+            names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
+        })?;
+        paths.map_err(to_python)
     }
 
     fn branches(&self) -> Vec<PyBranch> {
@@ -210,8 +214,9 @@ impl PyNtuple {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = py.detach(|| self.ntuple.arrow_schema());
-        schema_capsule(py, &schema)
+        let ntuple = self.ntuple.clone();
+        let schema = patiently(py, is_remote(ntuple.file()), move || ntuple.arrow_schema())?;
+        schema_capsule(py, &schema.map_err(to_python)?)
     }
 
     #[pyo3(signature = (
@@ -242,7 +247,7 @@ impl PyNtuple {
         let scan = patiently(py, is_remote(ntuple.file()), move || {
             let members = match columns {
                 None => {
-                    let readable = ntuple.top_members().into_iter().filter(|&id| ntuple.shape(id).is_ok());
+                    let readable = ntuple.readable()?.into_iter();
                     readable.map(|id| (id, ntuple.member(id).path.to_string())).collect()
                 }
                 Some(names) => names

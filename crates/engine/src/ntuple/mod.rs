@@ -17,11 +17,11 @@ use arrowroot_format as format;
 use arrowroot_storage::Part;
 use format::column::Layout;
 use format::rntuple::{
-    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Shape, Slots,
+    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Slots,
 };
 use format::streamer::StreamerInfos;
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, lasting, nearest};
 use crate::fetch::read_parts;
 use crate::file::{Entry, File, format_error, read_range, unpack};
 use crate::scratch::Lent;
@@ -56,9 +56,9 @@ struct Inner {
     footer: Footer,
     members: OnceLock<Members>,
     groups: Groups,
-    infos: OnceLock<Result<StreamerInfos, format::Error>>,
-    /// How the objects of fields that ROOT's streamers wrote are read.
-    streamed: Mutex<HashMap<FieldId, Result<Arc<Layout>, format::Error>>>,
+    infos: OnceLock<format::Result<StreamerInfos>>,
+    /// How the objects of fields that ROOT's streamers wrote are read, as far as that was found out.
+    streamed: Mutex<HashMap<FieldId, format::Result<Arc<Layout>>>>,
 }
 
 struct Members {
@@ -258,26 +258,35 @@ impl Ntuple {
         id.map(MemberId)
     }
 
-    pub(crate) fn readable_shape(&self, id: MemberId) -> Result<Shape> {
-        self.shape(id).map_err(|error| format_error(self.file().source().as_ref(), &self.member(id).path, error))
-    }
-
     /// The Arrow field of a readable field, by a name of the caller's choice.
     ///
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
     pub fn arrow_field(&self, id: MemberId, name: &str, text: TextForm) -> Result<Field> {
-        Ok(assemble::arrow_field(name, &self.readable_shape(id)?, text))
+        Ok(assemble::arrow_field(name, &self.shape(id)?, text))
+    }
+
+    /// The fields at the top that can be read.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells of one cannot be read now.
+    pub fn readable(&self) -> Result<Vec<MemberId>> {
+        let mut readable = Vec::new();
+        for id in self.top_members() {
+            if lasting(self.shape(id))?.is_ok() {
+                readable.push(id);
+            }
+        }
+        Ok(readable)
     }
 
     /// The Arrow schema of all readable fields at the top.
-    pub fn arrow_schema(&self) -> ArrowSchema {
-        let fields = self.top_members().into_iter();
-        ArrowSchema::new(
-            fields
-                .filter_map(|id| self.arrow_field(id, &self.member(id).path, TextForm::Utf8).ok())
-                .collect::<Vec<_>>(),
-        )
+    ///
+    /// # Errors
+    /// As [`Ntuple::readable`].
+    pub fn arrow_schema(&self) -> Result<ArrowSchema> {
+        let fields = self.readable()?.into_iter().map(|id| self.arrow_field(id, &self.member(id).path, TextForm::Utf8));
+        Ok(ArrowSchema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 }
 

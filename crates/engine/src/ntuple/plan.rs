@@ -129,7 +129,7 @@ pub(crate) fn plan(
     let mut fields: Vec<Field> = Vec::with_capacity(members.len());
     let mut collecting = Collecting::new(ntuple);
     for (id, name) in members {
-        let shape = ntuple.readable_shape(*id)?;
+        let shape = ntuple.shape(*id)?;
         fields.push(assemble::arrow_field(name, &shape, request.text));
         collecting.shape(&shape, 0, 1)?;
         shapes.push(shape);

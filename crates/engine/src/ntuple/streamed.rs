@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use arrowroot_format as format;
+use format::Within;
 use format::column::{Column, Layout, column_of_type};
 use format::rntuple::{ColumnType, Encoding, Page, Shape, SlotId, StreamedField};
 use format::streamer::StreamerInfos;
@@ -10,7 +11,7 @@ use format::streamer::StreamerInfos;
 use super::clusters::Cluster;
 use super::page::{Checksum, bytes_to_read, index_values, open_page};
 use super::{MemberId, Ntuple};
-use crate::error::Result;
+use crate::error::{Answers, Result};
 use crate::file::{format_error, read_range};
 use crate::sample::{MAX_BYTES, Sample, resolve_by_sample};
 use crate::scratch::Lent;
@@ -19,40 +20,46 @@ impl Ntuple {
     /// What its values look like.
     ///
     /// # Errors
-    /// [`format::Error::Unsupported`] if it is not readable, with its type.
-    pub fn shape(&self, id: MemberId) -> Result<Shape, format::Error> {
-        let schema = self.schema();
-        self.slots().shape(schema, &schema.chain(self.member(id).field), &|field| self.streamed_layout(field))
+    /// [`Error::Format`](crate::Error::Format) if it is not readable, with its type; `Error::Storage` if what tells cannot be read now.
+    pub fn shape(&self, id: MemberId) -> Result<Shape> {
+        let (schema, member) = (self.schema(), self.member(id));
+        let answers = Answers::default();
+        let layout_of = |field: StreamedField<'_>| answers.give(self.streamed_layout(field))?;
+        let shape = self.slots().shape(schema, &schema.chain(member.field), &layout_of);
+        answers.settle(shape)?.map_err(|error| format_error(self.file().source().as_ref(), &member.path, error))
     }
 
     /// How the objects of a field are read; compiled when first asked for.
-    fn streamed_layout(&self, field: StreamedField<'_>) -> Result<Arc<Layout>, format::Error> {
+    ///
+    /// # Errors
+    /// Those of reads, which are tried again; what the format says against it is a result.
+    fn streamed_layout(&self, field: StreamedField<'_>) -> Result<format::Result<Arc<Layout>>> {
         let known = || self.inner.streamed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(layout) = known().get(&field.id) {
-            return layout.clone();
+            return Ok(layout.clone());
         }
-        let layout = self.compile_streamed(field).and_then(|column| {
+        let layout = self.compile_streamed(field)?.and_then(|column| {
             let nothing = || format::Error::unsupported(0, format!("objects of {}", field.type_name));
             column.layout.map(Arc::new).ok_or_else(nothing)
         });
-        known().entry(field.id).or_insert(layout).clone()
+        Ok(known().entry(field.id).or_insert(layout).clone())
     }
 
-    fn compile_streamed(&self, field: StreamedField<'_>) -> Result<Column, format::Error> {
-        let infos = self.streamer_infos()?;
-        let name = || format!("field {:?}", self.slot_path(field.ends));
-        let read = || self.first_objects(field.ends, field.bytes);
-        resolve_by_sample(&name, &|met| column_of_type(field.type_name, true, infos, met), &read)
+    fn compile_streamed(&self, field: StreamedField<'_>) -> Result<format::Result<Column>> {
+        let answers = Answers::default();
+        let read = || answers.give(self.first_objects(field.ends, field.bytes));
+        let column = self
+            .streamer_infos(&answers)
+            .and_then(|infos| resolve_by_sample(&|met| column_of_type(field.type_name, true, infos, met), &read));
+        answers.settle(column)
     }
 
     /// What is said of the classes that ROOT's streamers wrote: by the RNTuple itself or, where it says nothing, by the
     /// file.
-    fn streamer_infos(&self) -> Result<&StreamerInfos, format::Error> {
+    fn streamer_infos(&self, answers: &Answers) -> format::Result<&StreamerInfos> {
         let own = self.inner.infos.get_or_init(|| self.schema().streamer_infos());
         match own.as_ref().map_err(Clone::clone)? {
-            infos if infos.is_empty() => {
-                self.file().streamer_infos().map_err(|error| format::Error::unsupported(0, error.to_string()))
-            }
+            infos if infos.is_empty() => answers.give(self.file().streamer_infos()).within(|| "streamer info"),
             infos => Ok(infos),
         }
     }

@@ -77,7 +77,7 @@ impl Column {
 
 /// Compiles the layout of a branch.
 ///
-/// `infos` are asked for only if the branch is one of a class; `met`: classes that the data of the branch have told,
+/// `infos` are asked for only if the branch is one of a class, and numbers do without where they are not there; `met`: classes that the data of the branch have told,
 /// where it [holds objects](Column::holds_objects) of any.
 ///
 /// # Errors

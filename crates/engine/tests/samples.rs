@@ -1,0 +1,235 @@
+//! Columns whose types the data tell: what is read for that may fail, and may be wrong.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arrow_schema::Schema;
+use arrowroot::storage::{Error as StorageError, MemorySource, Nature, Part, Result as StorageResult, Source};
+use arrowroot::{Entries, Error, File, Ntuple, Request, Scan, TextForm, Tree, format};
+
+static OBJECTS: &[u8] = include_bytes!("../../../tests/fixtures/objects.root");
+
+/// A store one range of which cannot be read for the next time.
+struct FailsOnce {
+    inner: MemorySource,
+    size_bytes: AtomicU64,
+    fails: Mutex<Option<Range<u64>>>,
+}
+
+impl FailsOnce {
+    fn new(content: &[u8]) -> Arc<Self> {
+        let inner = MemorySource::new("fails.root", content.to_vec());
+        Arc::new(FailsOnce { inner, size_bytes: AtomicU64::new(content.len() as u64), fails: Mutex::default() })
+    }
+
+    fn fail(&self, range: Range<u64>) {
+        *self.fails.lock().unwrap() = Some(range);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.fails.lock().unwrap().is_none()
+    }
+}
+
+impl Source for FailsOnce {
+    fn url(&self) -> &str {
+        self.inner.url()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes.load(Ordering::Relaxed)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> StorageResult<()> {
+        let read = offset..offset + buffer.len() as u64;
+        let mut fails = self.fails.lock().unwrap();
+        if fails.as_ref().is_some_and(|fails| fails.start < read.end && read.start < fails.end) {
+            *fails = None;
+            let (doing, what) = ("reading".to_owned(), "the line was cut".to_owned());
+            return Err(StorageError::Connection { url: self.url().to_owned(), doing, what });
+        }
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn read_vector(&self, parts: &mut [Part<'_>]) -> StorageResult<()> {
+        parts.iter_mut().try_for_each(|part| self.read_at(part.offset, part.buffer))
+    }
+
+    fn nature(&self) -> Nature {
+        self.inner.nature()
+    }
+}
+
+fn open(content: &[u8]) -> File {
+    File::from_source(Arc::new(MemorySource::new("objects.root", content.to_vec()))).unwrap()
+}
+
+fn schema_of(content: &[u8]) -> Schema {
+    open(content).tree("tree").unwrap().schema().unwrap()
+}
+
+fn infos_of(file: &File) -> Range<u64> {
+    file.header().seek_info..file.header().seek_info + u64::from(file.header().n_bytes_info)
+}
+
+/// The first basket of the branch of objects.
+fn basket() -> Range<usize> {
+    let file = open(OBJECTS);
+    let tree = file.tree("tree").unwrap();
+    let baskets = tree.baskets(tree.find("objects").unwrap()).unwrap();
+    let start = usize::try_from(baskets[0].offset).unwrap();
+    start..start + baskets[0].stored_bytes as usize
+}
+
+fn scan(tree: &Tree, names: &[&str], entries: Entries) -> arrowroot::Result<Schema> {
+    let columns = names.iter().map(|name| (tree.find(name).unwrap(), (*name).to_owned())).collect();
+    Scan::new(tree, &Request { columns, ..request(entries) }).map(|scan| scan.schema().as_ref().clone())
+}
+
+fn request(entries: Entries) -> Request {
+    Request {
+        columns: Vec::new(),
+        entries,
+        batch_bytes: None,
+        memory_budget_bytes: 1_000_000,
+        n_threads: 1,
+        trace: false,
+        text: TextForm::Utf8,
+        verify_checksums: true,
+        raw: false,
+    }
+}
+
+#[test]
+fn a_read_that_failed_leaves_out_no_column_and_is_tried_again() {
+    let expected = schema_of(OBJECTS);
+    assert!(expected.field_with_name("objects").unwrap().to_string().contains("TObjString"));
+    let (offset, end) = (basket().start as u64, basket().end as u64);
+    for range in [offset..end, infos_of(&open(OBJECTS))] {
+        let source = FailsOnce::new(OBJECTS);
+        let tree = File::from_source(Arc::clone(&source) as _).unwrap().tree("tree").unwrap();
+        source.fail(range.clone());
+        assert!(matches!(tree.schema(), Err(Error::Storage(_))), "{range:?}");
+        assert!(source.has_failed());
+        assert_eq!(tree.schema().unwrap(), expected, "{range:?}");
+        source.fail(range);
+        assert_eq!(tree.schema().unwrap(), expected, "nothing is read twice");
+    }
+}
+
+#[test]
+fn a_read_that_failed_makes_no_other_type() {
+    let all = Entries::Range(0..20);
+    let names = ["split", "list", "named"];
+    let expected = scan(&open(OBJECTS).tree("tree").unwrap(), &names, all.clone()).unwrap();
+    for name in names {
+        let source = FailsOnce::new(OBJECTS);
+        let file = File::from_source(Arc::clone(&source) as _).unwrap();
+        let tree = file.tree("tree").unwrap();
+        source.fail(infos_of(&file));
+        assert!(matches!(scan(&tree, &[name], all.clone()), Err(Error::Storage(_))), "{name}");
+        assert_eq!(scan(&tree, &names, all.clone()).unwrap(), expected, "{name}");
+    }
+}
+
+#[test]
+fn whether_a_class_is_of_trees_is_not_guessed_when_a_read_fails() {
+    let source = FailsOnce::new(OBJECTS);
+    let file = File::from_source(Arc::clone(&source) as _).unwrap();
+    source.fail(infos_of(&file));
+    assert!(matches!(file.is_tree_class("SomeTree"), Err(Error::Storage(_))));
+    assert!(!file.is_tree_class("SomeTree").unwrap());
+}
+
+#[test]
+fn recovery_does_not_go_on_without_descriptions_of_classes_that_could_not_be_read() {
+    let infos = infos_of(&open(OBJECTS));
+    // The head of a record is read by the walk, the rest where the object is.
+    let object = infos.end - 1..infos.end;
+    let cut = &OBJECTS[..usize::try_from(infos.end).unwrap()];
+    let source = FailsOnce::new(cut);
+    let file = File::from_source(Arc::clone(&source) as _).unwrap();
+    assert!(file.was_recovered());
+    source.fail(object);
+    assert!(matches!(file.keys(), Err(Error::Storage(_))));
+    file.keys().unwrap();
+    assert!(!file.streamer_infos().unwrap().is_empty());
+}
+
+#[test]
+fn objects_that_cannot_be_unpacked_are_not_unsupported_and_hide_no_other_column() {
+    let mut content = OBJECTS.to_vec();
+    let n_bytes = basket().start + 6;
+    content[n_bytes..n_bytes + 4].copy_from_slice(&(1_u32 << 20).to_be_bytes());
+    let tree = open(&content).tree("tree").unwrap();
+    let error = tree.column(tree.find("objects").unwrap()).unwrap_err();
+    let Error::Format { source: error @ format::Error::Truncated(_), .. } = error else { panic!("{error}") };
+    assert!(error.to_string().contains("first entries"), "{error}");
+    let schema = tree.schema().unwrap();
+    assert!(schema.field_with_name("objects").is_err());
+    assert!(schema.field_with_name("named").is_ok());
+}
+
+#[test]
+fn a_basket_behind_the_end_hides_no_other_column() {
+    let source = FailsOnce::new(OBJECTS);
+    let tree = File::from_source(Arc::clone(&source) as _).unwrap().tree("tree").unwrap();
+    tree.file().streamer_infos().unwrap();
+    source.size_bytes.store(basket().end as u64 - 1, Ordering::Relaxed);
+    let schema = tree.schema().unwrap();
+    assert!(schema.field_with_name("objects").is_err());
+    assert!(schema.field_with_name("named").is_ok());
+}
+
+fn ntuple(content: &[u8]) -> Ntuple {
+    open(content).ntuple("ntuple").unwrap()
+}
+
+/// The page with the bytes of the objects, without the checksum.
+fn page() -> Range<usize> {
+    let (start, end, _) = listed_page(OBJECTS);
+    start..end
+}
+
+/// First and end of the page, and where the page list says so: an envelope that is not compressed.
+fn listed_page(content: &[u8]) -> (usize, usize, usize) {
+    let envelope = envelope(content);
+    let word = |place: usize| u32::from_le_bytes(content[place..place + 4].try_into().unwrap());
+    let long = |place: usize| u64::from_le_bytes(content[place..place + 8].try_into().unwrap());
+    // Number of elements, negative with a checksum; size; offset. Bytes have as many elements as they are stored in.
+    let places = envelope.start..envelope.end - 16;
+    let is_page = |&place: &usize| {
+        word(place).wrapping_neg() == word(place + 4)
+            && word(place + 4) > 100
+            && long(place + 8) + u64::from(word(place + 4)) < content.len() as u64
+    };
+    let place = places.into_iter().find(is_page).unwrap();
+    let start = usize::try_from(long(place + 8)).unwrap();
+    (start, start + word(place + 4) as usize, place)
+}
+
+/// The page list: its type is 3, and its checksum stands behind it.
+fn envelope(content: &[u8]) -> Range<usize> {
+    let long = |place: usize| u64::from_le_bytes(content[place..place + 8].try_into().unwrap());
+    let found = (0..content.len() - 16).find_map(|start| {
+        let end = start.checked_add(usize::try_from(long(start) >> 16).ok()?)?;
+        let is_one = long(start) & 0xFFFF == 3 && end - start >= 16 && end <= content.len();
+        (is_one && long(end - 8) == format::rntuple::checksum(&content[start..end - 8])).then_some(start..end)
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_field_whose_first_objects_could_not_be_read_is_tried_again() {
+    let expected = ntuple(OBJECTS).arrow_schema().unwrap();
+    assert!(expected.field_with_name("objects").unwrap().to_string().contains("TObjString"));
+    let source = FailsOnce::new(OBJECTS);
+    let ntuple = File::from_source(Arc::clone(&source) as _).unwrap().ntuple("ntuple").unwrap();
+    source.fail(page().start as u64..page().end as u64);
+    assert!(matches!(ntuple.arrow_schema(), Err(Error::Storage(_))));
+    assert!(source.has_failed());
+    assert_eq!(ntuple.arrow_schema().unwrap(), expected);
+}
