@@ -184,6 +184,15 @@ fn a_basket_behind_the_end_hides_no_other_column() {
     assert!(schema.field_with_name("named").is_ok());
 }
 
+#[test]
+fn of_a_basket_that_says_it_has_gigabytes_no_sample_is_taken() {
+    let mut content = OBJECTS.to_vec();
+    let n_bytes = basket().start + 6;
+    content[n_bytes..n_bytes + 4].copy_from_slice(&i32::MAX.to_be_bytes());
+    let field = schema_of(&content).field_with_name("objects").unwrap().to_string();
+    assert!(field.contains("@bytes") && !field.contains("TObjString"), "{field}");
+}
+
 fn ntuple(content: &[u8]) -> Ntuple {
     open(content).ntuple("ntuple").unwrap()
 }
@@ -222,6 +231,13 @@ fn envelope(content: &[u8]) -> Range<usize> {
     found.unwrap()
 }
 
+fn values_of(ntuple: &Ntuple, verify_checksums: bool) -> arrowroot::Result<usize> {
+    let members = [(ntuple.find("objects")?, "objects".to_owned())];
+    let request = Request { verify_checksums, ..request(Entries::Range(0..20)) };
+    let mut scan = Scan::of_ntuple(ntuple, &members, &request)?;
+    Ok(scan.next_batch(&mut || false)?.map_or(0, |batch| batch.num_rows()))
+}
+
 #[test]
 fn a_field_whose_first_objects_could_not_be_read_is_tried_again() {
     let expected = ntuple(OBJECTS).arrow_schema().unwrap();
@@ -232,4 +248,38 @@ fn a_field_whose_first_objects_could_not_be_read_is_tried_again() {
     assert!(matches!(ntuple.arrow_schema(), Err(Error::Storage(_))));
     assert!(source.has_failed());
     assert_eq!(ntuple.arrow_schema().unwrap(), expected);
+}
+
+#[test]
+fn a_wrong_checksum_is_told_by_whoever_reads_the_values() {
+    let mut content = OBJECTS.to_vec();
+    content[page().end] ^= 1;
+    let ntuple_of = || ntuple(&content);
+    assert_eq!(ntuple_of().arrow_schema().unwrap(), ntuple(OBJECTS).arrow_schema().unwrap());
+    assert_eq!(values_of(&ntuple_of(), false).unwrap(), 20);
+    let error = values_of(&ntuple_of(), true).unwrap_err();
+    assert!(matches!(error, Error::Format { source: format::Error::Corrupt(_), .. }), "{error}");
+}
+
+#[test]
+fn of_a_page_that_says_it_has_gigabytes_no_sample_is_taken() {
+    for (n_elements, is_taken) in [(1_u32 << 20, false), (1 << 30, true)] {
+        let mut content = OBJECTS.to_vec();
+        let (_, _, place) = listed_page(&content);
+        content[place..place + 4].copy_from_slice(&n_elements.wrapping_neg().to_le_bytes());
+        let envelope = envelope(OBJECTS);
+        let sum = format::rntuple::checksum(&content[envelope.start..envelope.end - 8]);
+        content[envelope.end - 8..envelope.end].copy_from_slice(&sum.to_le_bytes());
+        let ntuple = ntuple(&content);
+        match ntuple.arrow_field(ntuple.find("objects").unwrap(), "objects", TextForm::Utf8) {
+            // What is not too large is unpacked, and then wrong.
+            Err(Error::Format { source: format::Error::Corrupt(_), .. }) => assert!(!is_taken),
+            Err(error) => panic!("{error}"),
+            Ok(field) => {
+                assert!(is_taken);
+                let field = field.to_string();
+                assert!(field.contains("@bytes") && !field.contains("TObjString"), "{field}");
+            }
+        }
+    }
 }

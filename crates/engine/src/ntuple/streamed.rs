@@ -13,7 +13,7 @@ use super::page::{Checksum, bytes_to_read, index_values, open_page};
 use super::{MemberId, Ntuple};
 use crate::error::{Answers, Result};
 use crate::file::{format_error, read_range};
-use crate::sample::{MAX_BYTES, Sample, resolve_by_sample};
+use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
 use crate::scratch::Lent;
 
 impl Ntuple {
@@ -86,37 +86,50 @@ impl Ntuple {
             return Ok(Sample::default());
         };
         let (mut words, mut values) = (Vec::new(), Vec::new());
-        let plain = self.read_page(ends, page, of_ends.column_type)?;
+        let Some(plain) = self.read_page(ends, page, of_ends.column_type, 0)? else { return Ok(Sample::default()) };
         index_values(&plain, page.n_elements as usize, width, is_delta, &mut words, &mut values);
         let mut sample = Sample::default();
         let mut pages = of_bytes.pages.iter();
         let mut start = 0;
         for end in values.into_iter().map(|end| usize::try_from(end).unwrap_or(usize::MAX)) {
-            // No object is larger than what an Arrow array can hold: that end is wrong, and told where it is read.
-            if start > MAX_BYTES || end > i32::MAX as usize {
+            // An end may be wrong, which is told where it is read.
+            if end > MAX_UNPACKED_BYTES || !sample.has_room_for(end.saturating_sub(start)) {
                 break;
             }
             while end > sample.payload.len() {
                 let Some(page) = pages.next() else { return Ok(sample) };
-                sample.payload.extend_from_slice(&self.read_page(bytes, page, of_bytes.column_type)?);
+                let plain = self.read_page(bytes, page, of_bytes.column_type, sample.payload.len())?;
+                let Some(plain) = plain else { return Ok(sample) };
+                sample.payload.extend_from_slice(&plain);
             }
             if start < end {
-                sample.entries.push((start..end, 0));
+                sample.push(start..end, 0);
             }
             start = end;
         }
         Ok(sample)
     }
 
-    /// The elements of a page, decompressed.
-    fn read_page(&self, slot: SlotId, page: &Page, column_type: ColumnType) -> Result<Vec<u8>> {
+    /// The elements of a page, decompressed; `None` if with those before, of `n_before` bytes, they are too many.
+    ///
+    /// Its checksum is passed over: a page that is wrong is told where its values are read, if whoever reads them cares.
+    fn read_page(
+        &self,
+        slot: SlotId,
+        page: &Page,
+        column_type: ColumnType,
+        n_before: usize,
+    ) -> Result<Option<Vec<u8>>> {
         let source = self.file().source().as_ref();
         let in_page = |error: format::Error| format_error(source, &self.slot_path(slot), error.at(page.offset));
         let n_bytes = column_type.page_bytes(u64::from(page.n_elements)).unwrap_or(usize::MAX);
+        if n_bytes.saturating_add(n_before) > MAX_UNPACKED_BYTES {
+            return Ok(None);
+        }
         let stored = read_range(source, page.offset, bytes_to_read(page))?;
         let (mut scratch, mut unpacked) = (Lent::default(), Vec::new());
         let decompressor = &mut scratch.get().decompressor;
-        let plain = open_page(&stored, Checksum::of(page, true), n_bytes, decompressor, &mut unpacked);
-        Ok(plain.map_err(in_page)?.to_vec())
+        let plain = open_page(&stored, Checksum::of(page, false), n_bytes, decompressor, &mut unpacked);
+        Ok(Some(plain.map_err(in_page)?.to_vec()))
     }
 }
