@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use arrowroot_format as format;
+use arrowroot_format::Place;
 use arrowroot_format::column::{CountedHead, Layout, Node};
 use arrowroot_format::decode::Values;
 use arrowroot_format::tree::{BasketHead, BasketLocation, BranchId};
@@ -68,7 +69,7 @@ pub(crate) fn read_counts(
     let mut range = wanted.start..wanted.start;
     let mut counts = Vec::new();
     for location in touched(&column, wanted) {
-        let payload = payload(context, &column, counter, location, worker)?;
+        let (payload, _) = payload(context, &column, counter, location, worker)?;
         if counts.is_empty() {
             range.start = location.first_entry;
         }
@@ -105,9 +106,9 @@ pub(crate) fn read_item_counts(
     let mut values = Values::empty(&layout.data_type());
     let mut range = wanted.start..wanted.start;
     for location in touched(&column, wanted) {
-        let payload = payload(context, &column, counter, location, worker)?;
+        let (payload, place) = payload(context, &column, counter, location, worker)?;
         // As if the basket were one entry: all its numbers, one after the other.
-        layout.decode_entry(&payload, 0, &mut values).map_err(|error| in_branch(error.at(location.offset)))?;
+        layout.decode_entry(&payload, 0, &mut values).map_err(|error| in_branch(error.placed(place)))?;
         if range.is_empty() {
             range.start = location.first_entry;
         }
@@ -144,25 +145,28 @@ fn touched<'c>(column: &'c PlannedColumn, wanted: &Range<u64>) -> impl Iterator<
     column.baskets.iter().filter(move |at| at.entry_end > wanted.start && at.first_entry < wanted.end)
 }
 
-/// The entry data of a basket.
+/// The entry data of a basket, and where they begin.
 fn payload(
     context: &Context,
     column: &PlannedColumn,
     branch: BranchId,
     location: &BasketLocation,
     worker: &mut Worker,
-) -> Result<Vec<u8>> {
+) -> Result<(Vec<u8>, Place)> {
     let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+    let tree = context.tree()?;
     if let Some(place) = location.embedded {
-        let tree = context.tree()?;
         let embedded = tree.branch(branch).embedded.get(place);
         let embedded = embedded.ok_or_else(|| in_branch(format::Error::corrupt(0, "a basket that is not there")))?;
-        return Ok(tree.object_data().get(embedded.data.clone()).unwrap_or_default().to_vec());
+        let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default().to_vec();
+        return Ok((data, tree.basket_place(branch, location)));
     }
     let record = read_range(context.source.as_ref(), location.offset, u64::from(location.stored_bytes))?;
-    let head = BasketHead::parse(&record).map_err(in_branch)?;
+    let in_record = |error: format::Error| in_branch(error.at(location.offset));
+    let head = BasketHead::parse(&record).map_err(in_record)?;
     let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
-    let mut payload = worker.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+    let unpacked = worker.unpack_record(&head, stored, &context.counters);
+    let mut payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
     payload.truncate(head.data_bytes as usize);
-    Ok(payload)
+    Ok((payload, head.payload_place(location.offset)))
 }

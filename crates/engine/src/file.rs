@@ -107,7 +107,7 @@ impl File {
         let source = Arc::clone(stack.base());
         let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
         source.read_at(0, &mut head)?;
-        let in_file = |error| format_error(source.as_ref(), "file header", error);
+        let in_file = |error: format::Error| format_error(source.as_ref(), "file header", error.at(0));
         let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
@@ -378,7 +378,13 @@ impl File {
             Lent::default().get().decompressor.decompress(&stored, &mut record)?;
             Ok(record)
         });
-        unpacked.map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))
+        unpacked.map_err(|error| self.in_stored(key, error))
+    }
+
+    /// An error in what follows a key, as it is in the file.
+    fn in_stored(&self, key: &Key, error: format::Error) -> Error {
+        let start = key.seek_key.saturating_add(key.key_bytes.into());
+        format_error(self.source().as_ref(), &key.name, error.at(start))
     }
 
     fn read_stored(&self, key: &Key) -> Result<Vec<u8>> {
@@ -392,7 +398,7 @@ impl File {
     fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
         unpack(&mut Lent::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
-            .map_err(|error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key)))?;
+            .map_err(|error| self.in_stored(key, error))?;
         Ok(object)
     }
 
@@ -439,7 +445,7 @@ impl File {
     fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {
         StreamerInfos::parse(object, usize::from(key.key_bytes))
             .map(|infos| infos.written_by(self.inner.header.version))
-            .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(key.seek_key)))
+            .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.placed(key.object_place())))
     }
 }
 

@@ -111,7 +111,7 @@ impl Listing<'_> {
                 continue;
             }
             let directory = Directory::parse(&mut format::Cursor::new(&payload))
-                .map_err(|error| self.fault_of_key(&entry.key, error))?;
+                .map_err(|error| self.fault_of_key(&entry.key, error.placed(entry.key.object_place())))?;
             let path = format!("{}{}/", entry.directory, entry.key.name);
             self.nodes[place].entry.is_directory = true;
             directories.push(Pending { directory, path, parent: Some(place) });

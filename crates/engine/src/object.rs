@@ -10,6 +10,8 @@ use crate::file::{File, format_error};
 pub struct KeyedObject {
     file: File,
     name: String,
+    /// Where the data begin, for errors.
+    place: format::Place,
     data: Vec<u8>,
     graph: ObjectGraph,
 }
@@ -24,8 +26,8 @@ impl File {
         let key = &entry.key;
         let data = self.read_object(key)?;
         let graph = read_graph(&key.class_name, &data, usize::from(key.key_bytes), self.class_infos()?)
-            .map_err(|error| format_error(self.source().as_ref(), &entry.path(), error))?;
-        Ok(KeyedObject { file: self.clone(), name: entry.path(), data, graph })
+            .map_err(|error| format_error(self.source().as_ref(), &entry.path(), error.placed(key.object_place())))?;
+        Ok(KeyedObject { file: self.clone(), name: entry.path(), place: key.object_place(), data, graph })
     }
 
     /// The uncompressed bytes of the object that a key holds, of whatever class.
@@ -55,6 +57,6 @@ impl KeyedObject {
 
     /// Why an object of the graph cannot be read, with the file and the key.
     pub fn error_of(&self, error: &format::Error) -> Error {
-        format_error(self.file.source().as_ref(), &self.name, error.clone())
+        format_error(self.file.source().as_ref(), &self.name, error.clone().placed(self.place))
     }
 }

@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use arrowroot_format as format;
 use arrowroot_storage::Source;
+use format::Place;
 use format::column::{Header, Layout};
-use format::tree::{BasketHead, BranchId};
+use format::tree::{BasketHead, BasketLocation, BranchId};
 
 use crate::batch::Builder;
 use crate::counts::{ItemCounts, read_counts, read_item_counts};
@@ -18,9 +19,9 @@ use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::format_error;
 use crate::logical::LogicalReads;
 use crate::ntuple::{self, PageTask};
-use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedWindow};
+use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedColumn, PlannedWindow};
 use crate::stats::Counters;
-use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, fixed_bytes};
+use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, fixed_bytes, in_basket, in_stored};
 use crate::text::TextForm;
 use crate::tree::Tree;
 use crate::work::{Building, Task, Workers};
@@ -41,6 +42,14 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn tree(&self) -> Result<&Tree> {
         self.tree.as_ref().ok_or_else(|| Error::Internal { what: "baskets without a tree".to_owned() })
+    }
+
+    /// Where the uncompressed payload of a basket begins, for errors.
+    pub(crate) fn payload_place(&self, column: &PlannedColumn, location: &BasketLocation, head: &BasketHead) -> Place {
+        match (&self.tree, column.branch()) {
+            (Some(tree), Some(branch)) => tree.payload_place(branch, location, head),
+            _ => head.payload_place(location.offset),
+        }
     }
 }
 
@@ -241,17 +250,16 @@ impl Placer {
         let column_place = basket.column as usize;
         let column = &context.plan.columns[column_place];
         let location = *context.plan.location(basket);
-        let in_branch = |error: format::Error| {
-            let error = error.within(format!("basket of entries from {}", location.first_entry)).at(location.offset);
-            format_error(context.source.as_ref(), &column.path, error)
-        };
+        let in_branch = |error| format_error(context.source.as_ref(), &column.path, in_basket(&location, error));
         let wanted = wanted_entries(builder.entries(), location.first_entry, location.entry_end);
         let (head, mut payload, mut offsets) =
             self.open_basket(context, basket, window, range).map_err(|error| match error {
-                Failure::Format(error) => in_branch(error),
+                Failure::Format(error) => in_branch(error.at(location.offset)),
                 Failure::Other(error) => error,
             })?;
-        let layout = column.layout().ok_or_else(|| in_branch(format::Error::unsupported(0, "a group")))?;
+        let in_payload =
+            |error: format::Error| in_branch(error.placed(context.payload_place(column, &location, &head)));
+        let layout = column.layout().ok_or_else(|| in_payload(format::Error::unsupported(0, "a group")))?;
         let logical = match (&payload, &context.logical) {
             (Payload::Stored(..), Some(reads)) => {
                 let n_bytes = u64::from(location.stored_bytes);
@@ -265,7 +273,8 @@ impl Placer {
         if let (Payload::Stored(window, range), true) = (&payload, must_unpack) {
             let stored = window.bytes.get(range.clone()).unwrap_or_default();
             let start = Instant::now();
-            let unpacked = self.worker.baskets.unpack_record(&head, stored, &context.counters).map_err(in_branch)?;
+            let unpacked = self.worker.baskets.unpack_record(&head, stored, &context.counters);
+            let unpacked = unpacked.map_err(|error| in_branch(in_stored(&location, &head, error)))?;
             if let (Some(reads), Some(id)) = (&context.logical, logical) {
                 reads.add_decode(id, start.elapsed());
             }
@@ -284,18 +293,18 @@ impl Placer {
             let known = item_counts.as_deref().and_then(|counts| counts.offsets(layout, &head));
             offsets = match known {
                 Some(words) if !head.has_offsets() => Offsets::Given(words),
-                _ => self.find_offsets(context, column_place, &head, &payload, offsets, location.first_entry)?,
+                _ => self.find_offsets(context, column, &location, &head, &payload, offsets)?,
             };
         }
         let n_items = match (layout, &wanted) {
             (Layout::Jagged { header, number, dims }, Wanted::Range(range)) if places_items => {
                 let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
                 if is_whole {
-                    whole_items(&head, *header, item_bytes).map_err(in_branch)?
+                    whole_items(&head, *header, item_bytes).map_err(in_payload)?
                 } else {
                     let Payload::Ready(bytes) = &payload else { return Err(Error::Cancelled) };
                     let view = Basket { head: &head, payload: bytes, offsets: &offsets, item_counts: None, layout };
-                    view.n_items(*header, item_bytes, range).map_err(in_branch)?
+                    view.n_items(*header, item_bytes, range).map_err(in_payload)?
                 }
             }
             _ => 0,
@@ -325,8 +334,7 @@ impl Placer {
             target,
             batch: builder.number,
             open: Arc::clone(&builder.open),
-            file_offset: location.offset,
-            first_entry: location.first_entry,
+            location,
             logical,
         }));
         Ok(())
@@ -351,7 +359,8 @@ impl Placer {
             let tree = context.tree()?;
             let embedded = column.branch().and_then(|branch| tree.branch(branch).embedded.get(place));
             let Some(embedded) = embedded else {
-                return Err(Failure::Format(format::Error::corrupt(0, "a basket that is not in the tree's record")));
+                let error = format::Error::corrupt(0, "a basket that is not in the tree's record");
+                return Err(Failure::Format(error.placed(tree.entry().key.object_place())));
             };
             let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
             let offsets = match &embedded.entry_offsets {
@@ -389,19 +398,21 @@ impl Placer {
     fn find_offsets(
         &mut self,
         context: &Context,
-        column_place: usize,
+        column: &PlannedColumn,
+        location: &BasketLocation,
         head: &BasketHead,
         payload: &Payload,
         offsets: Offsets,
-        first_entry: u64,
     ) -> Result<Offsets> {
-        let column = &context.plan.columns[column_place];
-        let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
+        let in_payload = |error: format::Error| {
+            let error = in_basket(location, error.placed(context.payload_place(column, location, head)));
+            format_error(context.source.as_ref(), &column.path, error)
+        };
         if matches!(offsets, Offsets::Given(_)) {
             return Ok(offsets);
         }
         if let (true, Payload::Ready(bytes)) = (head.offsets_are_sizes && head.has_offsets(), payload) {
-            let stored = head.stored_offsets(bytes).map_err(in_branch)?.unwrap_or_default();
+            let stored = head.stored_offsets(bytes).map_err(in_payload)?.unwrap_or_default();
             let sizes = stored.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
             return Ok(Offsets::Given(summed(head.key_bytes, sizes)));
         }
@@ -419,9 +430,9 @@ impl Placer {
             (column.column().and_then(|column| column.counter), column.layout())
         else {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
-            return Err(in_branch(error.at(first_entry)));
+            return Err(in_payload(error));
         };
-        let counts = self.counts(context, counter, first_entry..first_entry + n_entries as u64)?;
+        let counts = self.counts(context, counter, location.first_entry..location.first_entry + n_entries as u64)?;
         let item_bytes = fixed_bytes(dims, number.stored_bytes());
         let size = |count: &u32| {
             u32::try_from((*count as usize).saturating_mul(item_bytes).saturating_add(header.n_bytes()))

@@ -489,7 +489,10 @@ fn check_claim(tree: &Tree, column: &PlannedColumn, basket: &BasketLocation) -> 
         return Ok(());
     }
     let what = format!("{n_entries} entries of {entry_bytes} bytes in a basket of {} bytes", basket.stored_bytes);
-    let error = arrowroot_format::Error::corrupt(0, what).at(basket.offset);
+    let mut error = arrowroot_format::Error::corrupt(0, what);
+    if let Some(branch) = column.branch() {
+        error = error.placed(tree.basket_place(branch, basket));
+    }
     Err(format_error(tree.file().source().as_ref(), &column.path, error))
 }
 

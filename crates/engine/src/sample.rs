@@ -107,7 +107,6 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
         return Ok(Sample::default());
     };
     let in_branch = |error: format::Error| format_error(tree.file().source().as_ref(), tree.path(id), error);
-    let in_basket = |error: format::Error| in_branch(error.at(location.offset));
     if let Some(place) = location.embedded {
         let Some(embedded) = tree.branch(id).embedded.get(place) else {
             return Err(in_branch(format::Error::corrupt(0, "a basket that is not in the tree's record")));
@@ -119,8 +118,10 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
         };
         return Ok(of_basket(&embedded.head, payload, &starts));
     }
-    let Some((head, payload)) = read_basket(tree, location, &in_basket)? else { return Ok(Sample::default()) };
-    let stored = head.stored_offsets(&payload).map_err(in_basket)?;
+    let in_record = |error: format::Error| in_branch(error.at(location.offset));
+    let Some((head, payload)) = read_basket(tree, location, &in_record)? else { return Ok(Sample::default()) };
+    let in_payload = |error: format::Error| in_branch(error.placed(head.payload_place(location.offset)));
+    let stored = head.stored_offsets(&payload).map_err(in_payload)?;
     let starts = match stored {
         None => equal_starts(&head),
         Some(words) => {
@@ -141,10 +142,10 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
 fn read_basket(
     tree: &Tree,
     location: &BasketLocation,
-    in_basket: &dyn Fn(format::Error) -> crate::Error,
+    in_record: &dyn Fn(format::Error) -> crate::Error,
 ) -> Result<Option<(BasketHead, Vec<u8>)>> {
     let record = read_range(tree.file().source().as_ref(), location.offset, u64::from(location.stored_bytes))?;
-    let head = BasketHead::parse(&record).map_err(in_basket)?;
+    let head = BasketHead::parse(&record).map_err(in_record)?;
     let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
     let n_bytes = head.payload_bytes as usize;
     if n_bytes > MAX_UNPACKED_BYTES {
@@ -154,7 +155,8 @@ fn read_basket(
     match stored.get(..n_bytes) {
         Some(plain) => payload.extend_from_slice(plain),
         None => {
-            unpack(&mut Lent::default().get().decompressor, stored, n_bytes, &mut payload).map_err(in_basket)?;
+            unpack(&mut Lent::default().get().decompressor, stored, n_bytes, &mut payload)
+                .map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
         }
     }
     Ok(Some((head, payload)))

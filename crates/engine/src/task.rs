@@ -9,7 +9,7 @@ use arrowroot_format as format;
 use format::column::{Header, Layout};
 use format::decode::{Values, kernels};
 use format::streamer::Primitive;
-use format::tree::BasketHead;
+use format::tree::{BasketHead, BasketLocation};
 
 use crate::batch::Target;
 use crate::counts::ItemCounts;
@@ -69,9 +69,7 @@ pub(crate) struct BasketTask {
     /// Number of the batch, and its baskets that are not done.
     pub(crate) batch: usize,
     pub(crate) open: Arc<AtomicUsize>,
-    /// Where the basket is in the file, for errors.
-    pub(crate) file_offset: u64,
-    pub(crate) first_entry: u64,
+    pub(crate) location: BasketLocation,
     pub(crate) logical: Option<LogicalId>,
 }
 
@@ -86,17 +84,17 @@ impl Worker {
     pub(crate) fn run(&mut self, task: BasketTask, column: &PlannedColumn, context: &Context) -> format::Result<bool> {
         let open = Arc::clone(&task.open);
         let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
-        self.decode(task, column, &context.counters)?;
+        let location = task.location;
+        self.decode(task, column, context).map_err(|error| in_basket(&location, error))?;
         if let Some(((reads, id), start)) = logical {
             reads.add_decode(id, start.elapsed());
         }
         Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    fn decode(&mut self, task: BasketTask, column: &PlannedColumn, counters: &Counters) -> format::Result<()> {
-        let BasketTask { head, payload, offsets, item_counts, wanted, target, file_offset, first_entry, .. } = task;
-        let in_basket =
-            |error: format::Error| error.within(format!("basket of entries from {first_entry}")).at(file_offset);
+    fn decode(&mut self, task: BasketTask, column: &PlannedColumn, context: &Context) -> format::Result<()> {
+        let BasketTask { head, payload, offsets, item_counts, wanted, target, location, .. } = task;
+        let counters = &context.counters;
         let start = Instant::now();
         let payload_bytes = head.payload_bytes as usize;
         let payload = match &payload {
@@ -110,7 +108,8 @@ impl Worker {
                     Some(plain) => plain,
                     None => {
                         let Scratch { decompressor, unpacked, .. } = self.scratch.get();
-                        unpack(decompressor, stored, payload_bytes, unpacked).map_err(in_basket)?
+                        unpack(decompressor, stored, payload_bytes, unpacked)
+                            .map_err(|error| in_stored(&location, &head, error))?
                     }
                 }
             }
@@ -119,7 +118,8 @@ impl Worker {
         add_ns(&counters.decompress_ns, unpacked.duration_since(start));
         let layout = column.layout().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
         let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), layout };
-        basket.decode(&wanted, target).map_err(in_basket)?;
+        let decoded = basket.decode(&wanted, target);
+        decoded.map_err(|error| error.placed(context.payload_place(column, &location, &head)))?;
         add_ns(&counters.decode_ns, unpacked.elapsed());
         Ok(())
     }
@@ -140,6 +140,16 @@ impl Worker {
         add_ns(&counters.decompress_ns, start.elapsed());
         Ok(payload)
     }
+}
+
+/// An error in a basket, with its name.
+pub(crate) fn in_basket(location: &BasketLocation, error: format::Error) -> format::Error {
+    error.within(format!("basket of entries from {}", location.first_entry))
+}
+
+/// An error in the payload of a basket as it is in the file.
+pub(crate) fn in_stored(location: &BasketLocation, head: &BasketHead, error: format::Error) -> format::Error {
+    error.at(location.offset.saturating_add(head.key_bytes.into()))
 }
 
 /// Where lists go: ends, items, and the number of the first item.
@@ -187,7 +197,18 @@ impl<'a> Basket<'a> {
             .checked_sub(self.head.key_bytes)
             .filter(|&start| start <= self.head.data_bytes)
             .map(|start| start as usize)
-            .ok_or_else(|| format::Error::corrupt(0, format!("entry {entry} starts at {offset}, outside of the data")))
+            .ok_or_else(|| {
+                let what = format!("entry {entry} starts at {offset}, outside of the data");
+                format::Error::corrupt(self.word_position(entry), what)
+            })
+    }
+
+    /// Where the offset of an entry is in the payload, if it is there.
+    fn word_position(&self, entry: usize) -> usize {
+        match self.offsets {
+            Offsets::Given(_) => 0,
+            Offsets::InPayload => self.head.data_bytes as usize + 4 + 4 * entry, // behind the data and their number
+        }
     }
 
     /// Number of items in the lists of some entries.
@@ -294,7 +315,7 @@ impl<'a> Basket<'a> {
         let all = self.fixed_entries(&(0..self.head.n_entries as usize), entry_bytes)?;
         let mut one = |entry: usize| {
             let start = entry * entry_bytes;
-            take(all.get(start..start + entry_bytes).unwrap_or_default())
+            take(all.get(start..start + entry_bytes).unwrap_or_default()).map_err(|error| error.inside(start))
         };
         match wanted {
             Wanted::Range(range) => range.clone().try_for_each(&mut one),
@@ -385,7 +406,7 @@ impl<'a> Basket<'a> {
                     layout.decode_counted(bytes, counts, origin, values)
                 }
             };
-            decoded.map_err(|error| error.within(format!("entry {entry} of the basket")).at(start as u64))
+            decoded.map_err(|error| error.within(format!("entry {entry} of the basket")).inside(start))
         };
         match wanted {
             Wanted::Range(range) => range.clone().try_for_each(&mut one),

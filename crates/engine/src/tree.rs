@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema};
 use arrowroot_format as format;
-use format::Within;
 use format::column::Column;
-use format::tree::{BasketLocation, Branch, BranchId, TreeRecord};
+use format::tree::{BasketHead, BasketLocation, Branch, BranchId, TreeRecord};
+use format::{Place, Within};
 
 use crate::assemble::arrow_field;
 use crate::error::{Answers, Error, Result, lasting, nearest};
@@ -67,7 +67,8 @@ impl Tree {
         let object_data = file.read_record(key)?;
         let answers = Answers::default();
         let infos = || answers.give(file.streamer_infos().cloned()).within(|| "streamer info");
-        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos);
+        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
+            .map_err(|error| error.placed(key.object_place()));
         let record = answers.settle(record)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
         let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
         let inner = Inner {
@@ -275,7 +276,24 @@ impl Tree {
     /// [`Error::Format`] if the metadata contradict themselves.
     pub fn baskets(&self, id: BranchId) -> Result<Vec<BasketLocation>> {
         let branch = self.branch(id);
-        branch.baskets(&self.inner.object_data).map_err(|error| self.in_branch(id, error))
+        let place = self.entry().key.object_place();
+        branch.baskets(&self.inner.object_data).map_err(|error| self.in_branch(id, error.placed(place)))
+    }
+
+    /// Where a basket begins, for errors: its record, or its data if that is the tree's.
+    pub(crate) fn basket_place(&self, branch: BranchId, location: &BasketLocation) -> Place {
+        match location.embedded.and_then(|place| self.branch(branch).embedded.get(place)) {
+            Some(embedded) => self.entry().key.object_place().plus(embedded.data.start as u64),
+            None => Place::File(location.offset),
+        }
+    }
+
+    /// Where the uncompressed payload of a basket begins, for errors.
+    pub(crate) fn payload_place(&self, branch: BranchId, location: &BasketLocation, head: &BasketHead) -> Place {
+        match location.embedded {
+            Some(_) => self.basket_place(branch, location),
+            None => head.payload_place(location.offset),
+        }
     }
 
     /// First entries of the clusters, and the number of entries.

@@ -16,4 +16,4 @@ pub mod streamer;
 pub mod tree;
 
 pub use cursor::{BYTE_COUNT_MASK, Cursor, VersionFrame};
-pub use error::{Error, Fault, Result, Within};
+pub use error::{Error, Fault, Place, Result, Within};

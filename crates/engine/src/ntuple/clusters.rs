@@ -68,7 +68,7 @@ impl Ntuple {
         for (&group, (envelope, blob)) in missing.iter().zip(read_blobs(self.file(), path, &blobs)?.iter().zip(&blobs))
         {
             let list = PageList::parse(envelope, self.schema())
-                .map_err(|error| format_error(self.file().source().as_ref(), path, error.at(blob.offset)))?;
+                .map_err(|error| in_group(error.placed(blob.envelope_place())))?;
             let _ = groups.lists[group].set(list);
         }
         Ok(())

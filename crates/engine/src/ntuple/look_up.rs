@@ -183,11 +183,12 @@ impl LookUp<'_> {
     fn take(&self, needed: &Needed<'_>, stored: &[u8], scratch: &mut Scratch, found: &mut Found) -> Result<()> {
         let PlannedPage { page, encoding, n_bytes, checksum, .. } = needed.page;
         let slot = &self.slots[needed.id.slot];
-        let in_page =
-            |error: format::Error| format_error(self.source, &self.ntuple.slot_path(slot.slot), error.at(page.offset));
+        let in_slot = |error| format_error(self.source, &self.ntuple.slot_path(slot.slot), error);
+        let in_page = |error: format::Error| in_slot(error.placed(needed.page.elements_place()));
         let missing = || in_page(format::Error::truncated(0, "a page without some of its elements"));
         let Scratch { decompressor, unpacked, words, values, .. } = scratch;
-        let plain = open_page(stored, checksum, n_bytes, decompressor, unpacked).map_err(in_page)?;
+        let plain = open_page(stored, checksum, n_bytes, decompressor, unpacked);
+        let plain = plain.map_err(|error| in_slot(error.at(page.offset)))?;
         let all = needed.page.elements();
         let local = |element: u64| usize::try_from(element - all.start).unwrap_or(usize::MAX);
         let has_switches = matches!(slot.kind, SlotKind::Switches { .. });

@@ -113,7 +113,7 @@ impl Ntuple {
     pub(crate) fn open(file: &File, entry: &Entry) -> Result<Ntuple> {
         let source = file.source().as_ref();
         let path = entry.path();
-        let in_key = |error: format::Error| format_error(source, &path, error.at(entry.key.seek_key));
+        let in_key = |error: format::Error| format_error(source, &path, error.placed(entry.key.object_place()));
         let object = if entry.key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(&entry.key)? };
         let anchor = Anchor::parse(&object, &entry.key.class_name).map_err(in_key)?;
         Self::at(file, path, entry.key.cycle, anchor)
@@ -124,7 +124,7 @@ impl Ntuple {
         let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let in_envelope = |blob: Blob| {
             let path = &path;
-            move |error: format::Error| format_error(source, path, error.at(blob.offset))
+            move |error: format::Error| format_error(source, path, error.placed(blob.envelope_place()))
         };
         let mut schema = Schema::parse(&envelopes[0]).map_err(in_envelope(anchor.header))?;
         let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
@@ -158,7 +158,8 @@ impl Ntuple {
         }
         let blob = set.anchor.blob(0).map_err(in_set)?;
         let object = read_blobs(self.file(), &path, &[blob])?.pop().unwrap_or_default();
-        let anchor = Anchor::parse(&object, ANCHOR_CLASS).map_err(|error| in_set(error.at(blob.offset)))?;
+        let anchor =
+            Anchor::parse(&object, ANCHOR_CLASS).map_err(|error| in_set(error.placed(blob.envelope_place())))?;
         Self::at(self.file(), path, self.inner.cycle, anchor)
     }
 

@@ -205,7 +205,7 @@ impl PageWorker {
         let open = Arc::clone(&task.open);
         let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
         let page = slot.pages[task.page];
-        self.decode(task, slot, &page, &context.counters).map_err(|error| error.at(page.page.offset))?;
+        self.decode(task, slot, &page, &context.counters)?;
         if let Some(((reads, id), start)) = logical {
             reads.add_decode(id, start.elapsed());
         }
@@ -238,6 +238,7 @@ impl PageWorker {
                 count(page, counters);
                 let stored = window.bytes.get(range.clone()).unwrap_or_default();
                 open_page(stored, page.checksum, page.n_bytes, &mut scratch.decompressor, &mut unpacked)
+                    .map_err(|error| error.at(page.page.offset))
             }
         };
         let decompressed = Instant::now();
@@ -246,7 +247,7 @@ impl PageWorker {
             plain.and_then(|plain| place(scratch, plain, slot.kind.primitive(), page, &task.pieces, task.target));
         scratch.unpacked = unpacked;
         add_ns(&counters.decode_ns, decompressed.elapsed());
-        result
+        result.map_err(|error| error.placed(page.elements_place()))
     }
 }
 

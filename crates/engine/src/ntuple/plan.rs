@@ -6,6 +6,7 @@ use std::ops::Range;
 use arrow_schema::{Field, Schema as ArrowSchema};
 use arrowroot_format as format;
 use arrowroot_storage::{ReadStyle, Source};
+use format::Place;
 use format::rntuple::{Encoding, Page, Shape, SlotId};
 use format::streamer::Primitive;
 use format::tree::BasketLocation;
@@ -90,6 +91,15 @@ pub(crate) struct PlannedPage {
 impl PlannedPage {
     pub(crate) fn elements(&self) -> Range<u64> {
         self.first..self.first + u64::from(self.page.n_elements)
+    }
+
+    /// Where the elements begin once uncompressed, for errors.
+    pub(crate) fn elements_place(&self) -> Place {
+        if self.n_bytes as u64 > self.page.stored_bytes {
+            Place::Payload { offset: 0, of: "page", at: self.page.offset }
+        } else {
+            Place::File(self.page.offset)
+        }
     }
 }
 

@@ -402,6 +402,7 @@ impl Layout {
                 // Old writers leave the flag out where there are no items.
                 let numbers = entry.get(header.n_bytes()..).unwrap_or_default();
                 decode_streamed(Framing::Bare, &Node::ToEnd(Box::new(item(number, dims))), numbers, origin, out)
+                    .map_err(|error| error.inside(header.n_bytes()))
             }
             Layout::Streamed { framed, node } => decode_streamed(*framed, node, entry, origin, out),
         }

@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 
 use crate::container::Datime;
 use crate::cursor::Cursor;
-use crate::error::{Error, Result, Within};
+use crate::error::{Error, Place, Result, Within};
 
 /// Bytes that hold the fixed fields of any key.
 pub const KEY_HEAD_BYTES: usize = 34;
@@ -106,6 +106,11 @@ impl KeyHead {
     /// Whether the payload is compressed: nothing says it but that it is shorter than its object.
     pub fn is_compressed(&self) -> bool {
         self.object_bytes > self.n_bytes.saturating_sub(u32::from(self.key_bytes))
+    }
+
+    /// Where the uncompressed object begins, for errors.
+    pub fn object_place(&self) -> Place {
+        Place::of_payload(self.is_compressed(), self.seek_key, self.key_bytes.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 use super::reader::Reader;
 
@@ -88,6 +88,16 @@ impl Blob {
             return Err(Error::corrupt(0, what).at(self.offset));
         }
         Ok((self.offset..end - n_offset_bytes, end - n_offset_bytes..end))
+    }
+
+    /// Where the uncompressed envelope begins, for errors.
+    pub fn envelope_place(&self) -> Place {
+        let is_in_parts = self.max_key_bytes > 0 && self.stored_bytes > self.max_key_bytes;
+        if is_in_parts || self.uncompressed_bytes > self.stored_bytes {
+            Place::Payload { offset: 0, of: "envelope", at: self.offset }
+        } else {
+            Place::File(self.offset)
+        }
     }
 
     /// The further parts of the payload, from the bytes of their offsets.

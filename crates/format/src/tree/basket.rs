@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// Keys of this version and above hold 8-byte file offsets.
 const BIG_KEY: u16 = 1000;
@@ -131,6 +131,11 @@ impl BasketHead {
     /// Whether the payload in the file is compressed.
     pub fn is_compressed(&self) -> bool {
         self.payload_bytes > self.stored_bytes.saturating_sub(self.key_bytes)
+    }
+
+    /// Where the uncompressed payload begins, for errors. `offset`: of the record in the file.
+    pub fn payload_place(&self, offset: u64) -> Place {
+        Place::of_payload(self.is_compressed(), offset, self.key_bytes.into())
     }
 
     /// The stored entry offsets, as they are: `n_entries` big-endian words, counted from the start of the record.
