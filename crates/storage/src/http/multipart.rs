@@ -295,7 +295,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_end_in_an_answer_or_an_error(
+        fn any_bytes_in_between_end_in_the_right_answer_or_an_error(
             mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0_usize..400, chunk_bytes in 1_usize..50,
         ) {
             let asked = [(10, 20), (30, 40)];
@@ -304,8 +304,10 @@ mod tests {
             let tail = hostile.split_off(at);
             hostile.append(&mut bytes);
             hostile.extend(tail);
-            if let Ok(buffers) = parse(&hostile, chunk_bytes, &asked) {
-                prop_assert_eq!(buffers.len(), 2);
+            let result = parse(&hostile, chunk_bytes, &asked);
+            prop_assert_eq!(result.is_ok(), parse(&hostile, hostile.len(), &asked).is_ok());
+            if let Ok(buffers) = result {
+                prop_assert_eq!(buffers, asked.map(|(start, end)| content()[start..end].to_vec()));
             }
         }
     }
