@@ -142,7 +142,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
     scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
 }
 
-/// Levenshtein distance in bytes; a name that holds the other one whole is near.
+/// Levenshtein distance in bytes; `usize::MAX` for lengths that differ by more than 8, which is spared.
 fn distance(left: &str, right: &str) -> usize {
     if left.len().abs_diff(right.len()) > 8 {
         return usize::MAX;

@@ -42,7 +42,7 @@ const POPULATE_BYTES: usize = 128 << 10;
 const SMALLEST_POPULATED_BYTES: usize = 4 * PAGE_BYTES;
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
-/// Memory that the process keeps for later batches, at most: as much as a scan may have by default.
+/// Memory that the process keeps for later batches, at most: room for the 256 MB that a scan may have by default.
 const KEPT_BYTES: usize = 256 << 20;
 /// Mappings that the process keeps, at most: each is looked at, and the system has no endless number of them.
 const MAX_KEPT: usize = 128;
