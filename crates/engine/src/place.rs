@@ -10,14 +10,14 @@ use arrowroot_format as format;
 use arrowroot_storage::Source;
 use format::Place;
 use format::column::{Header, Layout};
-use format::tree::{BasketHead, BasketLocation, BranchId};
+use format::tree::{BasketHead, BasketLocation, BranchId, EmbeddedBasket};
 
-use crate::batch::Builder;
+use crate::batch::{Builder, Target};
 use crate::counts::{ItemCounts, read_counts, read_item_counts};
 use crate::error::{Error, Result};
 use crate::fetch::{Fetched, Held, WindowBytes, fetch};
 use crate::file::format_error;
-use crate::logical::LogicalReads;
+use crate::logical::{LogicalId, LogicalReads};
 use crate::ntuple::{self, PageTask};
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedColumn, PlannedWindow};
 use crate::stats::Counters;
@@ -57,6 +57,16 @@ impl Context {
 struct Kept {
     head: BasketHead,
     payload: Arc<Vec<u8>>,
+    offsets: Offsets,
+}
+
+/// A basket on the way to its place.
+struct OpenedBasket<'c> {
+    context: &'c Context,
+    column: &'c PlannedColumn,
+    location: &'c BasketLocation,
+    head: BasketHead,
+    payload: Payload,
     offsets: Offsets,
 }
 
@@ -246,85 +256,41 @@ impl Placer {
         window: &Arc<WindowBytes>,
         range: Range<usize>,
     ) -> Result<()> {
-        let Placing { context, builder, tasks, emit, drain } = placing;
+        let context = placing.context;
+        let mut opened = self.open_basket(context, basket, window, range)?;
+        let (column, location) = (opened.column, opened.location);
         let column_place = basket.column as usize;
-        let column = &context.plan.columns[column_place];
-        let location = *context.plan.location(basket);
-        let in_branch = |error| format_error(context.source.as_ref(), &column.path, in_basket(&location, error));
-        let wanted = wanted_entries(builder.entries(), location.first_entry, location.entry_end);
-        let (head, mut payload, mut offsets) =
-            self.open_basket(context, basket, window, range).map_err(|error| match error {
-                Failure::Format(error) => in_branch(error.at(location.offset)),
-                Failure::Other(error) => error,
-            })?;
-        let in_payload =
-            |error: format::Error| in_branch(error.placed(context.payload_place(column, &location, &head)));
-        let layout = column.layout().ok_or_else(|| in_payload(format::Error::unsupported(0, "a group")))?;
-        let logical = match (&payload, &context.logical) {
-            (Payload::Stored(..), Some(reads)) => {
-                let n_bytes = u64::from(location.stored_bytes);
-                Some(reads.begin(location.offset, n_bytes, location.first_entry, column_place))
-            }
-            _ => None,
-        };
-        let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == head.n_entries as usize);
-        let places_items = builder.places_items(column_place);
-        let must_unpack = basket.needed_again || head.offsets_are_sizes || (places_items && !is_whole);
-        if let (Payload::Stored(window, range), true) = (&payload, must_unpack) {
-            let stored = window.bytes.get(range.clone()).unwrap_or_default();
-            let start = Instant::now();
-            let unpacked = self.worker.baskets.unpack_record(&head, stored, &context.counters);
-            let unpacked = unpacked.map_err(|error| in_branch(in_stored(&location, &head, error)))?;
-            if let (Some(reads), Some(id)) = (&context.logical, logical) {
-                reads.add_decode(id, start.elapsed());
-            }
-            payload = Payload::Ready(Arc::new(unpacked));
+        let layout = column.layout().ok_or_else(|| opened.wrong(format::Error::unsupported(0, "a group")))?;
+        let logical = opened.begin_logical(column_place);
+        let wanted = wanted_entries(placing.builder.entries(), location.first_entry, location.entry_end);
+        let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == opened.head.n_entries as usize);
+        let places_items = placing.builder.places_items(column_place);
+        if basket.needed_again || opened.head.offsets_are_sizes || (places_items && !is_whole) {
+            self.unpack_now(&mut opened, logical)?;
         }
-        // Whole baskets of lists whose ends are those of another column need no offsets.
-        let needs_offsets = match layout {
-            Layout::Fixed { .. } => false,
-            _ => !is_whole || !builder.shares_ends(column_place),
-        };
         let item_counts = match column.column().and_then(|column| column.item_counter) {
             Some(counter) => Some(self.item_counts(context, counter, location.first_entry..location.entry_end)?),
             None => None,
         };
+        // Whole baskets of lists whose ends are those of another column need no offsets.
+        let needs_offsets = match layout {
+            Layout::Fixed { .. } => false,
+            _ => !is_whole || !placing.builder.shares_ends(column_place),
+        };
         if needs_offsets {
-            let known = item_counts.as_deref().and_then(|counts| counts.offsets(layout, &head));
-            offsets = match known {
-                Some(words) if !head.has_offsets() => Offsets::Given(words),
-                _ => self.find_offsets(context, column, &location, &head, &payload, offsets)?,
-            };
-        }
-        let n_items = match (layout, &wanted) {
-            (Layout::Jagged { header, number, dims }, Wanted::Range(range)) if places_items => {
-                let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
-                if is_whole {
-                    whole_items(&head, *header, item_bytes).map_err(in_payload)?
-                } else {
-                    let Payload::Ready(bytes) = &payload else { return Err(Error::Cancelled) };
-                    let view = Basket { head: &head, payload: bytes, offsets: &offsets, item_counts: None, layout };
-                    view.n_items(*header, item_bytes, range).map_err(in_payload)?
-                }
+            let known = item_counts.as_deref().and_then(|counts| counts.offsets(layout, &opened.head));
+            match known {
+                Some(words) if !opened.head.has_offsets() => opened.offsets = Offsets::Given(words),
+                _ => self.find_offsets(&mut opened)?,
             }
-            _ => 0,
-        };
-        let target = loop {
-            match builder.place(column_place, wanted.len(), n_items)? {
-                Some(target) => break target,
-                None => {
-                    emit(std::mem::take(tasks));
-                    drain(&builder.open)?;
-                }
-            }
-        };
-        context.held.add(target.n_bytes());
-        builder.held_bytes += target.n_bytes();
-        if let (true, Payload::Ready(bytes)) = (basket.needed_again, &payload) {
-            let kept = Kept { head, payload: Arc::clone(bytes), offsets: offsets.clone() };
-            self.kept.insert((basket.column, basket.basket), kept);
         }
-        tasks.push(Task::Basket(BasketTask {
+        let n_items = if places_items { opened.n_items(layout, &wanted, is_whole)? } else { 0 };
+        let target = placing.lease(column_place, wanted.len(), n_items)?;
+        if basket.needed_again {
+            self.keep(basket, &opened);
+        }
+        let OpenedBasket { head, payload, offsets, .. } = opened;
+        placing.tasks.push(Task::Basket(BasketTask {
             column: column_place,
             head,
             payload,
@@ -332,105 +298,98 @@ impl Placer {
             item_counts,
             wanted,
             target,
-            batch: builder.number,
-            open: Arc::clone(&builder.open),
-            location,
+            batch: placing.builder.number,
+            open: Arc::clone(&placing.builder.open),
+            basket: basket.basket,
             logical,
         }));
         Ok(())
     }
 
-    /// The head of a basket and where its payload is: in the window, in the tree's record, or kept from the batch before.
-    fn open_basket(
+    /// Decompresses a payload that must be looked into, or that the next batch needs too.
+    fn unpack_now(&mut self, opened: &mut OpenedBasket<'_>, logical: Option<LogicalId>) -> Result<()> {
+        let Payload::Stored(window, range) = &opened.payload else { return Ok(()) };
+        let context = opened.context;
+        let stored = window.bytes.get(range.clone()).unwrap_or_default();
+        let start = Instant::now();
+        let unpacked = self.worker.baskets.unpack_record(&opened.head, stored, &context.counters);
+        let unpacked = unpacked.map_err(|error| opened.wrong(in_stored(opened.location, &opened.head, error)))?;
+        if let (Some(reads), Some(id)) = (&context.logical, logical) {
+            reads.add_decode(id, start.elapsed());
+        }
+        opened.payload = Payload::Ready(Arc::new(unpacked));
+        Ok(())
+    }
+
+    /// Keeps an uncompressed basket for the next batch.
+    fn keep(&mut self, basket: &PlannedBasket, opened: &OpenedBasket<'_>) {
+        if let Payload::Ready(bytes) = &opened.payload {
+            let kept = Kept { head: opened.head, payload: Arc::clone(bytes), offsets: opened.offsets.clone() };
+            self.kept.insert((basket.column, basket.basket), kept);
+        }
+    }
+
+    /// Opens a basket wherever it is: kept from the batch before, in the tree's record, or in the window.
+    fn open_basket<'c>(
         &mut self,
-        context: &Context,
+        context: &'c Context,
         basket: &PlannedBasket,
         window: &Arc<WindowBytes>,
         range: Range<usize>,
-    ) -> Result<(BasketHead, Payload, Offsets), Failure> {
+    ) -> Result<OpenedBasket<'c>> {
         let column = &context.plan.columns[basket.column as usize];
         let location = context.plan.location(basket);
+        let opened = |head, payload, offsets| OpenedBasket { context, column, location, head, payload, offsets };
         if basket.carried
             && let Some(kept) = self.kept.remove(&(basket.column, basket.basket))
         {
-            return Ok((kept.head, Payload::Ready(kept.payload), kept.offsets));
+            return Ok(opened(kept.head, Payload::Ready(kept.payload), kept.offsets));
         }
         if let Some(place) = location.embedded {
             let tree = context.tree()?;
             let embedded = column.branch().and_then(|branch| tree.branch(branch).embedded.get(place));
-            let Some(embedded) = embedded else {
+            let embedded = embedded.ok_or_else(|| {
                 let error = format::Error::corrupt(0, "a basket that is not in the tree's record");
-                return Err(Failure::Format(error.placed(tree.entry().key.object_place())));
-            };
-            let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
-            let offsets = match &embedded.entry_offsets {
-                None => Offsets::InPayload,
-                Some(offsets) => Offsets::Given(
-                    offsets.iter().flat_map(|offset| (offset + embedded.head.key_bytes).to_be_bytes()).collect(),
-                ),
-            };
-            context.counters.n_baskets.fetch_add(1, Ordering::Relaxed);
-            context.counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
-            return Ok((embedded.head, Payload::Ready(Arc::new(data.to_vec())), offsets));
+                wrong_basket(context, column, location, error.placed(tree.entry().key.object_place()))
+            })?;
+            let (payload, offsets) = open_embedded(tree, embedded, &context.counters);
+            return Ok(opened(embedded.head, payload, offsets));
         }
-        let record = window.bytes.get(range.clone()).unwrap_or_default();
-        let head = BasketHead::parse(record).map_err(Failure::Format)?;
-        let n_entries = location.entry_end - location.first_entry;
-        if head.stored_bytes != location.stored_bytes || u64::from(head.n_entries) != n_entries {
-            return Err(Failure::Format(format::Error::corrupt(
-                0,
-                format!(
-                    "the basket says {} bytes and {} entries, its branch {} and {n_entries}",
-                    head.stored_bytes, head.n_entries, location.stored_bytes
-                ),
-            )));
-        }
-        let key_bytes = head.key_bytes as usize;
-        if key_bytes > range.len() {
-            return Err(Failure::Format(format::Error::corrupt(0, "a key longer than its record")));
-        }
+        let head = parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location)
+            .map_err(|error| wrong_basket(context, column, location, error.at(location.offset)))?;
         context.counters.payload_bytes.fetch_add(u64::from(location.stored_bytes), Ordering::Relaxed);
-        let payload = Payload::Stored(Arc::clone(window), range.start + key_bytes..range.end);
-        Ok((head, payload, Offsets::InPayload))
+        let payload = Payload::Stored(Arc::clone(window), range.start + head.key_bytes as usize..range.end);
+        Ok(opened(head, payload, Offsets::InPayload))
     }
 
-    /// Offsets that are not in the payload as they are needed.
-    fn find_offsets(
-        &mut self,
-        context: &Context,
-        column: &PlannedColumn,
-        location: &BasketLocation,
-        head: &BasketHead,
-        payload: &Payload,
-        offsets: Offsets,
-    ) -> Result<Offsets> {
-        let in_payload = |error: format::Error| {
-            let error = in_basket(location, error.placed(context.payload_place(column, location, head)));
-            format_error(context.source.as_ref(), &column.path, error)
-        };
+    /// Makes the offsets that are not in the payload as they are needed.
+    fn find_offsets(&mut self, opened: &mut OpenedBasket<'_>) -> Result<()> {
+        let OpenedBasket { context, column, location, head, ref payload, ref offsets } = *opened;
         if matches!(offsets, Offsets::Given(_)) {
-            return Ok(offsets);
+            return Ok(());
         }
         if let (true, Payload::Ready(bytes)) = (head.offsets_are_sizes && head.has_offsets(), payload) {
-            let stored = head.stored_offsets(bytes).map_err(in_payload)?.unwrap_or_default();
+            let stored = head.stored_offsets(bytes).map_err(|error| opened.wrong(error))?.unwrap_or_default();
             let sizes = stored.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
-            return Ok(Offsets::Given(summed(head.key_bytes, sizes)));
+            opened.offsets = Offsets::Given(summed(head.key_bytes, sizes));
+            return Ok(());
         }
         if head.has_offsets() {
-            return Ok(offsets);
+            return Ok(());
         }
         let n_entries = head.n_entries as usize;
         let equal_size = head.data_bytes.checked_div(head.n_entries).unwrap_or(0);
         let is_equal = !head.offsets_generated && head.entry_bytes.checked_mul(head.n_entries) == Some(head.data_bytes);
         if is_equal || head.data_bytes == 0 {
             let sizes = std::iter::once(0).chain(std::iter::repeat_n(equal_size, n_entries.saturating_sub(1)));
-            return Ok(Offsets::Given(summed(head.key_bytes, sizes.take(n_entries))));
+            opened.offsets = Offsets::Given(summed(head.key_bytes, sizes.take(n_entries)));
+            return Ok(());
         }
         let (Some(counter), Some(Layout::Jagged { header, number, dims })) =
             (column.column().and_then(|column| column.counter), column.layout())
         else {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
-            return Err(in_payload(error));
+            return Err(opened.wrong(error));
         };
         let counts = self.counts(context, counter, location.first_entry..location.first_entry + n_entries as u64)?;
         let item_bytes = fixed_bytes(dims, number.stored_bytes());
@@ -439,7 +398,9 @@ impl Placer {
                 .unwrap_or(u32::MAX)
         };
         let before_last = counts.get(..n_entries.saturating_sub(1)).unwrap_or_default();
-        Ok(Offsets::Given(summed(head.key_bytes, std::iter::once(0).chain(before_last.iter().map(size)))))
+        let sizes = std::iter::once(0).chain(before_last.iter().map(size));
+        opened.offsets = Offsets::Given(summed(head.key_bytes, sizes));
+        Ok(())
     }
 
     /// Numbers of items of the arrays of each object, for the entries of a basket.
@@ -467,15 +428,87 @@ impl Placer {
     }
 }
 
-enum Failure {
-    Format(format::Error),
-    Other(Error),
+impl OpenedBasket<'_> {
+    /// An error in the basket; in its uncompressed payload if it has no other place.
+    fn wrong(&self, error: format::Error) -> Error {
+        let place = self.context.payload_place(self.column, self.location, &self.head);
+        wrong_basket(self.context, self.column, self.location, error.placed(place))
+    }
+
+    /// Notes that the basket is read, unless an earlier batch has done so; `None` if no trace was asked for.
+    fn begin_logical(&self, column_place: usize) -> Option<LogicalId> {
+        let (Payload::Stored(..), Some(reads)) = (&self.payload, &self.context.logical) else { return None };
+        let BasketLocation { offset, stored_bytes, first_entry, .. } = *self.location;
+        Some(reads.begin(offset, u64::from(stored_bytes), first_entry, column_place))
+    }
+
+    /// Number of items in the lists of the wanted entries. Of a part of the basket the payload must be uncompressed.
+    fn n_items(&self, layout: &Layout, wanted: &Wanted, is_whole: bool) -> Result<usize> {
+        let (Layout::Jagged { header, number, dims }, Wanted::Range(range)) = (layout, wanted) else { return Ok(0) };
+        let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
+        let n_items = if is_whole {
+            whole_items(&self.head, *header, item_bytes)
+        } else {
+            let Payload::Ready(payload) = &self.payload else { return Err(Error::Cancelled) };
+            let view = Basket { head: &self.head, payload, offsets: &self.offsets, item_counts: None, layout };
+            view.n_items(*header, item_bytes, range)
+        };
+        n_items.map_err(|error| self.wrong(error))
+    }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Other(error)
+impl Placing<'_> {
+    /// Sets aside the place of some entries. Where the batch has none left, what was placed is decoded first.
+    fn lease(&mut self, column_place: usize, n_entries: usize, n_items: usize) -> Result<Target> {
+        let target = loop {
+            match self.builder.place(column_place, n_entries, n_items)? {
+                Some(target) => break target,
+                None => {
+                    (self.emit)(std::mem::take(&mut self.tasks));
+                    (self.drain)(&self.builder.open)?;
+                }
+            }
+        };
+        self.context.held.add(target.n_bytes());
+        self.builder.held_bytes += target.n_bytes();
+        Ok(target)
     }
+}
+
+/// An error in a basket that has its place, with file and branch.
+fn wrong_basket(context: &Context, column: &PlannedColumn, location: &BasketLocation, error: format::Error) -> Error {
+    format_error(context.source.as_ref(), &column.path, in_basket(location, error))
+}
+
+/// The payload and the offsets of a basket in the tree's record.
+fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, counters: &Counters) -> (Payload, Offsets) {
+    let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
+    let offsets = match &embedded.entry_offsets {
+        None => Offsets::InPayload,
+        Some(offsets) => {
+            Offsets::Given(offsets.iter().flat_map(|offset| (offset + embedded.head.key_bytes).to_be_bytes()).collect())
+        }
+    };
+    counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+    counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+    (Payload::Ready(Arc::new(data.to_vec())), offsets)
+}
+
+/// The head of a record, which must be what its branch says.
+fn parse_head(record: &[u8], location: &BasketLocation) -> format::Result<BasketHead> {
+    let head = BasketHead::parse(record)?;
+    let n_entries = location.entry_end - location.first_entry;
+    if head.stored_bytes != location.stored_bytes || u64::from(head.n_entries) != n_entries {
+        let what = format!(
+            "the basket says {} bytes and {} entries, its branch {} and {n_entries}",
+            head.stored_bytes, head.n_entries, location.stored_bytes
+        );
+        return Err(format::Error::corrupt(0, what));
+    }
+    if head.key_bytes as usize > record.len() {
+        return Err(format::Error::corrupt(0, "a key longer than its record"));
+    }
+    Ok(head)
 }
 
 /// Stored words of offsets: sums of the sizes before each entry.

@@ -69,7 +69,8 @@ pub(crate) struct BasketTask {
     /// Number of the batch, and its baskets that are not done.
     pub(crate) batch: usize,
     pub(crate) open: Arc<AtomicUsize>,
-    pub(crate) location: BasketLocation,
+    /// Place of the basket in its column.
+    pub(crate) basket: u32,
     pub(crate) logical: Option<LogicalId>,
 }
 
@@ -84,16 +85,23 @@ impl Worker {
     pub(crate) fn run(&mut self, task: BasketTask, column: &PlannedColumn, context: &Context) -> format::Result<bool> {
         let open = Arc::clone(&task.open);
         let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
-        let location = task.location;
-        self.decode(task, column, context).map_err(|error| in_basket(&location, error))?;
+        let location = column.baskets.get(task.basket as usize);
+        let location = location.ok_or_else(|| format::Error::corrupt(0, "a basket that is not in its column"))?;
+        self.decode(task, column, location, context).map_err(|error| in_basket(location, error))?;
         if let Some(((reads, id), start)) = logical {
             reads.add_decode(id, start.elapsed());
         }
         Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
     }
 
-    fn decode(&mut self, task: BasketTask, column: &PlannedColumn, context: &Context) -> format::Result<()> {
-        let BasketTask { head, payload, offsets, item_counts, wanted, target, location, .. } = task;
+    fn decode(
+        &mut self,
+        task: BasketTask,
+        column: &PlannedColumn,
+        location: &BasketLocation,
+        context: &Context,
+    ) -> format::Result<()> {
+        let BasketTask { head, payload, offsets, item_counts, wanted, target, .. } = task;
         let counters = &context.counters;
         let start = Instant::now();
         let payload_bytes = head.payload_bytes as usize;
@@ -109,7 +117,7 @@ impl Worker {
                     None => {
                         let Scratch { decompressor, unpacked, .. } = self.scratch.get();
                         unpack(decompressor, stored, payload_bytes, unpacked)
-                            .map_err(|error| in_stored(&location, &head, error))?
+                            .map_err(|error| in_stored(location, &head, error))?
                     }
                 }
             }
@@ -119,7 +127,7 @@ impl Worker {
         let layout = column.layout().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
         let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), layout };
         let decoded = basket.decode(&wanted, target);
-        decoded.map_err(|error| error.placed(context.payload_place(column, &location, &head)))?;
+        decoded.map_err(|error| error.placed(context.payload_place(column, location, &head)))?;
         add_ns(&counters.decode_ns, unpacked.elapsed());
         Ok(())
     }
