@@ -7,10 +7,10 @@ use std::time::Instant;
 use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
-use super::multipart::Receiver as _;
+use super::multipart::{Multipart, Receiver as _};
 use super::origin::{Origin, step_below};
 use super::plan::{Limits, requests};
-use super::range::range_header;
+use super::range::{ContentRange, range_header};
 use super::slots::Slots;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -159,62 +159,17 @@ impl HttpStore {
         };
         match kind {
             Kind::Single(content) if content.total_bytes.is_some_and(|total| total != self.size_bytes) => {
-                let total = content.total_bytes.unwrap_or_default();
-                Err(self.changed(format!("it has {total} bytes and had {}", self.size_bytes)))
+                Err(self.resized(content.total_bytes.unwrap_or_default()))
             }
             Kind::Single(content) if is_several => {
-                let n_asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-                // A server that merges ranges, or one that takes the first of them for the only one.
-                let is_worth_reading = content.range.end - content.range.start <= 2 * n_asked;
-                if is_worth_reading {
-                    answer.receive_single(&content, slots)?;
-                }
-                if !slots.ranges().is_empty() {
-                    *refusal = Some(Refusal::Certain);
-                    return Err(answer.wrong("it is one range"));
-                }
-                Ok(())
+                receive_one_of_several(&mut answer, &content, ranges, slots, refusal)
             }
-            Kind::Single(content) => {
-                if content.range != ranges[0] {
-                    let Range { start, end } = content.range;
-                    return Err(answer.wrong(format!("it is bytes {start} to {end}")));
-                }
-                let result = answer.receive_single(&content, slots);
-                self.trusting(result, slots)
-            }
-            Kind::Multi(parts) => {
-                let result = answer.receive_multi(parts, slots);
-                let n_missing: u64 = slots.ranges().iter().map(|range| range.end - range.start).sum();
-                let result = match result {
-                    Ok(()) if n_missing > 0 => Err(answer.wrong(format!("{n_missing} bytes are missing"))),
-                    result => result,
-                };
-                match &result {
-                    Ok(()) => answer.origin.approve(),
-                    Err(error) if is_several => {
-                        answer.origin.strike(ranges.len());
-                        // A broken connection is not the fault of the ranges.
-                        let is_wrong = matches!(error, Error::WrongAnswer { .. });
-                        *refusal = is_wrong.then_some(Refusal::Suspected);
-                    }
-                    Err(_) => {}
-                }
-                self.trusting(result, slots)
-            }
+            Kind::Single(content) => receive_range(&mut answer, &content, &ranges[0], slots),
+            Kind::Multi(parts) => receive_parts(&mut answer, parts, ranges, slots, refusal),
             Kind::Whole(length) if length == Some(self.size_bytes) && is_whole => {
-                let mut offset = 0;
-                let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
-                answer.receive_whole(self.size_bytes, |bytes| {
-                    slots.bytes(offset, bytes).map_err(wrong)?;
-                    offset += bytes.len() as u64;
-                    Ok(())
-                })?;
-                Ok(())
+                self.receive_file(&mut answer, ranges, slots)
             }
-            Kind::Unsatisfiable(Some(total)) if total != self.size_bytes => {
-                Err(self.changed(format!("it has {total} bytes and had {}", self.size_bytes)))
-            }
+            Kind::Unsatisfiable(Some(total)) if total != self.size_bytes => Err(self.resized(total)),
             Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) if is_several => {
                 *refusal = Some(Refusal::Certain);
                 Err(self.refused(answer))
@@ -228,18 +183,26 @@ impl HttpStore {
         }
     }
 
-    /// Of a wrong answer nothing is kept; of one that broke off, what came.
-    fn trusting(&self, result: Result<()>, slots: &mut Slots<'_>) -> Result<()> {
-        if let Err(Error::WrongAnswer { .. }) = result {
-            slots.clear();
-        }
-        result
+    /// Takes an answer that is the whole file, where that was asked for.
+    fn receive_file(&self, answer: &mut Answer, ranges: &[Range<u64>], slots: &mut Slots<'_>) -> Result<()> {
+        let mut offset = 0;
+        let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
+        answer.receive_whole(self.size_bytes, |bytes| {
+            slots.bytes(offset, bytes).map_err(wrong)?;
+            offset += bytes.len() as u64;
+            Ok(())
+        })?;
+        Ok(())
     }
 
     fn refused(&self, answer: Answer) -> Error {
         let error = answer.wrong(format!("status {} to several ranges", answer.status));
         answer.discard();
         error
+    }
+
+    fn resized(&self, n_bytes: u64) -> Error {
+        self.changed(format!("it has {n_bytes} bytes and had {}", self.size_bytes))
     }
 
     fn changed(&self, what: String) -> Error {
@@ -249,6 +212,72 @@ impl HttpStore {
     fn wrong(&self, ranges: &[Range<u64>], what: String) -> Error {
         Error::WrongAnswer { url: self.address.name().to_owned(), doing: doing(ranges), what }
     }
+}
+
+/// Takes one range where several were asked for: from a server that merges ranges, or one that takes the first of them
+/// for the only one.
+fn receive_one_of_several(
+    answer: &mut Answer,
+    content: &ContentRange,
+    ranges: &[Range<u64>],
+    slots: &mut Slots<'_>,
+    refusal: &mut Option<Refusal>,
+) -> Result<()> {
+    let n_asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    let is_worth_reading = content.range.end - content.range.start <= 2 * n_asked;
+    if is_worth_reading {
+        answer.receive_single(content, slots)?;
+    }
+    if !slots.ranges().is_empty() {
+        *refusal = Some(Refusal::Certain);
+        return Err(answer.wrong("it is one range"));
+    }
+    Ok(())
+}
+
+/// Takes the one range that was asked for.
+fn receive_range(answer: &mut Answer, content: &ContentRange, asked: &Range<u64>, slots: &mut Slots<'_>) -> Result<()> {
+    if content.range != *asked {
+        let Range { start, end } = content.range;
+        return Err(answer.wrong(format!("it is bytes {start} to {end}")));
+    }
+    let result = answer.receive_single(content, slots);
+    trusting(result, slots)
+}
+
+/// Takes an answer in parts, and tells the origin how it went.
+fn receive_parts(
+    answer: &mut Answer,
+    parts: Multipart,
+    ranges: &[Range<u64>],
+    slots: &mut Slots<'_>,
+    refusal: &mut Option<Refusal>,
+) -> Result<()> {
+    let result = answer.receive_multi(parts, slots);
+    let n_missing: u64 = slots.ranges().iter().map(|range| range.end - range.start).sum();
+    let result = match result {
+        Ok(()) if n_missing > 0 => Err(answer.wrong(format!("{n_missing} bytes are missing"))),
+        result => result,
+    };
+    match &result {
+        Ok(()) => answer.origin.approve(),
+        Err(error) if ranges.len() > 1 => {
+            answer.origin.strike(ranges.len());
+            // A broken connection is not the fault of the ranges.
+            let is_wrong = matches!(error, Error::WrongAnswer { .. });
+            *refusal = is_wrong.then_some(Refusal::Suspected);
+        }
+        Err(_) => {}
+    }
+    trusting(result, slots)
+}
+
+/// Of a wrong answer nothing is kept; of one that broke off, what came.
+fn trusting(result: Result<()>, slots: &mut Slots<'_>) -> Result<()> {
+    if let Err(Error::WrongAnswer { .. }) = result {
+        slots.clear();
+    }
+    result
 }
 
 fn doing(ranges: &[Range<u64>]) -> String {
