@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use arrow_select::take::take;
@@ -16,7 +16,7 @@ use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 /// Name of the items of lists, as in the Arrow specification.
 const ITEM: &str = "item";
 /// Nulls may take so much memory: where they are objects of fixed arrays, few bytes in the file stand for many.
-pub(crate) const MAX_NULL_BYTES: usize = 1 << 30;
+const MAX_NULL_BYTES: usize = 1 << 30;
 
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
@@ -131,6 +131,26 @@ fn offsets(mut ends: Vec<i32>) -> Buffer {
     Buffer::from_vec(ends)
 }
 
+/// Texts with these offsets among the bytes, in the form that is asked for.
+pub(crate) fn texts(n_texts: usize, offsets: Buffer, bytes: Buffer, text: TextForm) -> Result<ArrayData, Fault> {
+    let fixed = if text == TextForm::Replaced { replaced(ends_of(&offsets), &bytes) } else { None };
+    let (offsets, bytes) = match fixed {
+        Some((ends, bytes)) => (self::offsets(ends), Buffer::from_vec(bytes)),
+        None => (offsets, bytes),
+    };
+    ArrayData::builder(arrow_type(&DataType::Text, text))
+        .len(n_texts)
+        .add_buffer(offsets.clone())
+        .add_buffer(bytes.clone())
+        .build()
+        .map_err(|error| first_invalid(ends_of(&offsets), &bytes).unwrap_or(Fault::Arrow(error)))
+}
+
+/// The ends of lists or texts, from their offsets.
+pub(crate) fn ends_of(offsets: &Buffer) -> &[i32] {
+    offsets.typed_data::<i32>().get(1..).unwrap_or_default()
+}
+
 /// An array of collected values.
 pub(crate) fn values(values: Values, text: TextForm) -> Result<ArrayRef, Fault> {
     Ok(make_array(data_of(values, text)?))
@@ -147,20 +167,7 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
             let n_values = bytes.len() / primitive.stored_bytes();
             numbers(primitive, &[], n_values, Buffer::from_vec(bytes))?
         }
-        Values::Text(ends, bytes) => {
-            let data_type = arrow_type(&DataType::Text, text);
-            let fixed = if text == TextForm::Replaced { replaced(&ends, &bytes) } else { None };
-            let (ends, bytes) = fixed.unwrap_or((ends, bytes));
-            let n_texts = ends.len();
-            let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
-            let ends = ScalarBuffer::<i32>::new(offsets.clone(), 1, n_texts);
-            ArrayData::builder(data_type)
-                .len(n_texts)
-                .add_buffer(offsets)
-                .add_buffer(bytes.clone())
-                .build()
-                .map_err(|error| first_invalid(&ends, &bytes).unwrap_or(Fault::Arrow(error)))?
-        }
+        Values::Text(ends, bytes) => texts(ends.len(), offsets(ends), Buffer::from_vec(bytes), text)?,
         Values::List(ends, items) => {
             let items = child(ITEM, *items, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)));
             let (field, items) = items?;
@@ -221,7 +228,6 @@ fn child(name: &str, values: Values, text: TextForm) -> Result<(Arc<Field>, Arra
 
 /// Values with nulls between them, which have no place among the values so far.
 fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData, Fault> {
-    let null_bytes = null_bytes(&values);
     let n_present = values.len();
     let place_of = |value: usize| {
         let mut present = is_there.iter().enumerate().filter(|&(_, &is_there)| is_there != 0);
@@ -234,11 +240,7 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
     if matches!(data.data_type(), ArrowType::Null) {
         return Ok(ArrayData::new_null(&ArrowType::Null, is_there.len()));
     }
-    let n_nulls = is_there.len().saturating_sub(n_present);
-    if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
-        let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
-        return Err(ArrowError::InvalidArgumentError(what).into());
-    }
+    check_nulls(is_there.len().saturating_sub(n_present), data.data_type())?;
     let mut next = 0_u32;
     let places = is_there.iter().map(|&is_there| {
         (is_there != 0).then(|| {
@@ -250,15 +252,59 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
     Ok(take(&make_array(data), &places, None)?.to_data())
 }
 
-/// Bytes that a null takes in the arrays of these values.
-pub(crate) fn null_bytes(values: &Values) -> usize {
-    match values {
-        Values::Primitive(primitive, _) => primitive.stored_bytes(),
-        Values::Text(..) | Values::Bytes(..) | Values::List(..) | Values::Map(..) => 4,
-        Values::FixedList(items, n_items) => null_bytes(items).saturating_mul(*n_items as usize),
-        Values::Struct(_, members) => members.iter().fold(0, |sum, (_, member)| sum.saturating_add(null_bytes(member))),
-        Values::Optional(_, values) => null_bytes(values),
-        Values::Nothing(_) => 0,
-        Values::Links(_) => 4,
+/// Whether so many nulls between values of a type take no more memory than they may.
+pub(crate) fn check_nulls(n_nulls: usize, data_type: &ArrowType) -> Result<(), ArrowError> {
+    let null_bytes = null_bytes(data_type);
+    if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
+        let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
+        return Err(ArrowError::InvalidArgumentError(what));
+    }
+    Ok(())
+}
+
+/// Bytes that a null takes in an array.
+fn null_bytes(data_type: &ArrowType) -> usize {
+    match data_type {
+        ArrowType::FixedSizeList(item, n_items) => {
+            null_bytes(item.data_type()).saturating_mul(usize::try_from(*n_items).unwrap_or(0))
+        }
+        ArrowType::Struct(members) => {
+            members.iter().fold(0, |sum, member| null_bytes(member.data_type()).saturating_add(sum))
+        }
+        ArrowType::Null => 0,
+        ArrowType::Boolean => 1,
+        // The type and the offset.
+        ArrowType::Union(..) => 5,
+        // What has no width has an offset.
+        other => other.primitive_width().unwrap_or(4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_take_bounded_memory() {
+        let large = 1 << 27;
+        let arrays = |n_items| Values::FixedList(Box::new(Values::Primitive(Primitive::Int32, Vec::new())), n_items);
+        let nulls = |n_nulls, n_items| Values::Optional(vec![0; n_nulls], Box::new(arrays(n_items)));
+        assert_eq!(values(nulls(3, 5), TextForm::Utf8).unwrap().null_count(), 3);
+        let Err(Fault::Arrow(error)) = values(nulls(3, large), TextForm::Utf8) else { panic!("taken") };
+        assert!(error.to_string().contains("3 nulls in place of 536870912 bytes each"), "{error}");
+    }
+
+    #[test]
+    fn a_null_takes_what_a_value_of_its_type_takes_at_least() {
+        let bytes_of = |data_type| null_bytes(&arrow_type(&data_type, TextForm::Utf8));
+        let number = |primitive| DataType::Primitive(primitive);
+        let pair = vec![("a".to_owned(), number(Primitive::Float16)), ("b".to_owned(), number(Primitive::Bool))];
+        let members = DataType::Struct(pair);
+        assert_eq!(bytes_of(members.clone()), 5);
+        assert_eq!(bytes_of(DataType::FixedList(Box::new(members.clone()), 7)), 35);
+        assert_eq!(bytes_of(DataType::List(Box::new(members))), 4);
+        assert_eq!(bytes_of(DataType::Text), 4);
+        assert_eq!(bytes_of(DataType::Optional(Box::new(number(Primitive::Int64)))), 8);
+        assert_eq!(bytes_of(DataType::Nothing), 0);
     }
 }

@@ -17,10 +17,9 @@ use super::builder::Filled;
 use super::plan::{PagePlan, SlotKind};
 use super::runs::BatchRuns;
 use crate::assemble::{
-    MAX_NULL_BYTES, arrow_type as object_type, lists_of, null_bytes as object_null_bytes, numbers, primitive_type,
-    values as collected,
+    arrow_type as object_type, check_nulls, ends_of, lists_of, numbers, primitive_type, texts, values as collected,
 };
-use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
+use crate::text::{Fault, TextForm, list_of};
 
 const ITEM: &str = "item";
 /// What a variant holds that holds none of its alternatives.
@@ -118,19 +117,7 @@ impl Assembly<'_> {
             Shape::Text { ends, bytes } => {
                 let (ends, _) = self.ends(*ends)?;
                 let bytes = self.values(*bytes, Primitive::UInt8)?;
-                let text_ends = || ends.typed_data::<i32>().get(1..).unwrap_or_default();
-                let fixed = if self.text == TextForm::Replaced { replaced(text_ends(), &bytes) } else { None };
-                let (ends, bytes) = match fixed {
-                    Some((ends, bytes)) => {
-                        let ends: Vec<i32> = std::iter::once(0).chain(ends).collect();
-                        (Buffer::from_vec(ends), Buffer::from_vec(bytes))
-                    }
-                    None => (ends.clone(), bytes.clone()),
-                };
-                let built =
-                    ArrayData::builder(data_type()).len(n).add_buffer(ends.clone()).add_buffer(bytes.clone()).build();
-                let text_ends = ends.typed_data::<i32>().get(1..).unwrap_or_default();
-                built.map_err(|error| first_invalid(text_ends, &bytes).unwrap_or(Fault::Arrow(error)))?
+                texts(n, ends, bytes, self.text)?
             }
             Shape::List { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
@@ -153,11 +140,7 @@ impl Assembly<'_> {
             }
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
-                let (n_nulls, null_bytes) = (n.saturating_sub(n_items), null_bytes(item));
-                if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
-                    let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
-                    return Err(ArrowError::InvalidArgumentError(what).into());
-                }
+                check_nulls(n.saturating_sub(n_items), &data_type())?;
                 let items = make_array(self.items(item, n_items, &ends)?);
                 let places = optional_places(ends.typed_data::<i32>(), n)?;
                 take(&items, &places, None)?.to_data()
@@ -192,8 +175,7 @@ impl Assembly<'_> {
 
     /// The array of what is in lists with these offsets.
     fn items(&self, item: &Shape, n_items: usize, offsets: &Buffer) -> Result<ArrayData, Fault> {
-        let ends = offsets.typed_data::<i32>().get(1..).unwrap_or_default();
-        self.array(item, n_items).map_err(|fault| fault.in_list(|item| list_of(ends, item)))
+        self.array(item, n_items).map_err(|fault| fault.in_list(|item| list_of(ends_of(offsets), item)))
     }
 
     fn variants(&self, switch: SlotId, alternatives: &[Shape], n: usize) -> Result<ArrayData, Fault> {
@@ -249,19 +231,6 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
         layout.decode_entry(object, 0, &mut values).map_err(Fault::Format)?;
     }
     Ok(collected(values, text)?.to_data())
-}
-
-/// Bytes that a null takes in the place of a value.
-fn null_bytes(shape: &Shape) -> usize {
-    match shape {
-        Shape::Number { primitive, .. } | Shape::Cardinality { primitive, .. } => primitive.stored_bytes(),
-        Shape::Text { .. } | Shape::List { .. } | Shape::Map { .. } => 4,
-        Shape::Optional { item, .. } => null_bytes(item),
-        Shape::FixedList { item, n_items } => null_bytes(item).saturating_mul(*n_items as usize),
-        Shape::Struct { members } => members.iter().fold(0, |sum, (_, member)| null_bytes(member).saturating_add(sum)),
-        Shape::Variant { .. } => 5,
-        Shape::Streamed { layout, .. } => object_null_bytes(&Values::empty(&layout.data_type())),
-    }
 }
 
 /// For each list of at most one item the place of that, or null.
