@@ -244,6 +244,9 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
 def redacted(url: str) -> str:
     """Return a URL as messages may show it: without what gives access."""
 
+def scrubbed(text: str, url: str) -> str:
+    """Return what a library says of a URL without what ``redacted`` hides, of it and of other URLs in the text."""
+
 def told(failures: list[tuple[str, str]]) -> str:
     """Return the failures of replicas, URL and error of each, as one text of bounded length."""
 

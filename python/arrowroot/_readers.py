@@ -107,21 +107,24 @@ class FsspecReader:
         try:
             import fsspec  # noqa: PLC0415 - an optional extra
         except ImportError as error:
-            raise missing_library("fsspec", f"{scheme_of(url)}://") from error
+            raise missing_library("fsspec", f"{scheme_of(_native.redacted(url))}://") from error
         self.url = _native.redacted(url)
+        self._said = _Said(url)
         try:
             self._file_system, self._path = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise UnsupportedError(f"{self.url}: {error}") from error
-        except Exception as error:
-            # Some connect here; what libraries raise for that is anything.
-            raise StorageError(f"{self.url}: cannot be opened: {_said(error)}") from error
+            raise UnsupportedError(f"{self.url}: {self._said.by(error)}") from self._said.cause(error)
+        except Exception as error:  # noqa: BLE001 - some connect here: what libraries raise for that is anything
+            what = f"cannot be opened: {self._said.by(error)}"
+            raise StorageError(f"{self.url}: {what}") from self._said.cause(error)
         try:
             size = self._file_system.size(self._path)
         except FileNotFoundError as error:
-            raise NoSuchFileError(f"{self.url}: no such file: {error}") from error
-        except Exception as error:
-            raise StorageError(f"{self.url}: cannot be opened: {_said(error)}") from error
+            what = f"no such file: {self._said.by(error)}"
+            raise NoSuchFileError(f"{self.url}: {what}") from self._said.cause(error)
+        except Exception as error:  # noqa: BLE001 - as above
+            what = f"cannot be opened: {self._said.by(error)}"
+            raise StorageError(f"{self.url}: {what}") from self._said.cause(error)
         if size is None:
             raise UnsupportedError(f"{self.url}: its file system does not say how large the file is")
         self.size_bytes = int(size)
@@ -131,12 +134,32 @@ class FsspecReader:
         starts = [start for start, _ in ranges]
         ends = [start + length for start, length in ranges]
         paths = [self._path] * len(ranges)
-        answers: list[Any] = self._file_system.cat_ranges(paths, starts, ends, on_error="raise")
+        try:
+            answers: list[Any] = self._file_system.cat_ranges(paths, starts, ends, on_error="raise")
+        except Exception as error:  # noqa: BLE001 - as above
+            # The engine tells these two from the others, and shows the text.
+            kinds = (FileNotFoundError, PermissionError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), StorageError)
+            raise kind(self._said.by(error)) from self._said.cause(error)
         return [bytes(answer) for answer in answers]
 
 
-def _said(error: Exception) -> str:
-    return str(error) or type(error).__name__
+class _Said:
+    """What libraries say of a URL, without its credentials."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._has_secrets = _native.redacted(url) != url
+
+    def by(self, error: Exception) -> str:
+        """Return the message of an error, or its name if it has none."""
+        # A name of bytes that are not UTF-8 is no text for the engine.
+        text = str(error).encode(errors="replace").decode() or type(error).__name__
+        return _native.scrubbed(text, self._url)
+
+    def cause(self, error: Exception) -> Exception | None:
+        """Return what is shown as the cause of ours: no error whose own text may have credentials."""
+        return None if self._has_secrets else error
 
 
 #: XRootD's own defaults, where a server does not say (readv_ior_max, readv_iov_max).
@@ -184,6 +207,7 @@ class XrootdReader:
         except ImportError as error:
             raise missing_library("xrootd", "X.509 and Kerberos authentication of root://") from error
         self.url = _native.redacted(url)
+        self._given = url
         self._file = client.File()
         proxy = options.get("certificate", "")
         credentials = f"xrd.gsiusrpxy={proxy}" if proxy and "key" not in options else ""
@@ -199,7 +223,8 @@ class XrootdReader:
     def _check(self, status: Any, what: str) -> None:
         if status.ok:
             return
-        message = f"{self.url}: {what} by XRootD's own client: {status.message.strip()}"
+        said = _native.scrubbed(status.message.strip(), self._given)
+        message = f"{self.url}: {what} by XRootD's own client: {said}"
         if status.code == _AUTHENTICATION_FAILED:
             hint = (
                 "for X.509 it needs a proxy (option certificate, X509_USER_PROXY), as voms-proxy-init or xrdgsiproxy "

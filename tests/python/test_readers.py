@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,32 @@ def test_what_a_library_raises_while_opening_is_an_error_of_storage_that_names_t
     monkeypatch.setattr(Broken, "__init__", lambda self: made(self, at_once=at_once))
     with pytest.raises(ar.StorageError, match=f"^broken://host/f.root: cannot be opened: {reason}"):
         ar.open("broken://host/f.root")
+
+
+class Talkative(fsspec.AbstractFileSystem):
+    """A file system that repeats what it was given, and where it was sent on to, when reading fails."""
+
+    protocol = "talkative"
+    cachable = False
+
+    def size(self, _path: str) -> int:
+        return 1000
+
+    def cat_ranges(self, paths: list[str], *_: object, **__: object) -> list[bytes]:
+        kind = PermissionError if "denied" in paths[0] else RuntimeError
+        raise kind(f"403: {paths[0]}, sent on to 'https://me:pass@cdn/f?key=1'")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("denied", PermissionError), ("f", ar.StorageError)])
+def test_what_a_library_repeats_of_credentials_is_not_shown(name: str, kind: type[Exception]) -> None:
+    fsspec.register_implementation("talkative", Talkative, clobber=True)
+    url = f"talkative://me:password@h/{name}?sig=signature"
+    with pytest.raises(kind) as caught:
+        ar.open(url)
+    text = "".join(traceback.format_exception(caught.value))
+    assert f"talkative://h/{name}?sig=...: " in text
+    assert "sent on to 'https://cdn/f?key=...'" in text
+    assert not any(secret in text for secret in ("password", "signature", "pass@", "key=1"))
 
 
 def test_an_unknown_scheme_says_so() -> None:

@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 import sys
+import traceback
 
 import pytest
 
@@ -116,6 +117,37 @@ def test_a_password_in_a_url_is_not_shown(guarded):
         arrowroot.open(url)
     assert_hidden(f"{caught.value!r}{caught.value}")
     assert_hidden(run("ls", url)[1])
+
+
+#: Where nobody listens: what is said of these is what cannot be reached.
+NOWHERE = "127.0.0.1:9"
+HIDING = [
+    f"zip://in.root::https://me:{MARK}@{NOWHERE}/a.zip?sig={MARK}",
+    f"simplecache::http://{MARK}@{NOWHERE}/f.root?{MARK}",
+    f"root://{NOWHERE}//root://me:{MARK}@{NOWHERE}//f.root",
+    f"root://{NOWHERE}//f.root?{MARK}",
+    f"https://{NOWHERE}/f.root?{MARK}",
+    f"https://{NOWHERE}/f.root?{MARK}==",
+    f"https://{NOWHERE}/f.root#token={MARK}",
+    f"https://{NOWHERE}/f.root#{MARK}",
+    f"https://{NOWHERE}/f.root?arrowroot.tokens={MARK}",
+    f"https://{NOWHERE}/f.root?arrowroot.retries=0&arrowroot.s3_endpoint=https://me:{MARK}@h",
+    f"https://me:{MARK}/1@{NOWHERE}/f.root",
+    f"s3://bucket/f.root?versionId={MARK}",
+    f"gopher://me:{MARK}@{NOWHERE}/f.root?sig={MARK}",
+    f"{NOWHERE}/f.root?sig={MARK}&next=https://h",
+]
+
+
+@pytest.mark.parametrize("url", HIDING)
+def test_no_form_of_url_shows_what_gives_access(url):
+    with pytest.raises((arrowroot.ArrowrootError, ImportError)) as caught:
+        arrowroot.open(url, retries=0)
+    assert_hidden("".join(traceback.format_exception(caught.value)))
+    with pytest.raises((arrowroot.ArrowrootError, ImportError)) as caught:
+        arrowroot.open([url, url], retries=0)
+    assert_hidden("".join(traceback.format_exception(caught.value)))
+    assert_hidden(run("ls", url, ARROWROOT_RETRIES="0")[1])
 
 
 def test_a_key_of_s3_is_not_shown(start, served):

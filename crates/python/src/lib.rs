@@ -25,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::strategies, module)?)?;
     module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
     module.add_function(wrap_pyfunction!(options::redacted, module)?)?;
+    module.add_function(wrap_pyfunction!(options::scrubbed, module)?)?;
     module.add_function(wrap_pyfunction!(options::told, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_class::<file::PyFile>()?;

@@ -40,3 +40,9 @@ pub(crate) fn told(failures: Vec<(String, String)>) -> String {
 pub(crate) fn redacted(url: std::ffi::OsString) -> String {
     storage::redacted(&url.to_string_lossy())
 }
+
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+pub(crate) fn scrubbed(text: &str, url: std::ffi::OsString) -> String {
+    storage::scrubbed(text, &url.to_string_lossy())
+}

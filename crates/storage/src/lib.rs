@@ -50,7 +50,7 @@ pub use readahead::{ReadAhead, ReadAheadWindow, Step};
 pub use replicas::open_replicas;
 pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
 pub use s3::open_s3;
-pub use secret::{Secret, redacted};
+pub use secret::{Secret, redacted, scrubbed};
 pub use segments::Segmented;
 pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
@@ -81,7 +81,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
                 "root" | "roots" | "xroot" | "xroots" => open_xrootd(url, network, speculation),
                 _ => Err(Error::Unsupported {
                     url: redacted(url),
-                    scheme: scheme.to_owned(),
+                    scheme: redacted(url).split("://").next().unwrap_or_default().to_owned(),
                     hint: "copy the file to a local disk".to_owned(),
                 }),
             };

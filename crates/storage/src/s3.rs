@@ -90,7 +90,7 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
 }
 
 /// What a path of a URL stands for: the signer encodes it again.
-fn percent_decoded(key: &str) -> String {
+pub(crate) fn percent_decoded(key: &str) -> String {
     let mut bytes = Vec::with_capacity(key.len());
     let mut rest = key.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::options::OPTIONS;
+
 /// A text that no message, log or report shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -24,33 +26,176 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A URL without what gives access: no user and password, no values in its query but those of known harmless names.
-pub fn redacted(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (rest, query) = match rest.split_once('?') {
-        Some((rest, query)) => (rest, Some(query)),
-        None => (rest, None),
-    };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let query = query.map(|query| {
-        let hidden = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, _)) if !is_harmless(name) => format!("{name}=..."),
-            _ => pair.to_owned(),
-        });
-        format!("?{}", hidden.collect::<Vec<_>>().join("&"))
-    });
-    format!("{scheme}://{host}{path}{}", query.unwrap_or_default())
+/// A part of a URL.
+#[derive(Debug, Clone, Copy)]
+enum Piece<'u> {
+    Shown(&'u str),
+    /// User and password with the `@` behind them: left out.
+    User(&'u str),
+    /// What stands in a query, or a fragment: shown as dots.
+    Hidden(&'u str),
 }
 
-fn is_harmless(name: &str) -> bool {
-    name.strip_prefix("arrowroot.").is_some_and(|option| option != "token")
-        || matches!(name, "xrdcl.requuid" | "oss.asize")
+/// Words of library messages that are shorter than this are not taken for a secret: they give nothing away, and occur by
+/// chance.
+const SHORTEST_SECRET: usize = 6;
+
+/// A URL without what gives access: no user and password, nothing of its query or fragment but names, and the values of
+/// known harmless ones. URLs inside it, chained (`zip://in.root::https://...`) or nested (`root://proxy//root://...`), are
+/// treated alike. A path (without `://`) is shown as it is.
+pub fn redacted(url: &str) -> String {
+    let shown = pieces(url).into_iter().map(|piece| match piece {
+        Piece::Shown(text) => text,
+        Piece::User(_) => "",
+        Piece::Hidden(_) => "...",
+    });
+    shown.collect()
+}
+
+/// What others say while they read `url`, without what [`redacted`] hides of it, and of any other URL in the text.
+pub fn scrubbed(text: &str, url: &str) -> String {
+    let mut replacements = Vec::new();
+    let mut before = "";
+    for piece in pieces(url) {
+        match piece {
+            Piece::Shown(shown) => before = shown,
+            Piece::User(user) => {
+                replacements.push((format!("//{user}"), "//".to_owned()));
+                let (name, password) = user.trim_end_matches('@').split_once(':').unwrap_or((user, ""));
+                replacements.extend([name.trim_end_matches('@'), password].into_iter().flat_map(words_of));
+            }
+            Piece::Hidden(value) => {
+                let name = before.trim_start_matches(IN_QUERY);
+                replacements.extend(IN_QUERY.map(|c| (format!("{c}{name}{value}"), format!("{c}{name}..."))));
+                replacements.extend(words_of(value));
+            }
+        }
+    }
+    // Of two secrets one may begin as the other.
+    replacements.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+    let text = replacements.iter().fold(text.to_owned(), |text, (secret, shown)| text.replace(secret, shown));
+    let is_edge = |c: char| c.is_whitespace() || "'\"`<>()".contains(c);
+    let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_edge).len()));
+    words.flat_map(|(word, edge)| [redacted(word), edge.to_owned()]).collect()
+}
+
+/// What a message may have of a hidden text: all of it, decoded, and the parts of one that holds another URL.
+fn words_of(hidden: &str) -> Vec<(String, String)> {
+    let decoded = crate::s3::percent_decoded(hidden);
+    let mut words: Vec<&str> = vec![hidden, &decoded];
+    words.extend(hidden.strip_prefix("Bearer%20"));
+    words.extend(decoded.strip_prefix("Bearer "));
+    if decoded.contains("::") || decoded.contains("://") {
+        words.extend(decoded.split([':', '/', '?', '#', '&', '=', '@']));
+    }
+    words.retain(|word| word.len() >= SHORTEST_SECRET);
+    words.into_iter().map(|word| (word.to_owned(), "...".to_owned())).collect()
+}
+
+/// What begins a query or a fragment, and what stands between their parts.
+const IN_QUERY: [char; 3] = ['?', '&', '#'];
+
+fn pieces(url: &str) -> Vec<Piece<'_>> {
+    if !url.contains("://") {
+        return vec![Piece::Shown(url)];
+    }
+    let mut pieces = Vec::new();
+    let (mut shown_from, mut at, mut scheme) = (0, 0, "");
+    while let Some(n_before) = url[at..].find([':', '?', '#']) {
+        at += n_before;
+        let rest = &url[at..];
+        if rest.starts_with('?') || (rest.starts_with('#') && is_fragment(scheme, rest)) {
+            pieces.push(Piece::Shown(&url[shown_from..at]));
+            pieces.extend(rest.char_indices().filter(|(_, c)| IN_QUERY.contains(c)).flat_map(|(start, _)| {
+                let end = rest[start + 1..].find(IN_QUERY).map_or(rest.len(), |n_bytes| start + 1 + n_bytes);
+                pieces_of_pair(&rest[start..end])
+            }));
+            return pieces;
+        }
+        let n_user = if rest.starts_with("://") {
+            scheme = url[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).next().unwrap_or("");
+            at += 3;
+            user_after_scheme(&url[at..])
+        } else if rest.starts_with("::") {
+            at += 2;
+            user_after_link(&url[at..])
+        } else {
+            at += 1;
+            0
+        };
+        if n_user > 0 {
+            pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
+            at += n_user;
+            shown_from = at;
+        }
+    }
+    pieces.push(Piece::Shown(&url[shown_from..]));
+    pieces
+}
+
+/// Whether what begins with `#` is for the client alone. Servers of XRootD have it in the names of files, and so have
+/// local disks; of the schemes of others nobody knows.
+fn is_fragment(scheme: &str, rest: &str) -> bool {
+    match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" | "s3" | "s3+http" | "s3+https" => true,
+        "" | "file" | "root" | "roots" | "xroot" | "xroots" => false,
+        _ => rest.contains('='),
+    }
+}
+
+fn authority_of(rest: &str) -> &str {
+    &rest[..rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len())]
+}
+
+/// Length of user and password behind `://`, with their `@`.
+fn user_after_scheme(rest: &str) -> usize {
+    let authority = authority_of(rest);
+    if let Some(n_bytes) = authority.rfind('@') {
+        return n_bytes + 1;
+    }
+    // A password with a slash that should have been encoded: what stands where the port does is its beginning.
+    let port = authority.split_once(':').map_or("", |(_, port)| port);
+    if port.bytes().all(|byte| byte.is_ascii_digit()) || authority.starts_with('[') || authority.contains("::") {
+        return 0;
+    }
+    let link = &rest[..rest.find("://").unwrap_or(rest.len())];
+    link.rfind('@').map_or(0, |n_bytes| n_bytes + 1)
+}
+
+/// The same behind `::`, where a path may stand.
+fn user_after_link(rest: &str) -> usize {
+    let found = authority_of(rest).rsplit_once('@').filter(|(user, _)| user.contains(':'));
+    found.map_or(0, |(user, _)| user.len() + 1)
+}
+
+/// A part of a query with the character that begins it.
+fn pieces_of_pair(pair: &str) -> Vec<Piece<'_>> {
+    let (mark, content) = pair.split_at(1);
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-%".contains(&b));
+    match content.split_once('=') {
+        _ if content.is_empty() => vec![Piece::Shown(mark)],
+        // What ends with `=` may be base64.
+        Some((name, value)) if is_name(name) && !value.trim_matches('=').is_empty() => {
+            let shown = Piece::Shown(&pair[..mark.len() + name.len() + 1]);
+            vec![shown, if is_harmless(name, value) { Piece::Shown(value) } else { Piece::Hidden(value) }]
+        }
+        _ => vec![Piece::Shown(mark), Piece::Hidden(content)],
+    }
+}
+
+fn is_harmless(name: &str, value: &str) -> bool {
+    let is_harmless_option =
+        |name| OPTIONS.iter().any(|info| info.name == name && !info.is_secret && info.takes != "a URL");
+    let is_known = name.strip_prefix("arrowroot.").is_some_and(is_harmless_option)
+        || matches!(name, "xrdcl.requuid" | "oss.asize");
+    is_known && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/%+ ".contains(&byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn urls_are_shown_without_credentials() {
@@ -60,5 +205,80 @@ mod tests {
         );
         assert_eq!(redacted("root://host//a@b?authz=Bearer%20x"), "root://host//a@b?authz=...");
         assert_eq!(redacted("/local/file?x=1"), "/local/file?x=1");
+    }
+
+    #[test]
+    fn so_are_urls_in_urls() {
+        for (url, shown) in [
+            ("zip://in.root::https://me:pw@h:9/a.zip?sig=S", "zip://in.root::https://h:9/a.zip?sig=..."),
+            ("simplecache::s3://key:pw@bucket/f.root", "simplecache::s3://bucket/f.root"),
+            ("zip://in.root::me:pw@h/a.zip::memory://x", "zip://h/a.zip::memory://x"),
+            ("memory://x::me:pw@h/a.zip", "memory://h/a.zip"),
+            ("zip://d/in.root::me:pw@h/a.zip", "zip://d/in.root::h/a.zip"),
+            ("root://proxy//root://me:pw@h//f.root?authz=S", "root://proxy//root://h//f.root?authz=..."),
+            ("https://a:b@proxy/https://me:pw@h/f", "https://proxy/https://h/f"),
+            ("https://h/f?next=https://me:pw@h/g?sig=S", "https://h/f?next=...?sig=..."),
+            ("zip://a?b::https://me:pw@h/z?sig=S", "zip://a?...?sig=..."),
+            ("zip://in.root::/disk/a@b.zip", "zip://in.root::/disk/a@b.zip"),
+        ] {
+            assert_eq!(redacted(url), shown);
+        }
+    }
+
+    #[test]
+    fn what_has_no_name_is_hidden_and_names_are_harmless_only_if_known() {
+        for (url, shown) in [
+            ("https://h/f?SECRET", "https://h/f?..."),
+            ("https://h/f?SECRET==&a=&", "https://h/f?...&...&"),
+            ("https://h/f?a=1#SECRET", "https://h/f?a=...#..."),
+            ("https://h/f#token=SECRET?x", "https://h/f#token=...?..."),
+            ("s3://b/f#SECRET", "s3://b/f#..."),
+            ("root://h//run#1=2.root", "root://h//run#1=2.root"),
+            ("memory://run#1.root", "memory://run#1.root"),
+            ("webdav://h/f#token=SECRET", "webdav://h/f#token=..."),
+            ("https://h/f?arrowroot.tokens=SECRET", "https://h/f?arrowroot.tokens=..."),
+            ("https://h/f?arrowroot.token=SECRET", "https://h/f?arrowroot.token=..."),
+            ("https://h/f?arrowroot.s3_endpoint=me", "https://h/f?arrowroot.s3_endpoint=..."),
+            ("https://h/f?arrowroot.cache_size=30MB;sig=S", "https://h/f?arrowroot.cache_size=..."),
+            ("https://h/f?arrowroot.cache_size=30%20MB", "https://h/f?arrowroot.cache_size=30%20MB"),
+        ] {
+            assert_eq!(redacted(url), shown);
+        }
+    }
+
+    #[test]
+    fn passwords_may_hold_what_ends_a_host() {
+        for url in ["https://me:p/w@h/f", "https://me:p#w@h/f", "https://me:p?w@h/f", "https://me:p::w@h/f"] {
+            assert_eq!(redacted(url), "https://h/f", "{url}");
+        }
+        for url in ["root://[fe80::ab:cd]//a@b", "root://me@[fe80::ab:cd]:1//a@b", "https://h:1/a@b"] {
+            assert_eq!(redacted(url), url.replace("me@", ""));
+        }
+    }
+
+    #[test]
+    fn messages_of_others_are_scrubbed_of_what_is_hidden() {
+        let url = "zip://in.root::https://me:pw%21456@h:9/a.zip?sig=Top/Secret&v=1&authz=Bearer%20abcdefgh";
+        for (text, shown) in [
+            ("no route to h:9", "no route to h:9"),
+            ("GET https://me:pw%21456@h:9/a.zip?sig=Top/Secret : 404", "GET https://h:9/a.zip?sig=... : 404"),
+            ("refused: /a.zip?v=1&sig=Top/Secret", "refused: /a.zip?v=...&sig=..."),
+            ("login with 'pw!456'", "login with '...'"),
+            ("token abcdefgh", "token ..."),
+            ("sent on to 'https://you:pass@cdn/x?key=1'", "sent on to 'https://cdn/x?key=...'"),
+        ] {
+            assert_eq!(scrubbed(text, url), shown, "{text}");
+        }
+        assert_eq!(scrubbed("no user metoo; root://me@h", "root://me@h//f"), "no user metoo; root://h");
+        assert_eq!(scrubbed("short and short-lived", "https://h/f?a=short-&b=short-lived"), "short and ...");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_redacted_and_what_was_hidden_stays_so(url in "([a-c]|://|::|[/?#&=@:é]|root|https){0,12}") {
+            let once = redacted(&url);
+            prop_assert_eq!(&redacted(&once), &once);
+            scrubbed(&once, &url);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::url::Target;
 use crate::error::Error;
+use crate::secret::redacted;
 
 /// What goes wrong with a request.
 #[derive(Debug, Clone)]
@@ -108,7 +109,7 @@ impl Failure {
             Failure::Redirected(_, place) => Error::WrongAnswer {
                 url,
                 doing,
-                what: format!("one more redirection, to {:?}", place.split('?').next().unwrap_or_default()),
+                what: format!("one more redirection, to {:?}", redacted(place.split('?').next().unwrap_or_default())),
             },
             Failure::Denied(answer, hint) => Error::Denied { url, answer, hint },
             Failure::Insecure(what, hint) => Error::Insecure { url, what, hint },

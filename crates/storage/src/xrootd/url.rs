@@ -1,7 +1,7 @@
 //! `root://` and `roots://` URLs, and where a redirection leads.
 
 use crate::error::{Error, Result};
-use crate::secret::redacted;
+use crate::secret::{redacted, scrubbed};
 
 /// Port of servers whose URL names none.
 const DEFAULT_PORT: u16 = 1094;
@@ -100,14 +100,9 @@ impl Target {
         self.opaque.split('&').any(|pair| name_of(pair) == name)
     }
 
-    /// A text without the values of what is for the server alone. Short ones give nothing away, and occur by chance.
+    /// A text of the server without what is for the server alone.
     pub(crate) fn without_secrets(&self, text: &str) -> String {
-        const SHORTEST_SECRET: usize = 6;
-        let values = self.opaque.split('&').filter_map(|pair| pair.split_once('=').map(|(_, value)| value));
-        let bearer = |value: &str| value.strip_prefix("Bearer%20").map(str::to_owned);
-        let words = values.flat_map(|value| [Some(value.to_owned()), bearer(value)]).flatten();
-        let secrets = words.filter(|word| word.len() >= SHORTEST_SECRET);
-        secrets.fold(text.to_owned(), |text, secret| text.replace(&secret, "..."))
+        scrubbed(text, &format!("root://{}/{}", self.server(), self.path_and_opaque()))
     }
 
     /// What a request for the file names it by.
