@@ -61,6 +61,13 @@ pub enum Step {
         /// Place of `fBits`.
         bits: usize,
     },
+    /// The number of the process that a reference is of; of an object that has a UUID, that as text, which is passed over.
+    Process {
+        /// Where the number goes, or that there is none.
+        place: usize,
+        /// Place of the `fBits` that tell.
+        bits: usize,
+    },
     /// What cannot be read.
     Unreadable(std::sync::Arc<str>),
 }
@@ -131,7 +138,7 @@ impl Variant {
         self.steps.iter().any(|step| match step {
             Step::Member(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
             Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
-            Step::TObject { .. } | Step::Unreadable(_) => false,
+            Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => false,
         })
     }
 
@@ -141,7 +148,9 @@ impl Variant {
             let n_bytes = match step {
                 Step::Member(_, node) => node.fixed_bytes()?,
                 Step::Base(base) => base.variants.get(base.by_member?)?.fixed_bytes()?,
-                Step::Counted { .. } | Step::TObject { .. } | Step::Unreadable(_) => return None,
+                Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => {
+                    return None;
+                }
             };
             sum.checked_add(n_bytes)
         })
@@ -156,7 +165,7 @@ impl Variant {
     pub(super) fn fault(&self) -> Option<&str> {
         self.steps.iter().find_map(|step| match step {
             Step::Member(_, node) => node.fault(),
-            Step::Counted { .. } | Step::TObject { .. } => None,
+            Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } => None,
             Step::Base(base) => base.fault(),
             Step::Unreadable(why) => Some(why),
         })
@@ -169,7 +178,8 @@ impl Step {
         match self {
             Step::Member(_, node) => node.min_bytes(),
             Step::Counted { head: CountedHead::Nothing | CountedHead::Triangle, .. } | Step::Unreadable(_) => 0,
-            Step::Counted { .. } => 1,
+            // Of a UUID the length, of the number two bytes.
+            Step::Counted { .. } | Step::Process { .. } => 1,
             Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
             Step::TObject { .. } => 10,
         }

@@ -288,6 +288,7 @@ fn fills(steps: &[Step], wanted: usize) -> bool {
         Step::Member(place, _) | Step::Counted { place, .. } => *place == wanted,
         Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
         Step::TObject { unique_id, bits } => *unique_id == wanted || *bits == wanted,
+        Step::Process { place, .. } => *place == wanted,
         Step::Unreadable(_) => false,
     })
 }

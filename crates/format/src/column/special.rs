@@ -67,10 +67,11 @@ fn t_datime() -> Class {
     class("TDatime", false, &[("fDatime", U32)], vec![Step::Member(0, number(Primitive::UInt32))])
 }
 
-/// `ref` is the unique number of the object that it refers to, `@pidf` the place of its process in the file.
+/// `ref` is the unique number of the object that it refers to, `@pidf` the place of its process in the file: null if the
+/// object has a UUID, as directories do.
 fn t_ref() -> Class {
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Member(2, number(Primitive::UInt16))];
-    class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", U16)], steps)
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Process { place: 2, bits: 1 }];
+    class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", DataType::Optional(Box::new(U16)))], steps)
 }
 
 fn t_ref_array() -> Class {

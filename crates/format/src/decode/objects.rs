@@ -10,6 +10,8 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::{ObjectSlot, ObjectSlots, TypeName};
 
+/// Bit of a reference whose object is known by a UUID. Source: `TObject::kHasUUID`.
+const HAS_UUID: i64 = 1 << 5;
 /// What references say that lead to the object of the entry.
 const OUTERMOST: usize = 1;
 /// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
@@ -192,6 +194,7 @@ impl<'a> Reader<'a> {
                     self.column(cursor, node, n_values, column).within(|| name.clone())?;
                 }
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
+                Step::Process { place, bits } => processes(cursor, *place, *bits, n_values, columns)?,
                 Step::Base(base) => {
                     // What is stored does not say which version it is: the class that derives from it does.
                     let variant = base.by_member.and_then(|place| base.variants.get(place)).ok_or_else(|| {
@@ -270,6 +273,7 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
+            Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
             Step::Unreadable(why) => Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet"))),
         }
     }
@@ -495,6 +499,29 @@ fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values
             is_there.resize(is_there.len() + n_values, 0);
         }
     }
+}
+
+/// Reads what follows the bits of so many references. Source: `TRef::Streamer` (ROOT 6.40).
+fn processes(
+    cursor: &mut Cursor<'_>,
+    place: usize,
+    bits: usize,
+    n_values: usize,
+    columns: &mut [(String, Values)],
+) -> Result<()> {
+    let all_bits = columns.get(bits).and_then(|(_, values)| last_integers(values, n_values));
+    let Some((_, Values::Optional(is_there, numbers))) = columns.get_mut(place) else { return Err(misfit(cursor)) };
+    let Values::Primitive(_, bytes) = &mut **numbers else { return Err(misfit(cursor)) };
+    for bits in all_bits.ok_or_else(|| misfit(cursor))? {
+        let has_uuid = bits & HAS_UUID != 0;
+        is_there.push(u8::from(!has_uuid));
+        if has_uuid {
+            cursor.string_bytes()?;
+        } else {
+            bytes.extend_from_slice(&cursor.u16()?.to_ne_bytes());
+        }
+    }
+    Ok(())
 }
 
 fn push_u32(column: Option<&mut Values>, value: u32) -> Option<()> {

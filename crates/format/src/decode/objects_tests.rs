@@ -123,6 +123,32 @@ fn counted_arrays_follow_the_counter_of_their_own_object() {
     assert!(decode(&list, &[&counted(&[0x40, 9, 0, 1, 0, 0, 0, 1, 200, 1, 8])]).is_err());
 }
 
+#[test]
+fn of_a_reference_to_an_object_with_a_uuid_no_process_is_known() {
+    const HAS_UUID: u8 = 1 << 5;
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Process { place: 2, bits: 1 }];
+    let u32 = DataType::Primitive(Primitive::UInt32);
+    let process = DataType::Optional(Box::new(DataType::Primitive(Primitive::UInt16)));
+    let members = [("ref", u32.clone()), ("fBits", u32), ("@pidf", process)];
+    let node = Node::Object(class(&members, vec![variant(1, 0x11, steps, Vec::new())]));
+    let t_object = |bits: u8| [0, 1, 0, 0, 0, 9, 0, 0, 0, bits];
+    let plain = [t_object(0).as_slice(), &[0, 7]].concat();
+    let of_uuid = [t_object(HAS_UUID).as_slice(), &[3], b"abc"].concat();
+    let versioned = |object: &[u8]| counted(&[&[0, 1], object].concat());
+    let values = decode(&node, &[&versioned(&plain), &versioned(&of_uuid), &versioned(&plain)]).unwrap();
+    let numbers = Values::Primitive(Primitive::UInt16, [7_u16.to_ne_bytes(); 2].concat());
+    assert_eq!(member(&values, 2), &Values::Optional(vec![1, 0, 1], Box::new(numbers)));
+    // Member by member: the bits of all of them come first.
+    let both = [t_object(HAS_UUID), t_object(0)].concat();
+    let list = Node::Framed(Box::new(Node::List(Box::new(node.clone()))));
+    let entry = counted(&[&[0x40, 9, 0, 1, 0, 0, 0, 2], both.as_slice(), &[1, b'x', 0, 8]].concat());
+    let Values::List(_, items) = decode(&list, &[&entry]).unwrap() else { panic!("no list") };
+    let numbers = Values::Primitive(Primitive::UInt16, 8_u16.to_ne_bytes().to_vec());
+    assert_eq!(member(&items, 2), &Values::Optional(vec![0, 1], Box::new(numbers)));
+    let cut = [t_object(HAS_UUID).as_slice(), &[4], b"abc"].concat();
+    assert!(matches!(decode(&node, &[&versioned(&cut)]), Err(Error::Corrupt(_) | Error::Truncated(_))));
+}
+
 fn pointer_to_a() -> Node {
     Node::Pointer(Box::new(Pointer { class: "A".to_owned(), node: Node::Object(evolving()) }))
 }
