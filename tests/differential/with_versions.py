@@ -3,7 +3,7 @@
 ``with_versions.py STEP DIRECTORY``: ``first`` and ``second`` declare the class in one version, and each writes its tree
 into ``both.root``, and a file of its own; ``merge`` puts the baskets of these two into one tree, in ``merged.root``;
 ``read`` reads all of it by the second version. What ROOT reads is in ``first.json`` and ``second.json``, by the version
-that read it.
+that read it. ``changed.root`` has a class whose counted array became a number.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ class Part : public TObject { public: int id = 0; float old = 0; ClassDefInline(
 class Thing : public Part {
 public: short number = 0; std::vector<int> counts; Part part; std::string text; ClassDefInline(Thing, 1)
 };
+class Changed : public TObject {
+public: int n = 0; int *x = nullptr; //[n]
+  ClassDefInline(Changed, 1)
+};
+void fill(Changed &changed, int i) { changed.n = i % 3, changed.x = i % 3 ? new int[2]{i, i + 1} : nullptr; }
 void fill(Thing &thing, int i) {
   thing.id = i, thing.old = 0.5F * i, thing.number = 10 * i, thing.counts.assign(i % 3, i);
   thing.part.id = -i, thing.part.old = 0.25F * i, thing.text = std::to_string(i);
@@ -29,6 +34,8 @@ class Part : public TObject { public: int id = 0; double added = 1.5; ClassDefIn
 class Thing : public Part {
 public: std::string text; double number = 0; Part part; std::vector<int> counts; int more = -1; ClassDefInline(Thing, 3)
 };
+class Changed : public TObject { public: int n = 0; int x = 0; ClassDefInline(Changed, 2) };
+void fill(Changed &changed, int i) { changed.n = i, changed.x = 10 * i; }
 void fill(Thing &thing, int i) {
   thing.id = 100 + i, thing.added = 0.75 * i, thing.number = 10.25 * i, thing.counts.assign(i % 4, -i);
   thing.part.id = i, thing.part.added = i, thing.text = "second " + std::to_string(i), thing.more = i;
@@ -47,6 +54,14 @@ void write(const char *file_name, const char *mode, const char *tree_name, bool 
     for (int j = 0; j < i % 3; ++j) things->Add(new Thing(thing));
     tree.Fill();
   }
+  tree.Write();
+}
+void write_changed(const char *mode, const char *tree_name, int n_entries) {
+  TFile file("changed.root", mode);
+  TTree tree(tree_name, "");
+  Changed changed; auto *pointer = &changed;
+  tree.Branch("changed", "Changed", &pointer, 32000, 0);
+  for (int i = 0; i < n_entries; ++i) fill(changed, i), tree.Fill();
   tree.Write();
 }
 """
@@ -90,6 +105,7 @@ def main() -> None:
         return
     ROOT.gInterpreter.Declare(WRITE)
     ROOT.write("both.root", "RECREATE" if step == "first" else "UPDATE", step, True, N_ENTRIES)
+    ROOT.write_changed("RECREATE" if step == "first" else "UPDATE", step, N_ENTRIES)
     ROOT.write(f"{step}.root", "RECREATE", "T", False, N_ENTRIES)
     if step == "first":
         Path("first.json").write_text(json.dumps({"first": read(ROOT, "both.root", "first", True)}))

@@ -128,7 +128,11 @@ impl Compiler<'_> {
         };
         let place = match members.place(path, name, data_type) {
             Ok(place) => place,
-            Err(known) => return Ok(Some(converted(name, node, &known, path, members, info))),
+            Err(known) => {
+                // An array is never made a number, as ROOT does not.
+                let number = if counted.is_none() { Some(node) } else { None };
+                return Ok(Some(converted(name, number, &known, path, members, info)));
+            }
         };
         let Some(head) = counted else { return Ok(Some(Step::Member(place, node))) };
         let Some(counter) = self.counter(element, path, members, before) else {
@@ -267,14 +271,20 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
 }
 
 /// A member whose type differs from that in a later version: numbers are converted, as ROOT does.
-fn converted(name: &str, node: Node, known: &DataType, path: &str, members: &mut Members, info: &StreamerInfo) -> Step {
+fn converted(
+    name: &str,
+    node: Option<Node>,
+    known: &DataType,
+    path: &str,
+    members: &Members,
+    info: &StreamerInfo,
+) -> Step {
     let known = if let DataType::Optional(known) = known { known } else { known };
     let place = members.by_path.get(&format!("{path}{name}")).copied();
     match (node, known, place) {
-        (Node::Number(number), DataType::Primitive(to), Some(place)) => {
+        (Some(Node::Number(number)), DataType::Primitive(to), Some(place)) => {
             Step::Member(place, Node::Converted(number, *to))
         }
-        (node, known, Some(place)) if node.data_type() == *known => Step::Member(place, node),
         _ => Step::Unreadable(Arc::from(format!(
             "{}::{name} of version {}, whose type differs from that in other versions",
             info.name, info.version
@@ -311,4 +321,35 @@ pub(super) fn absent_somewhere(variants: &mut [Variant], places: std::ops::Range
         is_absent[place] = true;
     }
     is_absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::layout::Number;
+    use crate::streamer::StreamerInfos;
+
+    const COUNTER: i32 = 6;
+    const INT: i32 = 3;
+
+    fn info(version: u16, x: Element) -> StreamerInfo {
+        let elements = vec![Element::member("n", "Int_t", COUNTER), x];
+        StreamerInfo { name: "A".to_owned(), checksum: u32::from(version), version, info_version: 9, elements }
+    }
+
+    #[test]
+    fn a_counted_array_that_became_a_number_cannot_be_read_and_a_number_of_another_type_is_converted() {
+        let array = Element { count_name: "n".to_owned(), ..Element::member("x", "Int_t*", 40 + INT) };
+        let short = Element::member("x", "Short_t", 2);
+        let number = Element::member("x", "Int_t", INT);
+        let infos = StreamerInfos::default();
+        let compiled = |old: Element| {
+            let (old, new) = (info(1, old), info(2, number.clone()));
+            Compiler::new(&infos).compile_class("A", &[&old, &new]).unwrap()
+        };
+        let Step::Unreadable(why) = &compiled(array).variants[1].steps[1] else { panic!("readable") };
+        assert!(why.contains("A::x of version 1, whose type differs"), "{why}");
+        let converted = Node::Converted(Number::plain(Primitive::Int16), Primitive::Int32);
+        assert_eq!(compiled(short).variants[1].steps[1], Step::Member(1, converted));
+    }
 }
