@@ -46,6 +46,22 @@ def damage(path, tree):
     path.write_bytes(content)
 
 
+def test_a_tree_of_less_than_no_entries_is_corrupt(two_trees):
+    content = bytearray(two_trees.read_bytes())
+    with ar.open(two_trees) as file:
+        key = next(key for key in file._native.keys() if key.path == "A")  # noqa: SIM118 - no dict
+        n_entries = file["A"].num_entries
+    start = key.offset + key.stored_bytes - key.object_bytes
+    place = content.index(n_entries.to_bytes(8, "big"), start)
+    content[place : place + 8] = (-n_entries).to_bytes(8, "big", signed=True)
+    two_trees.write_bytes(content)
+    with (
+        ar.open(two_trees) as file,
+        pytest.raises(ar.CorruptFileError, match=f"a tree of -{n_entries} entries"),
+    ):
+        file["A"]
+
+
 def test_ls_shows_the_other_trees_and_exits_with_the_code_of_the_damage(two_trees, arrowroot_command):
     damage(two_trees, "A")
     done = arrowroot_command("ls", two_trees, check=False)

@@ -84,7 +84,7 @@ impl Reading<'_> {
 /// The numbers of `TTree` whose place depends on its version.
 #[derive(Default)]
 struct Numbers {
-    n_entries: i64,
+    n_entries: u64,
     memory_bytes: i64,
     stored_bytes: i64,
     auto_flush: i64,
@@ -120,7 +120,7 @@ impl TreeRecord {
         Ok(TreeRecord {
             name,
             title,
-            n_entries: u64::try_from(numbers.n_entries).unwrap_or(0),
+            n_entries: numbers.n_entries,
             memory_bytes: numbers.memory_bytes,
             stored_bytes: numbers.stored_bytes,
             auto_flush: numbers.auto_flush,
@@ -193,7 +193,6 @@ impl TreeRecord {
     }
 }
 
-/// The members between the attributes and the branches, versions 16 to 20 (ROOT 5.14 to 6.40).
 fn branches_of_leaves(branches: &[Branch], n_leaves: usize) -> Vec<Option<BranchId>> {
     let mut found = vec![None; n_leaves];
     for (id, branch) in (0..).map(BranchId).zip(branches) {
@@ -206,12 +205,19 @@ fn branches_of_leaves(branches: &[Branch], n_leaves: usize) -> Vec<Option<Branch
     found
 }
 
+/// `fEntries`, which stands at `position`.
+fn number_of_entries(value: i64, position: usize) -> Result<u64> {
+    u64::try_from(value).map_err(|_| Error::corrupt(position, format!("a tree of {value} entries")))
+}
+
+/// The members between the attributes and the branches, versions 16 to 20 (ROOT 5.14 to 6.40).
 fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
     for _ in 0..3 {
         cursor.skip_object()?; // TAttLine, TAttFill, TAttMarker
     }
+    let position = cursor.position();
     let mut numbers = Numbers {
-        n_entries: cursor.i64()?,
+        n_entries: number_of_entries(cursor.i64()?, position)?,
         memory_bytes: cursor.i64()?,
         stored_bytes: cursor.i64()?,
         ..Numbers::default()
@@ -288,7 +294,7 @@ fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerI
             }
         };
         match element.name.as_str() {
-            "fEntries" => numbers.n_entries = value,
+            "fEntries" => numbers.n_entries = number_of_entries(value, position)?,
             "fTotBytes" => numbers.memory_bytes = value,
             "fZipBytes" => numbers.stored_bytes = value,
             "fAutoFlush" => numbers.auto_flush = value,
