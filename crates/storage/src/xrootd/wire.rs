@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "this is where connections to XRootD servers are made")]
 
 use std::io::{self, IoSliceMut, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,16 +34,23 @@ fn locked(tls: &Tls) -> MutexGuard<'_, ClientConnection> {
 pub(crate) fn connect(target: &Target, timeout: Duration) -> Result<TcpStream, Failure> {
     let failed = |error: &io::Error| Failure::Broken(reason(error));
     let addresses = (target.host.as_str(), target.port).to_socket_addrs().map_err(|error| failed(&error))?;
+    let stream = connect_to_any(&addresses.collect::<Vec<_>>(), timeout)?;
+    prepare(&stream, timeout).map_err(|error| failed(&error))?;
+    Ok(stream)
+}
+
+/// Each address gets its share of the time that is left, so that one which does not answer leaves some to the others.
+fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, Failure> {
     let started = Instant::now();
     let mut last = Failure::Broken("the name has no address".to_owned());
-    for address in addresses {
-        let Some(rest) = timeout.checked_sub(started.elapsed()).filter(|rest| !rest.is_zero()) else { break };
-        match TcpStream::connect_timeout(&address, rest) {
-            Ok(stream) => {
-                prepare(&stream, timeout).map_err(|error| failed(&error))?;
-                return Ok(stream);
-            }
-            Err(error) => last = failed(&error),
+    for (address, n_left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let share = timeout.saturating_sub(started.elapsed()) / u32::try_from(n_left).unwrap_or(u32::MAX);
+        if share.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(address, share) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Failure::Broken(reason(&error)),
         }
     }
     Err(last)
@@ -340,5 +347,31 @@ impl Line {
     /// Its parts, for different threads.
     pub(crate) fn into_parts(self) -> (Inbound, Outbound, Plug) {
         (self.inbound, self.outbound, self.plug)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&deaf, 0).unwrap();
+        let address = deaf.local_addr().unwrap();
+        // Nobody accepts: once its queue is full it lets everybody wait.
+        let attempts = (0..16).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100)));
+        let queue: Vec<_> = attempts.map_while(Result::ok).collect();
+        assert!(queue.len() < 16, "it answers");
+        let refusing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [address, refusing, server.local_addr().unwrap()];
+        let started = Instant::now();
+        let connected =
+            connect_to_any(&addresses, Duration::from_millis(1500)).map(|stream| stream.peer_addr().unwrap());
+        assert_eq!(connected.ok(), Some(addresses[2]));
+        assert!(started.elapsed() >= Duration::from_millis(400), "the first got its share");
+        assert!(connect_to_any(&[address], Duration::from_millis(50)).is_err());
     }
 }
