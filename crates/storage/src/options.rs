@@ -1,10 +1,11 @@
 //! What can be set, by whom, and how it is written: one table for arguments, URLs, environment and files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::secret::Secret;
+use crate::source::Nature;
 
 /// How reads are made of what the engine asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -191,6 +192,11 @@ impl Options {
             return Err(Error::Option { option: format!("key ({key_origin})"), what });
         }
         Ok(options)
+    }
+
+    /// The directory of the block cache of a store, if it has one: a local copy of a local file would only cost.
+    pub(crate) fn block_cache_of(&self, nature: Nature) -> Option<&Path> {
+        self.block_cache.as_deref().filter(|_| nature.is_remote() && self.block_cache_bytes > 0)
     }
 
     /// Sets an option from text. `origin` says where it comes from, for the message.

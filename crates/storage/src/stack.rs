@@ -90,9 +90,7 @@ impl Stack {
     fn around(opened: Opened, options: &Options, ledger: Arc<Ledger>) -> Result<Stack> {
         let nature = opened.source.nature();
         let reading = Reading::new(options, nature);
-        // A local copy of a local file would only cost.
-        let has_blocks = nature.is_remote() && options.block_cache_bytes > 0;
-        let blocks = match options.block_cache.as_deref().filter(|_| has_blocks) {
+        let blocks = match options.block_cache_of(nature) {
             Some(directory) => Blocks::new(opened.source.as_ref(), directory, options.block_cache_bytes)?.map(Arc::new),
             None => None,
         };

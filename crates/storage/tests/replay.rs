@@ -115,6 +115,19 @@ fn the_layers_ask_for_what_the_simulation_says() {
     }
 }
 
+#[test]
+fn a_block_cache_of_size_0_is_none() {
+    let trace = trace(40, 5, 3000, 400, 1000);
+    let content = content(usize::try_from(trace.file_bytes).unwrap());
+    let scratch = Scratch::new("size-0");
+    let blocks = ("block_cache", scratch.path().to_str().unwrap());
+    let set = [("strategy", "direct"), blocks, ("block_cache_size", "0")];
+    let said = replay(&trace, &options(&set), &LINE).unwrap();
+    assert_eq!(said.requests, really_asked(&trace, &options(&set), &content));
+    assert_eq!(said, replay(&trace, &options(&set[..1]), &LINE).unwrap());
+    assert_ne!(said, replay(&trace, &options(&set[..2]), &LINE).unwrap());
+}
+
 /// 5 ms a read and 12 MB/s: the model of the CMS page.
 #[test]
 fn direct_reads_take_a_latency_each_and_their_bytes() {

@@ -143,7 +143,7 @@ def parse_sweep(text: str) -> Sweep:
         sizes.append(sizes[-1] * 2)
     if name in _native.strategies():
         return Sweep(name, "cache_size", sizes)
-    # A replay has no block cache: what is on a local disk already costs nothing there.
+    # The block cache of a replay begins empty and lets nothing go: of its size only 0 makes a difference.
     of_size = [
         option
         for option, takes, *_ in _native.options()

@@ -179,7 +179,7 @@ impl Pieces {
 
 impl Layers {
     fn new(between: Between, style: ReadStyle, options: &Options, line: &Line, file_bytes: u64) -> Self {
-        let has_cache = options.block_cache.is_some() && line.nature().is_remote();
+        let has_cache = options.block_cache_of(line.nature()).is_some();
         Layers {
             between: match between {
                 Between::ReadAhead(bytes) => Memory::ReadAhead(ReadAheadWindow::new(bytes, file_bytes)),
