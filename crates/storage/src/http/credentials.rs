@@ -124,10 +124,16 @@ impl Credentials {
             Token::Given(_) if had_token => "the given bearer token was sent".to_owned(),
             Token::Variable(_) if had_token => "the bearer token of BEARER_TOKEN was sent".to_owned(),
             Token::File(path) if had_token => format!("the bearer token of {} was sent", path.display()),
+            Token::Given(_) => {
+                "the given bearer token was not sent to where the server redirected to: another host, or not https"
+                    .to_owned()
+            }
             _ if !is_encrypted => {
                 "the bearer token that was found was not sent, as the connection is not https".to_owned()
             }
-            Token::File(path) => format!("the bearer token of {} could not be read", path.display()),
+            Token::File(path) if self.token(true).is_none() => {
+                format!("the bearer token of {} could not be read", path.display())
+            }
             _ => "the bearer token was not sent to the host that the server redirected to".to_owned(),
         };
         let certificate = match &self.certificate {
@@ -321,6 +327,21 @@ mod tests {
         assert!(credentials.hint(false, false).contains("not https"));
         assert!(!format!("{credentials:?} {}", credentials.hint(true, true)).contains("t0k3n"));
         assert_eq!(token(&found(&[("token", "given")], &[], tmp.path()), false).unwrap(), "given");
+    }
+
+    #[test]
+    fn a_token_that_a_redirect_kept_from_being_sent_is_told_as_such() {
+        let tmp = tempfile::tempdir().unwrap();
+        let given = found(&[("token", "given")], &[], tmp.path());
+        for is_encrypted in [false, true] {
+            let hint = given.hint(is_encrypted, false);
+            assert!(hint.starts_with("the given bearer token was not sent to where"), "{hint}");
+        }
+        let file = tmp.path().join("token");
+        let of_file = || found(&[], &[("BEARER_TOKEN_FILE", file.to_str().unwrap())], tmp.path()).hint(true, false);
+        assert!(of_file().contains("could not be read"));
+        std::fs::write(&file, "t0k3n").unwrap();
+        assert!(of_file().contains("redirected to"), "{}", of_file());
     }
 
     #[test]

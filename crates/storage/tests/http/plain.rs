@@ -219,6 +219,16 @@ fn redirects_are_followed_once_and_take_no_token_to_another_host() {
 }
 
 #[test]
+fn who_is_refused_where_a_redirect_led_hears_that_the_token_was_not_sent_there() {
+    let servers = "server { listen 127.0.0.1:PORT; rewrite ^/(.*)$ http://localhost:OTHER/$1 redirect; }
+      server { listen 127.0.0.1:OTHER; return 401; }";
+    let Some(nginx) = serve(servers) else { return };
+    let error = open(&nginx.url("f"), &[("token", "s3cr3t")]).unwrap_err();
+    let Error::Denied { hint, .. } = &error else { panic!("{error:?}") };
+    assert!(hint.contains("given bearer token was not sent to where the server redirected to"), "{hint}");
+}
+
+#[test]
 fn statuses_become_errors_that_say_what_to_do() {
     let servers = "server { listen 127.0.0.1:PORT;
         location /denied { return 403; }
