@@ -19,7 +19,7 @@ use crate::secret::Secret;
 
 /// No answer before the first file is longer.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
-/// Times that a server may ask to wait before the login.
+/// Times that a server may ask to wait before it says whether it believes who is asking.
 const MAX_WAITS: usize = 5;
 
 /// Servers that want encryption though their URL does not say so: found out at the first login.
@@ -74,6 +74,7 @@ pub(crate) fn note_welcome(target: &Target) {
 /// wants to know who is asking, it refuses what came early: the connection is made again without. With encryption, the
 /// server has to agree first: two more round trips.
 pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> StorageResult<Result<Session, Failure>> {
+    let deadline = Instant::now() + network.deadline;
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     let credentials = Credentials::find(network);
     let server = server_of(target);
@@ -86,7 +87,7 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> St
             Ok(line) => line,
             Err(failure) => return Ok(Err(failure)),
         };
-        match begin_plain(line, target, network, &credentials, early) {
+        match begin_plain(line, target, network, &credentials, early, deadline) {
             Ok(Plain::Begun(session)) => {
                 if broke_early {
                     note_rebuff(target);
@@ -107,7 +108,7 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> St
         }
     }
     let configuration = credentials.tls()?;
-    Ok(begin_encrypted(target, network, &credentials, &configuration))
+    Ok(begin_encrypted(target, network, &credentials, &configuration, deadline))
 }
 
 /// What comes of a login without encryption.
@@ -125,6 +126,7 @@ fn begin_plain(
     network: &Network,
     credentials: &Credentials,
     early: &[Vec<u8>],
+    deadline: Instant,
 ) -> Result<Plain, Failure> {
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -159,7 +161,7 @@ fn begin_plain(
     if !offered.is_empty() && !early.is_empty() {
         return Ok(Plain::IsCeremonious);
     }
-    authenticate(&mut line, &offered, token.as_ref(), false, network)?;
+    authenticate(&mut line, &offered, token.as_ref(), false, network, deadline)?;
     let early_bytes = early.iter().map(Vec::len).collect();
     Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
@@ -169,6 +171,7 @@ fn begin_encrypted(
     network: &Network,
     credentials: &Credentials,
     configuration: &std::sync::Arc<rustls::ClientConfig>,
+    deadline: Instant,
 ) -> Result<Session, Failure> {
     let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
     let started = Instant::now();
@@ -187,7 +190,7 @@ fn begin_encrypted(
     }
     line.outbound.send(&login_request(target))?;
     let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
-    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network)?;
+    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network, deadline)?;
     Ok(Session { line, is_encrypted, early_bytes: Vec::new(), started, round_trip })
 }
 
@@ -255,11 +258,12 @@ fn authenticate(
     token: Option<&Secret>,
     is_encrypted: bool,
     network: &Network,
+    deadline: Instant,
 ) -> Result<(), Failure> {
     let mut refusals = Vec::new();
+    let mut n_waits = 0;
     for protocol in offered {
         let Some(shown) = proof(protocol, token.filter(|_| is_encrypted)) else { continue };
-        let mut n_waits = 0;
         loop {
             line.outbound.send(&message::auth(protocol, &shown))?;
             match answer(line, network)? {
@@ -268,8 +272,11 @@ fn authenticate(
                 (message::AUTH_MORE, _) => refusals.push(format!("{protocol}: the server wants more than was shown")),
                 (message::WAIT, body) if n_waits < MAX_WAITS => {
                     n_waits += 1;
-                    let asked = Duration::from_secs(message::parse_seconds(&body)?.into());
-                    std::thread::sleep(asked.min(network.timeout));
+                    let pause = Duration::from_secs(message::parse_seconds(&body)?.into()).min(network.timeout);
+                    if pause >= deadline.saturating_duration_since(Instant::now()) {
+                        return Err(Failure::Late);
+                    }
+                    std::thread::sleep(pause);
                     continue;
                 }
                 other => return Err(unexpected(other)),

@@ -433,6 +433,28 @@ fn a_server_that_wants_more_than_is_known_here_is_named_with_what_it_wants() {
 }
 
 #[test]
+fn a_server_that_lets_wait_while_it_is_told_who_asks_is_left_at_the_deadline_or_after_some_times() {
+    let always = |protocols: &'static str, seconds: u32| {
+        start(move |mut client, _| {
+            client.greet(protocols)?;
+            loop {
+                let request = client.serve(&[], &[AUTH])?;
+                client.answer(&request, WAIT, &seconds.to_be_bytes());
+            }
+        })
+    };
+    let (port, _) = always("&P=unix&P=host", 1);
+    let network = Network { deadline: Duration::from_millis(1500), timeout: Duration::from_secs(20), ..network() };
+    let started = Instant::now();
+    let error = refusal(open_xrootd_once(&url(port), &network, NONE));
+    assert!(error.to_string().contains("deadline"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    let (port, _) = always("&P=unix&P=host", 0);
+    let error = refusal(open_hastily(port));
+    assert!(error.to_string().contains("status 4005"), "{error}");
+}
+
+#[test]
 fn what_is_no_xrootd_server_is_said_to_be_none() {
     let (port, _) = start(|mut client, _| {
         client.send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
