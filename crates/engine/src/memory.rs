@@ -28,9 +28,10 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// A huge page that takes more of a thread's time is not worth it. Clearing 2 MiB takes some 100 us; where a virtual machine
 /// must get them back from its host it takes many ms, and small pages that were used a moment ago do not.
 const SLOW_HUGE_PAGE: Duration = Duration::from_millis(1);
-/// After a slow huge page so much memory is taken in small ones; after the next that is slow twice as much, and so on.
+/// After a slow huge page so much memory is taken in small ones; after the next that is slow twice as much, and so on. Fast
+/// ones in between shorten what comes next.
 const FIRST_PAUSE_BYTES: usize = 16 << 20;
-const LONGEST_PAUSE_BYTES: usize = 1 << 30;
+const LONGEST_PAUSE_BYTES: usize = 256 << 20;
 /// What the huge pages of this process taught.
 static HUGE_PAGES: HugePages =
     HugePages { left_bytes: AtomicUsize::new(0), next_bytes: AtomicUsize::new(FIRST_PAUSE_BYTES) };
@@ -72,6 +73,9 @@ impl HugePages {
             let pause = self.next_bytes.load(Ordering::Relaxed);
             self.left_bytes.store(pause, Ordering::Relaxed);
             self.next_bytes.store((2 * pause).min(LONGEST_PAUSE_BYTES), Ordering::Relaxed);
+        } else {
+            let next = self.next_bytes.load(Ordering::Relaxed).saturating_sub(2 * n_bytes);
+            self.next_bytes.store(next.max(FIRST_PAUSE_BYTES), Ordering::Relaxed);
         }
     }
 }
@@ -600,6 +604,11 @@ mod tests {
             pages.note(true, HUGE_PAGE_BYTES, slow);
         }
         assert_eq!(pause(), LONGEST_PAUSE_BYTES);
+        for _ in 0..LONGEST_PAUSE_BYTES / HUGE_PAGE_BYTES / 2 {
+            pages.note(true, HUGE_PAGE_BYTES, SLOW_HUGE_PAGE / 10);
+        }
+        pages.note(true, HUGE_PAGE_BYTES, slow);
+        assert_eq!(pause(), FIRST_PAUSE_BYTES);
     }
 
     #[test]
