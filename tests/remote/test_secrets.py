@@ -7,6 +7,9 @@ import os
 import subprocess
 import sys
 import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import unquote
 
 import pytest
 
@@ -70,6 +73,34 @@ def test_a_token_opens_the_door_and_is_not_shown(start, served, certificates, mo
         assert_hidden("".join(f"{x!r}{x}" for x in shown))
     with pytest.raises(arrowroot.StorageError) as caught:
         arrowroot.open(guarded.url("nothing.root") + query, **options)
+    assert_hidden(f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}")
+
+
+class Repeating(BaseHTTPRequestHandler):
+    """Refuses everything, and says with what it was asked."""
+
+    def do_GET(self) -> None:
+        given = unquote(self.path.partition("=")[2])
+        body = f"the key {given} opens nothing at {self.path}".encode()
+        self.send_response(403)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+def test_what_a_server_repeats_of_a_url_is_not_shown():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(PermissionError, match="opens nothing") as caught:
+            arrowroot.open(f"http://127.0.0.1:{server.server_port}/f.root?key={MARK}%21")
+    finally:
+        server.shutdown()
+        server.server_close()
     assert_hidden(f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}")
 
 

@@ -12,6 +12,7 @@ use super::multipart::{Multipart, Receiver, Wrong};
 use super::origin::{Origin, Permit};
 use super::range::{ContentRange, unsatisfied_total};
 use crate::error::{Error, Result};
+use crate::secret::{Secret, scrubbed};
 
 const CHUNK_BYTES: usize = 128 << 10;
 /// So much of the text of an error is read, and shown.
@@ -81,6 +82,8 @@ pub(super) struct Answer {
     /// Until the body is there.
     _permit: Permit,
     url: String,
+    /// What an error may repeat of the URL is hidden in it.
+    asked: Option<Secret>,
     doing: String,
     until: Instant,
     timeout: Duration,
@@ -104,6 +107,7 @@ impl Answer {
             body: body.into_reader(),
             _permit: permit,
             url: question.address.name().to_owned(),
+            asked: (head.status.as_u16() >= 400).then(|| Secret::new(question.address.original())),
             doing: question.doing.to_owned(),
             until: question.until,
             timeout,
@@ -314,7 +318,9 @@ impl Answer {
         let is_error = self.status >= 400;
         let mut body = Vec::new();
         if is_error && is_text && (&mut self.body).take(MAX_ERROR_BYTES).read_to_end(&mut body).is_ok() {
-            let said = plain(&message(&String::from_utf8_lossy(&body)));
+            let said = message(&String::from_utf8_lossy(&body));
+            let asked = self.asked.as_ref().map_or("", Secret::expose);
+            let said = plain(&scrubbed(&said, asked));
             if !said.is_empty() && !words.contains(&said) {
                 words.push_str(": ");
                 words.push_str(&said);
