@@ -237,7 +237,7 @@ def test_the_page_cache_share_of_our_file_is_known(sample):
 
 
 def test_a_plot_form_that_is_not_known_is_refused():
-    from arrowroot._plot import check
+    from arrowroot._pictures.style import check
 
     with pytest.raises(InvalidRequestError, match="svg"):
         check("x.bmp")

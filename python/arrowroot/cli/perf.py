@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot import InvalidRequestError, _metrics, _plot, split_url
+from arrowroot import InvalidRequestError, _metrics, split_url
 from arrowroot._measure import drop_from_page_cache, measure
+from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
 from arrowroot._sizes import parse_size
 from arrowroot.cli import perf_report, terminal
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
             # Which entry was the n-th that a filter selected is not kept.
             if n and options.filter is None
         ]
-        _plot.draw(
+        reading.draw(
             options.plot,
             scan.trace(),
             report.passes[0],
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
 def _check_outputs(options: argparse.Namespace) -> None:
     """Raise before any work if what is asked for cannot be written."""
     if options.plot:
-        _plot.check(options.plot)
+        style.check(options.plot)
     bare = arrowroot.configuration(split_url(options.url)[0]).url
     if scheme_of(bare) == "file":
         bare = bare.partition("://")[2].removeprefix("localhost") or bare

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError
+from arrowroot._pictures import curve, style
 from arrowroot._render import printable, text_table
-from arrowroot._report import curve, trace
+from arrowroot._report import trace
 from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, shown, strategies
 from arrowroot._sizes import (
     counted,
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot and not options.sweep:
         raise InvalidRequestError("--plot draws a sweep: give --sweep too")
     if options.plot:
-        curve.check(options.plot)
+        style.check(options.plot)
     sweep = parse_sweep(options.sweep) if options.sweep else None
     typed = storage_options(options)
     by_name = typed.pop("strategy", None)

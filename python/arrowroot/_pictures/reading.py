@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _metrics
-from arrowroot._errors import InvalidRequestError, missing_library
-from arrowroot._report import panels
+from arrowroot._pictures import panels, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,33 +17,13 @@ if TYPE_CHECKING:
     from arrowroot._plan import Read
     from arrowroot._report.monitor import Series
 
-_FORMATS = (".png", ".svg", ".pdf")
-_BLUE = "#2b6cb0"
-_RED = "#c53030"
-_GREY = "#4a5568"
-_DARK = "#1a202c"
 _BOX_ALPHA = 0.55
 _DOT_ALPHA = 0.35
-_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SHARES = tuple((kind, f"{kind}_percent") for kind in ("read", "decompress", "decode", "wait"))
 #: Above so many reads they are drawn as pixels, also in SVG and PDF.
 _N_VECTOR_READS = 2_000
-_DPI = 160
 #: Up to so many batches, each is a dot on the line of time.
 _N_MARKED = 50
-
-
-def check(path: str) -> None:
-    """Raise before any work if the picture cannot be drawn: wrong form of file, or no Matplotlib."""
-    if Path(path).suffix.lower() not in _FORMATS:
-        raise InvalidRequestError(f"--plot {path}: the name must end in {', '.join(_FORMATS)}")
-    if not Path(path).parent.is_dir():
-        raise InvalidRequestError(f"--plot {path}: there is no such directory")
-    try:
-        import matplotlib.figure  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise missing_library("matplotlib", "--plot", "plot") from error
 
 
 def draw(
@@ -80,27 +58,26 @@ def draw(
     low, high = entries
     _draw_reads(axes, reads, low, high)
     _draw_time(time_axes, reads, measurement.real_ns, low, delivered)
-    axes.set_title(_shortened(title), loc="left", fontsize=12, fontweight="bold", color=_DARK, pad=30)
+    style.write_title(axes, _shortened(title), pad=30)
     axes.set_xlim(low, max(high, low + 1))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.set_xlabel("entry number", color=_DARK)
-    axes.grid(visible=True, color="#e2e8f0", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="x", colors=_GREY)
-    axes.tick_params(axis="y", colors=_BLUE)
-    time_axes.tick_params(axis="y", colors=_RED)
+    axes.set_xlabel("entry number", color=style.DARK)
+    style.draw_grid(axes)
+    axes.tick_params(axis="x", colors=style.GREY)
+    axes.tick_params(axis="y", colors=style.BLUE)
+    time_axes.tick_params(axis="y", colors=style.RED)
     for each in (axes, time_axes):
-        each.spines["top"].set_visible(False)
-        each.spines["bottom"].set_color(_GREY)
-        each.spines["left"].set_color(_BLUE)
-        each.spines["right"].set_color(_RED)
+        style.hide(each, "top")
+        each.spines["bottom"].set_color(style.GREY)
+        each.spines["left"].set_color(style.BLUE)
+        each.spines["right"].set_color(style.RED)
     _legend(axes)
     if series is not None and rows is not None:
         n_panels = len(panels.PANELS)
         below = rows[1].subgridspec(1, n_panels)
         panels.draw([figure.add_subplot(below[i]) for i in range(n_panels)], series)
-    figure.savefig(path, dpi=_DPI)
+    style.save(figure, path)
 
 
 def _legend(axes: Any) -> None:
@@ -108,9 +85,9 @@ def _legend(axes: Any) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     handles = [
-        Patch(color=_BLUE, alpha=_BOX_ALPHA),
-        Line2D([], [], color=_RED, marker=".", linestyle="none", alpha=_DOT_ALPHA),
-        Line2D([], [], color=_RED, linewidth=1.6),
+        Patch(color=style.BLUE, alpha=_BOX_ALPHA),
+        Line2D([], [], color=style.RED, marker=".", linestyle="none", alpha=_DOT_ALPHA),
+        Line2D([], [], color=style.RED, linewidth=1.6),
     ]
     labels = [
         "a read: its bytes, the entries in them",
@@ -125,15 +102,10 @@ def _legend(axes: Any) -> None:
         ncols=3,
         frameon=False,
         fontsize=9,
-        labelcolor=_GREY,
+        labelcolor=style.GREY,
         handletextpad=0.6,
         columnspacing=1.8,
     )
-
-
-def _unit(largest: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """Return the largest unit, as factor and name, of which there is at least one."""
-    return next((unit for unit in units if largest >= unit[0]), units[-1])
 
 
 def _columns(reads: Sequence[Read]) -> npt.NDArray[np.float64]:
@@ -148,12 +120,12 @@ def _draw_reads(axes: Any, reads: Sequence[Read], low: int, high: int) -> None:
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
     if not reads:
-        axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, ha="center", va="center", color=_GREY)
+        axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, ha="center", va="center", color=style.GREY)
         axes.set_yticks([])
         return
     offset, n_bytes, first, end, _, _ = _columns(reads)
-    factor, unit = _unit(float((offset + n_bytes).max()), _SIZES)
-    axes.set_ylabel(f"offset in the file ({unit})", color=_BLUE)
+    factor, unit = style.unit(float((offset + n_bytes).max()), style.SIZES)
+    axes.set_ylabel(f"offset in the file ({unit})", color=style.BLUE)
     left, right = np.clip(first, low, high), np.clip(end, low, high)
     bottom, top = offset / factor, (offset + n_bytes) / factor
     corners = np.stack(
@@ -164,8 +136,8 @@ def _draw_reads(axes: Any, reads: Sequence[Read], low: int, high: int) -> None:
     axes.add_collection(
         PolyCollection(
             corners,  # type: ignore[arg-type]  # an array (reads, 4, 2) is the fast way
-            facecolors=_BLUE,
-            edgecolors=_BLUE,
+            facecolors=style.BLUE,
+            edgecolors=style.BLUE,
             # The edge keeps a small read visible; between many it must not fill the gaps.
             linewidths=0.25 if many else 0.6,
             alpha=_BOX_ALPHA,
@@ -180,15 +152,15 @@ def _draw_reads(axes: Any, reads: Sequence[Read], low: int, high: int) -> None:
 def _draw_time(
     axes: Any, reads: Sequence[Read], real_ns: int, low: int, delivered: Sequence[tuple[int, int]]
 ) -> None:
-    factor, unit = _unit(real_ns, _TIMES)
-    axes.set_ylabel(f"real time ({unit})", color=_RED)
+    factor, unit = style.unit(real_ns, style.TIMES)
+    axes.set_ylabel(f"real time ({unit})", color=style.RED)
     axes.set_ylim(0, 1.06 * max(real_ns, 1) / factor)
     if reads:
         _, _, first, end, _, end_ns = _columns(reads)
         axes.plot(
             (first + end) / 2,
             end_ns / factor,
-            color=_RED,
+            color=style.RED,
             marker=".",
             linestyle="none",
             markersize=4,
@@ -199,7 +171,7 @@ def _draw_time(
     axes.plot(
         [low, *(entry for entry, _ in delivered)],
         [0.0, *(ns / factor for _, ns in delivered)],
-        color=_RED,
+        color=style.RED,
         linewidth=1.6,
         marker="o" if len(delivered) <= _N_MARKED else None,
         markersize=3.5,
@@ -227,11 +199,9 @@ def _text(axes: Any, measurement: Measurement) -> None:
         y = 1 - (i + 0.5) * step
         weight = "normal" if value else "bold"
         place = {"va": "center", "fontsize": 8.5, "transform": axes.transAxes}
-        axes.text(0, y, name, color=_GREY, fontweight=weight, **place)
-        axes.text(1, y, value, color=_DARK, ha="right", **place)
+        axes.text(0, y, name, color=style.GREY, fontweight=weight, **place)
+        axes.text(1, y, value, color=style.DARK, ha="right", **place)
 
 
 def _shortened(title: str, limit: int = 90) -> str:
-    # A dollar sign would start a formula.
-    text = title if len(title) <= limit else "…" + title[-limit + 1 :]
-    return text.replace("$", r"\$")
+    return title if len(title) <= limit else "…" + title[-limit + 1 :]

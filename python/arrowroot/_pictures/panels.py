@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arrowroot._pictures import style
 from arrowroot._report.monitor import GAUGES
 
 if TYPE_CHECKING:
@@ -11,12 +12,8 @@ if TYPE_CHECKING:
 
     from arrowroot._report.monitor import Series
 
-_BLUE = "#2b6cb0"
-_RED = "#c53030"
-_GREEN = "#2f855a"
-_GREY = "#718096"
-_DARK = "#1a202c"
-_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+#: Lines of so few values have dots.
+_N_MARKED = 3
 
 
 class Panel(NamedTuple):
@@ -28,26 +25,29 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("CPU", "cores", (("machine_cpu", "machine", _GREY), ("process_cpu", "process", _BLUE))),
+    Panel("CPU", "cores", (("machine_cpu", "machine", style.GREY), ("process_cpu", "process", style.BLUE))),
     Panel(
         "Memory",
         "B",
-        (("machine_memory_bytes", "machine", _GREY), ("process_memory_bytes", "process", _BLUE)),
+        (("machine_memory_bytes", "machine", style.GREY), ("process_memory_bytes", "process", style.BLUE)),
     ),
     Panel(
         "Network",
         "B/s",
-        (("machine_sent_bytes_per_s", "sent", _GREY), ("machine_received_bytes_per_s", "received", _GREEN)),
+        (
+            ("machine_sent_bytes_per_s", "sent", style.GREY),
+            ("machine_received_bytes_per_s", "received", style.GREEN),
+        ),
     ),
     Panel(
         "Disk reads",
         "B/s",
         (
-            ("machine_disk_read_bytes_per_s", "machine", _GREY),
-            ("process_disk_read_bytes_per_s", "process", _RED),
+            ("machine_disk_read_bytes_per_s", "machine", style.GREY),
+            ("process_disk_read_bytes_per_s", "process", style.RED),
         ),
     ),
-    Panel("Connections", "", (("process_connections", "process", _BLUE),)),
+    Panel("Connections", "", (("process_connections", "process", style.BLUE),)),
 )
 
 
@@ -67,18 +67,21 @@ def _draw_panel(axes: Any, panel: Panel, lines: Sequence[tuple[list[tuple[float,
     highest = max((value for values, _, _ in lines for _, value in values), default=0.0)
     factor, unit = 1.0, panel.unit
     if panel.unit.startswith("B"):
-        factor, unit = next((size for size in _SIZES if highest >= size[0]), _SIZES[-1])
+        factor, unit = style.unit(highest, style.SIZES)
         unit += panel.unit[1:]
     title = f"{panel.title} ({unit})" if unit else panel.title
-    axes.set_title(title, loc="left", fontsize=9, color=_DARK, pad=16)
+    axes.set_title(title, loc="left", fontsize=9, color=style.DARK, pad=16)
     for values, name, colour in lines:
         seconds, heights = zip(*values, strict=True)
         scaled = [height / factor for height in heights]
-        axes.plot(seconds, scaled, color=colour, linewidth=1.2, label=name, clip_on=False)
-        if colour != _GREY:
+        marker = "." if len(scaled) <= _N_MARKED else None  # a line of one point is none
+        axes.plot(seconds, scaled, color=colour, linewidth=1.2, marker=marker, label=name, clip_on=False)
+        if colour != style.GREY:
             axes.fill_between(seconds, scaled, color=colour, alpha=0.12, linewidth=0)
     if not lines:
-        axes.text(0.5, 0.5, "not known here", transform=axes.transAxes, ha="center", va="center", color=_GREY)
+        axes.text(
+            0.5, 0.5, "not known here", transform=axes.transAxes, ha="center", va="center", color=style.GREY
+        )
         axes.set_yticks([])
     else:
         axes.set_ylim(0, 1.08 * highest / factor or 1.0)
@@ -94,14 +97,12 @@ def _draw_panel(axes: Any, panel: Panel, lines: Sequence[tuple[list[tuple[float,
             handlelength=1.0,
             columnspacing=0.8,
             handletextpad=0.4,
-            labelcolor=_GREY,
+            labelcolor=style.GREY,
         )
     axes.xaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
-    axes.set_xlabel("real time (s)", fontsize=8, color=_GREY)
-    axes.tick_params(labelsize=8, colors=_GREY)
-    axes.grid(visible=True, color="#e2e8f0", linewidth=0.7)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.set_xlabel("real time (s)", fontsize=8, color=style.GREY)
+    axes.tick_params(labelsize=8, colors=style.GREY)
+    style.draw_grid(axes)
+    style.hide(axes, "top", "right")
     for side in ("left", "bottom"):
         axes.spines[side].set_color("#cbd5e0")
