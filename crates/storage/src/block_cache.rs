@@ -3,7 +3,7 @@
 //! Each block is a file of its own: `DIRECTORY/xx/KEY-BLOCK.block`, with what it is a block of and a checksum before its
 //! bytes. It is written under another name and renamed, so that a process that is killed, or many that write at once,
 //! leave whole blocks or none; there is no index that could be torn. Each reading verifies the checksum: a block that is
-//! wrong, for whatever reason, is fetched again. What a block belongs to is URL (but for credentials), size and version;
+//! wrong, for whatever reason, is fetched again. What a block belongs to is URL (without credentials), size and version;
 //! a file that changed has another key, and the blocks of the old one leave as they are not used any more. Files whose
 //! store does not tell a version are not cached.
 //!
@@ -26,7 +26,7 @@ use xxhash_rust::xxh64::xxh64;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::evict::evict;
-use crate::secret;
+use crate::secret::redacted;
 use crate::segments::Segmented;
 use crate::source::{Nature, Part, Source, check_range};
 
@@ -61,7 +61,7 @@ impl Blocks {
     /// [`Error::LocalDisk`] if the directory cannot be made.
     pub fn new(source: &dyn Source, directory: &Path, max_bytes: u64) -> Result<Option<Self>> {
         let Some(version) = source.version() else { return Ok(None) };
-        let identity = format!("{}\n{}\n{version}\n", secret::identity(source.url()), source.size_bytes()).into_bytes();
+        let identity = format!("{}\n{}\n{version}\n", redacted(source.url()), source.size_bytes()).into_bytes();
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
         made.map_err(|source| Error::LocalDisk {
             path: directory.display().to_string(),

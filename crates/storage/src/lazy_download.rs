@@ -21,7 +21,7 @@ use xxhash_rust::xxh64::xxh64;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
-use crate::secret;
+use crate::secret::redacted;
 use crate::segments::Segmented;
 use crate::source::{Nature, Part, Source, check_range};
 
@@ -69,7 +69,7 @@ impl Download {
         // Without a version nobody knows whether another process copied the same content.
         let name = directory.and_then(|_| source.version()).map(|version| {
             let size_bytes = source.size_bytes();
-            let identity = format!("{}\n{size_bytes}\n{version}\n{segment_bytes}", secret::identity(source.url()));
+            let identity = format!("{}\n{size_bytes}\n{version}\n{segment_bytes}", redacted(source.url()));
             format!("arrowroot-{:016x}.download", xxh64(identity.as_bytes(), 0))
         });
         Download {

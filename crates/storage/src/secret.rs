@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use xxhash_rust::xxh64::xxh64;
-
 use crate::options::OPTIONS;
 
 /// A text that no message, log or report shows.
@@ -52,39 +50,6 @@ pub fn redacted(url: &str) -> String {
         Piece::Hidden(_) => "...",
     });
     shown.collect()
-}
-
-/// What tells the content at a URL from that at others, without credentials: [`redacted`], and a hash of what it hides of the
-/// query, but for what is known to give access. A file read with another token is the same, one of another number is not.
-pub(crate) fn identity(url: &str) -> String {
-    let pieces = pieces(url);
-    let mut hidden = Vec::new();
-    for (place, piece) in pieces.iter().enumerate() {
-        if let Piece::Hidden(value) = piece {
-            let name = match place.checked_sub(1).and_then(|before| pieces.get(before)) {
-                Some(Piece::Shown(shown)) => shown.trim_start_matches(IN_QUERY).trim_end_matches('='),
-                _ => "",
-            };
-            if !is_credential(name) {
-                hidden.push(format!("{name}={value}"));
-            }
-        }
-    }
-    let shown = redacted(url);
-    if hidden.is_empty() { shown } else { format!("{shown} {:016x}", xxh64(hidden.join("&").as_bytes(), 0)) }
-}
-
-/// Whether a name in a query is one of those with which clouds, sites and our own options give access.
-fn is_credential(name: &str) -> bool {
-    const PREFIXES: [&str; 3] = ["x-amz-", "x-goog-", "arrowroot."];
-    #[rustfmt::skip]
-    const NAMES: [&str; 22] = [
-        "signature", "expires", "policy", "key-pair-id", "awsaccesskeyid", "googleaccessid", // CloudFront, S3, Google
-        "sig", "se", "st", "sp", "sv", "sr", "spr", "skoid", "sktid", "skt", "ske", "sks", "skv", // Azure
-        "authz", "token", "access_token",
-    ];
-    let name = name.to_ascii_lowercase();
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name.as_str())
 }
 
 /// What others say while they read `url`, without what [`redacted`] hides of it, and of any other URL in the text.
@@ -240,20 +205,6 @@ mod tests {
         );
         assert_eq!(redacted("root://host//a@b?authz=Bearer%20x"), "root://host//a@b?authz=...");
         assert_eq!(redacted("/local/file?x=1"), "/local/file?x=1");
-    }
-
-    #[test]
-    fn contents_are_told_apart_without_what_gives_access() {
-        let plain = "https://h/f.root";
-        assert_eq!(identity(plain), plain);
-        for same in ["https://me:pw@h/f.root", "https://you@h/f.root"] {
-            assert_eq!(identity(same), plain);
-        }
-        let numbered = "https://h/get?file=1&X-Amz-Signature=a&authz=b&arrowroot.token=c";
-        assert_eq!(identity(numbered), identity("https://h/get?file=1&X-Amz-Signature=d&authz=e&arrowroot.token=f"));
-        assert_ne!(identity(numbered), identity(&numbered.replace("file=1", "file=2")));
-        assert_ne!(identity("https://h/get?abcdefgh"), identity("https://h/get?abcdefgi"));
-        assert!(!identity("https://h/get?what=opensesame").contains("opensesame"));
     }
 
     #[test]
