@@ -19,7 +19,6 @@ use arrow_buffer::Buffer;
 use crate::error::Result;
 pub(crate) use pages::populate;
 use pages::{Mapping, PAGE_BYTES, POPULATE_BYTES};
-pub(crate) use pool::Scanning;
 use pool::{POOL, Pool};
 
 /// Columns smaller than this share a region.
@@ -239,11 +238,13 @@ impl DerefMut for Slot {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// An arena of a pool of its own: other tests do not take its memory.
     fn arena() -> Arena {
-        Arena::of_pool(Box::leak(Box::default()), std::iter::empty())
+        Arena::of_pool(Box::leak(Box::new(Pool::new(Duration::from_secs(3600)))), std::iter::empty())
     }
 
     fn buffer_of(arena: &mut Arena, n_bytes: usize) -> Buffer {

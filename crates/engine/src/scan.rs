@@ -11,7 +11,6 @@ use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 use crate::error::{Error, Result};
 use crate::fetch::{Fetcher, Held};
 use crate::logical::{LogicalRead, LogicalReads};
-use crate::memory::Scanning;
 use crate::nested::{self, Nesting};
 use crate::ntuple::{self, MemberId, Ntuple};
 use crate::place::Context;
@@ -33,8 +32,6 @@ pub struct Scan {
     n_threads: usize,
     is_told: bool,
     n_fetching: usize,
-    /// From the first batch that was asked for to the last.
-    scanning: Option<Scanning>,
     /// Threads do not survive a fork.
     process: u32,
 }
@@ -112,7 +109,6 @@ impl Scan {
             n_threads,
             is_told: false,
             n_fetching: 0,
-            scanning: None,
             process: std::process::id(),
         }
     }
@@ -144,17 +140,11 @@ impl Scan {
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
         self.begin_helping()?;
-        if self.next == 0 {
-            self.scanning.get_or_insert_with(Scanning::new);
-        }
         let result = self.shared.work_for(self.next, &mut self.worker, interrupted);
         let counters = &self.shared.context.counters;
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
-        let Ok(Some(batch)) = result else {
-            self.scanning = None;
-            return result;
-        };
+        let Ok(Some(batch)) = result else { return result };
         self.next += 1;
         match &self.shared.nesting {
             Some(nesting) => nesting.apply(&batch, self.shared.reading.source.url()).map(Some),

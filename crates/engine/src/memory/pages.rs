@@ -1,4 +1,4 @@
-//! Pages of the system: mapped, asked for before they are written, and offered back.
+//! Pages of the system: mapped, and asked for before they are written.
 
 #![expect(unsafe_code, reason = "calls of the system on mappings")]
 
@@ -71,8 +71,6 @@ pub(super) struct Mapping {
     pub(super) is_used: bool,
     /// Its next pages shall be huge.
     is_huge: AtomicBool,
-    /// The system may have its pages.
-    pub(super) is_offered: bool,
 }
 
 // SAFETY: a mapping is plain memory; who may write which part is up to the slots.
@@ -102,9 +100,7 @@ impl Mapping {
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => {
-                Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge), is_offered: false })
-            }
+            Some(start) => Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge) }),
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
         }
     }
@@ -140,14 +136,6 @@ impl Mapping {
     fn advise(&self, advice: Advice) {
         // SAFETY: the whole mapping. Advice that is not taken changes nothing.
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, advice) };
-    }
-
-    /// The system may have the pages if it needs them; until then they are as good as before.
-    pub(super) fn offer(&mut self) {
-        if !std::mem::replace(&mut self.is_offered, true) {
-            // SAFETY: the whole mapping, whose content nobody needs any more. Advice that is not taken changes nothing.
-            let _ = unsafe { madvise(self.start.as_ptr().cast(), self.n_bytes, Advice::LinuxFree) };
-        }
     }
 }
 
