@@ -15,6 +15,8 @@ pub(crate) struct Address {
     redirected: Mutex<Option<Url>>,
     /// Besides what the HTTP store knows, which credentials are in use.
     hint: Option<String>,
+    /// The name does not show all of the query: other files may have the same name.
+    is_ambiguous: bool,
 }
 
 impl Address {
@@ -24,17 +26,25 @@ impl Address {
         let mut parsed = Url::parse(url)
             .map_err(|error| Error::Option { option: "URL".to_owned(), what: format!("{name}: {error}") })?;
         parsed.set_fragment(None);
-        Ok(Address { name, locate: Box::new(move || parsed.clone()), redirected: Mutex::new(None), hint: None })
+        let is_ambiguous = parsed.query().is_some_and(|query| !name.contains(query));
+        let locate = Box::new(move || parsed.clone());
+        Ok(Address { name, locate, redirected: Mutex::new(None), hint: None, is_ambiguous })
     }
 
     /// A URL that is made anew for each request.
     pub(crate) fn signed(name: String, hint: String, locate: impl Fn() -> Url + Send + Sync + 'static) -> Address {
-        Address { name, locate: Box::new(locate), redirected: Mutex::new(None), hint: Some(hint) }
+        let (locate, redirected) = (Box::new(locate), Mutex::new(None));
+        Address { name, locate, redirected, hint: Some(hint), is_ambiguous: false }
     }
 
     /// For messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether other files may have the same name.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous
     }
 
     /// What to say about credentials when access is denied.

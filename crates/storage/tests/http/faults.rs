@@ -114,6 +114,28 @@ fn another_size_or_version_is_a_change() {
 }
 
 #[test]
+fn a_time_is_no_version_where_a_query_may_tell_files_apart() {
+    let content = content(N_BYTES);
+    let tagged = Scripted::start({
+        let content = content.clone();
+        move |request| right(&content, request)
+    });
+    let dated = Scripted::start(move |request| {
+        let reply = right(&content, request);
+        let end = reply.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(reply.bytes[..end].to_vec()).unwrap();
+        let head = head.replace("ETag: \"1\"", "Last-Modified: Mon, 23 Nov 2026 05:00:00 GMT");
+        Reply::new([head.as_bytes(), &reply.bytes[end..]].concat(), Then::Keep)
+    });
+    for (server, query, is_told) in
+        [(&tagged, "", true), (&tagged, "?file=1", true), (&dated, "", true), (&dated, "?file=1", false)]
+    {
+        let opened = open(&format!("{}{query}", server.url()), &[]).unwrap();
+        assert_eq!(opened.source.version().is_some(), is_told, "{query}");
+    }
+}
+
+#[test]
 fn several_ranges_are_taken_in_any_order_and_merged() {
     let answers: [Several; 3] = [
         |content, mut ranges| {
