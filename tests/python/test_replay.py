@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arrowroot import InvalidRequestError, _native
+from arrowroot._pictures import curve
 from arrowroot._plan import LogicalRead
 from arrowroot._report import trace
 from arrowroot._report.replay import Line, parse_sweep, replay, strategies
@@ -166,3 +167,12 @@ def test_wrong_requests_are_one_line(recorded, arrowroot_command, arguments, tex
     done = arrowroot_command("replay", recorded, *arguments, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert text in done.stderr
+
+
+def test_names_of_lines_that_are_near_stand_together():
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(8.5, 3.0))
+    axes = figure.subplots()
+    axes.plot([1, 2], [0.0, 100.0])
+    curve._draw_across(axes, [("far", 50.0), ("one", 10.0), ("other", 10.1)])
+    assert {text.get_text(): text.xy[1] for text in axes.texts} == {"one, other": 10.1, "far": 50.0}
+    assert axes.get_ylim()[0] == 0

@@ -3,7 +3,7 @@
 //! A [`Column`] of memory leases disjoint [`Slot`]s, front to back; each may be filled by another thread. It becomes an
 //! Arrow buffer once all slots are gone. Fresh pages cost as much as decoding if each is asked for by a fault of its own:
 //! pieces of 2 MiB and more are advised as huge pages, and slots ask for their pages in steps of many before they are
-//! written. What was let go is kept, within a bound, for the next batch or the next scan of the process.
+//! written. What was let go is kept for the next batch or the next scan of the process (`pool`).
 
 #![expect(unsafe_code, reason = "disjoint parts of one allocation are written by several threads")]
 

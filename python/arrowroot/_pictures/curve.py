@@ -42,8 +42,6 @@ def draw(
     _draw_across(axes[0], [(name, o.wall_ns / 1e9) for name, o in others])
     _draw_across(axes[1], [(name, o.read_bytes / 1e6) for name, o in others])
     _draw_across(axes[2], [(name, float(o.n_requests)) for name, o in others])
-    axes[0].set_ylim(bottom=0)
-    axes[1].set_ylim(bottom=0)
     axes[2].yaxis.set_major_formatter(EngFormatter(sep=""))
     style.write_title(axes[0], title)
     step = -(-len(sizes) // _MAX_TICKS)
@@ -80,6 +78,9 @@ def _draw_across(axes: Any, lines: Sequence[tuple[str, float]]) -> None:
     """Draw a line across for each value, with its name; names that would cover each other stand together."""
     for _, value in lines:
         axes.axhline(value, color=style.GREY, linewidth=1, linestyle=(0, (4, 3)))
+    # What is in the axes is complete: from here on heights stay as they are.
+    low, high = axes.get_ylim()
+    axes.set_ylim(0 if axes.get_yscale() == "linear" else low, high)
     together: list[tuple[list[str], float, float]] = []
     for name, value in sorted(lines, key=lambda line: line[1]):
         _, height = axes.transData.transform((1.0, value))
