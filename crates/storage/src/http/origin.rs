@@ -1,5 +1,6 @@
 //! What is known of a server, for all files of the process that come from it.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,8 +8,10 @@ use std::time::{Duration, Instant};
 const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
 /// Connections to a server that answers several ranges at once.
 const PARALLEL_WITH_RANGES: usize = 8;
-/// Connections to one that does not, as S3 is used by everybody.
-const PARALLEL_WITHOUT: usize = 64;
+/// Connections to one that does not, as S3 is used by everybody: more cost more on both sides than they bring.
+const PARALLEL_WITHOUT: RangeInclusive<usize> = 16..=128;
+/// Within those bounds there are so many that requests of this size keep the line full; many baskets are no larger.
+const SMALL_REQUEST_BYTES: f64 = 12.0 * 1024.0;
 /// Transfers of less are over before they can be timed.
 const LEAST_TIMED_BYTES: u64 = 64 << 10;
 /// Until something was measured.
@@ -33,9 +36,9 @@ struct State {
     n_wrong: u32,
     n_open: usize,
     latency: Option<Duration>,
-    /// Bodies that are coming, since when, and their bytes.
+    /// Bodies that are coming, since when, and the bytes that came since then.
     n_transfers: usize,
-    transfer_start: Instant,
+    transfer_start: Option<Instant>,
     transferred_bytes: u64,
     /// Recent bytes and the time in which they came.
     measured_bytes: f64,
@@ -71,7 +74,12 @@ pub(super) struct Transfer(Arc<Origin>);
 impl Transfer {
     /// `n_bytes` more came.
     pub(super) fn came(&self, n_bytes: usize) {
-        self.0.state().transferred_bytes += n_bytes as u64;
+        let mut state = self.0.state();
+        match state.transfer_start {
+            // It came with the head, in no time that could be measured.
+            None => state.transfer_start = Some(Instant::now()),
+            Some(_) => state.transferred_bytes += n_bytes as u64,
+        }
     }
 }
 
@@ -83,7 +91,7 @@ impl Drop for Transfer {
             return;
         }
         let bytes = std::mem::take(&mut state.transferred_bytes);
-        let seconds = state.transfer_start.elapsed().as_secs_f64();
+        let seconds = state.transfer_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
         if bytes >= LEAST_TIMED_BYTES && seconds > 0.0 {
             #[expect(clippy::cast_precision_loss, reason = "a measure")]
             let bytes = bytes as f64;
@@ -106,7 +114,7 @@ impl Origin {
                 n_open: 0,
                 latency: None,
                 n_transfers: 0,
-                transfer_start: Instant::now(),
+                transfer_start: None,
                 transferred_bytes: 0,
                 measured_bytes: 0.0,
                 measured_seconds: 0.0,
@@ -153,7 +161,10 @@ impl Origin {
     fn most_connections(&self, state: &State) -> usize {
         match self.max_connections {
             0 if state.range_limit > 1 => PARALLEL_WITH_RANGES,
-            0 => PARALLEL_WITHOUT,
+            0 => {
+                let (latency, bytes_per_second) = measured(state);
+                connections_for(latency.as_secs_f64() * bytes_per_second)
+            }
             number => number,
         }
     }
@@ -220,19 +231,26 @@ impl Origin {
     /// A body begins to come.
     pub(super) fn transfer(self: &Arc<Self>) -> Transfer {
         let mut state = self.state();
-        if state.n_transfers == 0 {
-            state.transfer_start = Instant::now();
-        }
         state.n_transfers += 1;
         Transfer(Arc::clone(self))
     }
 
     /// Latency, and bytes for each second.
     pub(super) fn measured(&self) -> (Duration, f64) {
-        let state = self.state();
-        let rate = state.measured_bytes / state.measured_seconds;
-        (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
+        measured(&self.state())
     }
+}
+
+fn measured(state: &State) -> (Duration, f64) {
+    let rate = state.measured_bytes / state.measured_seconds;
+    (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
+}
+
+/// Connections to a server that answers one range at a time, over a line that holds so many bytes.
+fn connections_for(line_bytes: f64) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
+    let n_connections = (line_bytes / SMALL_REQUEST_BYTES) as usize;
+    n_connections.clamp(*PARALLEL_WITHOUT.start(), *PARALLEL_WITHOUT.end())
 }
 
 /// The next smaller number of ranges to try.
@@ -255,7 +273,30 @@ mod tests {
         assert_eq!(limits, STEPS);
         let origin = Origin::new(0, true);
         origin.refuse(2);
-        assert_eq!((origin.range_limit(), origin.max_parallel()), (1, PARALLEL_WITHOUT));
+        assert_eq!(origin.range_limit(), 1);
+        assert!(PARALLEL_WITHOUT.contains(&origin.max_parallel()));
+    }
+
+    #[test]
+    fn single_ranges_take_as_many_connections_as_fill_the_line() {
+        let [short, medium, long] = [0.005 * 12e6, 0.005 * 100e6, 0.050 * 100e6].map(connections_for);
+        assert_eq!((short, medium, long), (16, 40, 128));
+        assert_eq!((connections_for(0.0), connections_for(f64::MAX)), (16, 128));
+    }
+
+    #[test]
+    fn what_came_with_the_head_tells_no_rate() {
+        let origin = Arc::new(Origin::new(0, false));
+        let transfer = origin.transfer();
+        transfer.came(1 << 20);
+        drop(transfer);
+        assert_eq!(origin.measured(), (GUESSED_LATENCY, GUESSED_BYTES_PER_SECOND));
+        let transfer = origin.transfer();
+        transfer.came(1 << 20);
+        std::thread::sleep(Duration::from_millis(20));
+        transfer.came(1 << 20);
+        drop(transfer);
+        assert!(origin.measured().1 <= f64::from(1 << 20) / 0.020, "{:?}", origin.measured());
     }
 
     #[test]
