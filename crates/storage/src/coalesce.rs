@@ -12,8 +12,8 @@ const LOCAL_SPAN_BYTES: u64 = 4 << 20;
 /// What one more range costs in bytes on the line: the head of a part in an HTTP answer is up to 200, that of XRootD 16,
 /// and the request names the range too.
 const RANGE_BYTES: f64 = 256.0;
-/// What a request costs besides: work for both sides, a tenth to several tenths of a millisecond of it for each HTTP request.
-const REQUEST_SECONDS: f64 = 150e-6;
+/// Work of a request, meanwhile, that others cannot hide: an S3 server had 0.4 to 0.7 ms of it for each, the reader 0.15.
+const REQUEST_SECONDS: f64 = 400e-6;
 /// Bytes that may be read without need, for each byte that is needed, where the line is busy. Opening the file and the heads
 /// of answers come on top: with 2 % some reads of many small baskets from S3 had 5.3 % more on the line than they needed.
 const SCARCE_SHARE: f64 = 0.01;
@@ -39,8 +39,8 @@ pub struct Span {
 /// The limits that make reading some ranges from a store of this nature fastest without wasting its line.
 ///
 /// `ranges`: half-open offsets in bytes, in any order; they may overlap. A gap is worth reading if its bytes take less
-/// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the work that a
-/// request is and the share of a round trip that is not hidden by other requests. All gaps together are at most 1 % of the
+/// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the share of a
+/// round trip that is not hidden by other requests, or the work that a request is. All gaps together are at most 1 % of the
 /// payload. Where the requests take longer than all bytes, so that the line would be idle, they may be more, until it is not:
 /// at most as large a part of the payload as they save of the requests. Costs a sort of the ranges.
 ///
@@ -68,7 +68,7 @@ pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
 /// What could come over the line in the time that one more range costs, if all requests and ranges at a time are in use.
 fn request_bytes(nature: Nature) -> f64 {
     let Nature { latency, bytes_per_second, max_parallel, max_ranges } = nature;
-    let seconds = latency.as_secs_f64() / as_f64(max_parallel.max(1) as u64) + REQUEST_SECONDS;
+    let seconds = (latency.as_secs_f64() / as_f64(max_parallel.max(1) as u64)).max(REQUEST_SECONDS);
     seconds * bytes_per_second.max(1.0) / as_f64(max_ranges.max(1) as u64)
 }
 
