@@ -101,7 +101,7 @@ impl DerefMut for Block {
 pub(crate) struct Arena {
     pool: &'static Pool,
     shared: Option<(Arc<Region>, usize)>,
-    /// Bytes that small columns will still ask for, roughly.
+    /// Bytes that small columns will still ask for.
     expected: usize,
 }
 
@@ -124,6 +124,8 @@ impl Arena {
             let region = Region::new(n_bytes, self.pool)?;
             return Ok(Column::new(region, 0, n_bytes));
         }
+        let expected = self.expected;
+        self.expected = expected.saturating_sub(n_bytes.next_multiple_of(ALIGNMENT));
         if let Some((region, used)) = &mut self.shared {
             let start = used.next_multiple_of(ALIGNMENT);
             if start + n_bytes <= region.n_bytes() {
@@ -131,8 +133,7 @@ impl Arena {
                 return Ok(Column::new(Arc::clone(region), start, n_bytes));
             }
         }
-        let region_bytes = self.expected.min(SHARED_REGION_BYTES).max(n_bytes).max(ALIGNMENT);
-        self.expected = self.expected.saturating_sub(region_bytes);
+        let region_bytes = expected.min(SHARED_REGION_BYTES).max(n_bytes).max(ALIGNMENT);
         let region = Region::new(region_bytes, self.pool)?;
         self.shared = Some((Arc::clone(&region), n_bytes));
         Ok(Column::new(region, 0, n_bytes))
@@ -261,6 +262,17 @@ mod tests {
         drop(buffer);
         let mut later = Arena::of_pool(arena.pool, std::iter::empty());
         assert_eq!(later.column(OWN_REGION_BYTES).unwrap().lease(4).unwrap().as_ptr(), address);
+    }
+
+    #[test]
+    fn small_columns_share_regions_to_the_last() {
+        // Columns that do not fit leave some of each region unused.
+        let sizes = || std::iter::repeat_n(6 << 20, 9).chain(std::iter::repeat_n(1000, 200));
+        let mut arena = Arena::of_pool(arena().pool, sizes());
+        let columns: Vec<Column> = sizes().map(|n_bytes| arena.column(n_bytes).unwrap()).collect();
+        let mut regions: Vec<_> = columns.iter().map(|column| Arc::as_ptr(&column.region)).collect();
+        regions.dedup();
+        assert_eq!(regions.len(), 5);
     }
 
     #[test]

@@ -79,8 +79,7 @@ pub(crate) fn with_gaps_within(limits: CoalesceLimits, gap_sum_bytes: u64, range
     if allowed.fold(0, |sum: u64, gap| sum.saturating_add(*gap)) <= gap_sum_bytes {
         return limits;
     }
-    let max_gap_bytes =
-        largest_cut(&gaps, as_f64(limits.max_gap_bytes), |_, after| after.sum_bytes <= gap_sum_bytes);
+    let max_gap_bytes = largest_cut(&gaps, as_f64(limits.max_gap_bytes), |_, after| after.sum_bytes <= gap_sum_bytes);
     CoalesceLimits { max_gap_bytes, ..limits }
 }
 

@@ -9,6 +9,9 @@ use crate::error::Result;
 
 /// Memory that a process may have from here in any case: room for the 256 MB that a scan may have by default.
 const ALWAYS_ALLOWED_BYTES: usize = 256 << 20;
+/// One part in so many may be kept beyond what was in use at one time: windows of many sizes come and go while a table is
+/// read, and few fit what the one before let go.
+const SPARE_SHARE: usize = 16;
 /// Memory that it keeps at most.
 const MOST_KEPT_BYTES: usize = 1 << 30;
 /// Mappings that it keeps, at most: each is looked at, and the system has no endless number of them.
@@ -28,7 +31,7 @@ struct Kept {
 
 /// Memory that was used and let go: the next batch takes it, page faults and all are spared.
 ///
-/// Kept and in use together are no more than once was in use at one time, or [`ALWAYS_ALLOWED_BYTES`].
+/// Kept and in use together are no more than once was in use at one time and a sixteenth, or [`ALWAYS_ALLOWED_BYTES`].
 pub(super) struct Pool {
     /// Oldest first. Whole mappings are put in and taken out; what takes time is done to those that are out.
     free: Mutex<Vec<Kept>>,
@@ -88,7 +91,8 @@ impl Pool {
 
     /// Bytes that may be kept beside those in use.
     fn room_beside(&self, used_bytes: usize) -> usize {
-        let allowed = self.most_used_bytes.load(Ordering::Relaxed).max(ALWAYS_ALLOWED_BYTES);
+        let most_used = self.most_used_bytes.load(Ordering::Relaxed);
+        let allowed = most_used.saturating_add(most_used / SPARE_SHARE).max(ALWAYS_ALLOWED_BYTES);
         allowed.saturating_sub(used_bytes).min(MOST_KEPT_BYTES)
     }
 
@@ -245,6 +249,22 @@ mod tests {
         assert_eq!(kept_bytes(pool), 0);
         pool.give_back(in_use.pop().unwrap());
         assert_eq!(kept_bytes(pool), 50 * MIB);
+    }
+
+    #[test]
+    fn windows_of_any_size_are_used_again_beside_what_takes_all_that_was_ever_used() {
+        let pool = patient_pool();
+        let tables: Vec<Mapping> = (0..8).map(|_| pool.mapping(64 * MIB).unwrap()).collect();
+        let sizes = || (0..100).map(|number| (MIB * (80 + number * 37 % 120)) / 100);
+        sizes().for_each(|n_bytes| pool.give_back(pool.mapping(n_bytes).unwrap()));
+        let n_fresh = sizes().filter(|&n_bytes| {
+            let mapping = pool.mapping(n_bytes).unwrap();
+            let is_fresh = !mapping.is_used;
+            pool.give_back(mapping);
+            is_fresh
+        });
+        assert_eq!(n_fresh.count(), 0);
+        drop(tables);
     }
 
     #[test]
