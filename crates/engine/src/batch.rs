@@ -86,11 +86,15 @@ impl Builder {
             BatchEntries::List { sorted, .. } => sorted.len() as u64,
         };
         let n_entries = usize::try_from(n_entries).map_err(|_| too_large())?;
-        let mut arena = Arena::new(columns.iter().flat_map(|column| sizes(column, entries, n_entries)));
         let mut leaders = HashMap::new();
+        let led = columns.iter().enumerate().map(|(place, column)| (column, leader_of(column, place, &mut leaders)));
+        let led: Vec<_> = led.collect();
+        let mut arena = Arena::new(led.iter().flat_map(|(column, leader)| {
+            let [ends_or_values, values] = sizes(column, entries, n_entries);
+            [if leader.is_none() { ends_or_values } else { 0 }, values]
+        }));
         let mut sinks = Vec::with_capacity(columns.len());
-        for (place, column) in columns.iter().enumerate() {
-            let leader = leader_of(column, place, &mut leaders);
+        for (column, leader) in led {
             sinks.push(sink(&mut arena, column, entries, n_entries, leader)?);
         }
         Ok(Builder {
@@ -287,10 +291,10 @@ fn sizes(column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> [u
             let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
             let is_bool = number.primitive == Primitive::Bool;
             let n_bytes = n_entries.saturating_mul(entry_bytes);
-            [if is_bool { n_bytes / 8 + 1 } else { n_bytes }, 0]
+            [if is_bool { n_bytes.div_ceil(8) } else { n_bytes }, 0]
         }
         (Some(Layout::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
-            [n_entries.saturating_mul(4), estimated_bytes(column, range, *header)]
+            [n_entries.saturating_mul(4).saturating_add(4), estimated_bytes(column, range, *header)]
         }
         _ => [0, 0],
     }

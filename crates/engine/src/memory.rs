@@ -101,7 +101,7 @@ impl DerefMut for Block {
 pub(crate) struct Arena {
     pool: &'static Pool,
     shared: Option<(Arc<Region>, usize)>,
-    /// Bytes that small columns will still ask for.
+    /// Bytes that small columns will still ask for, as far as is known beforehand.
     expected: usize,
 }
 

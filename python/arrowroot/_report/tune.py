@@ -34,7 +34,7 @@ _N_PARALLEL = 8
 #: Small requests for each that can be under way.
 _N_EACH = 4
 #: More connections are not tried, whatever is set.
-_MAX_PARALLEL = 64
+_MAX_PARALLEL = 128
 _SEED = 7
 
 
@@ -119,11 +119,13 @@ def measure_store(file: File, until: float) -> Store:
         times.append(timed(n_bytes))
     read_bytes = min(n_bytes, high - low)
     rate = read_bytes / max(min(times) - latency_s, 1e-9)
-    max_parallel = max(1, file.max_parallel)
-    parallel_rate, n_parallel, interval_s = rate, float(max_parallel), 0.0
+    parallel_rate, parallel = rate, None
     if time.monotonic() < until:
         parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
-        n_parallel, interval_s = _parallel_requests(timed, latency_s, file)
+        parallel = _parallel_requests(timed, latency_s, file)
+    # Last: it follows the latency, whose least is known now.
+    max_parallel = max(1, file.max_parallel)
+    n_parallel, interval_s = parallel or (float(max_parallel), 0.0)
     return Store(
         latency_s, rate, parallel_rate, n_parallel, interval_s, max_parallel, file.max_ranges, *counted
     )

@@ -12,6 +12,7 @@ const ALWAYS_ALLOWED_BYTES: usize = 256 << 20;
 /// One part in so many may be kept beyond what was in use at one time: windows of many sizes come and go while a table is
 /// read, and few fit what the one before let go.
 const SPARE_SHARE: usize = 16;
+const MOST_SPARE_BYTES: usize = 64 << 20;
 /// Memory that it keeps at most.
 const MOST_KEPT_BYTES: usize = 1 << 30;
 /// Mappings that it keeps, at most: each is looked at, and the system has no endless number of them.
@@ -31,7 +32,7 @@ struct Kept {
 
 /// Memory that was used and let go: the next batch takes it, page faults and all are spared.
 ///
-/// Kept and in use together are no more than once was in use at one time and a sixteenth, or [`ALWAYS_ALLOWED_BYTES`].
+/// Kept and in use together are no more than once was in use at one time and a sixteenth (64 MiB at most), or [`ALWAYS_ALLOWED_BYTES`].
 pub(super) struct Pool {
     /// Oldest first. Whole mappings are put in and taken out; what takes time is done to those that are out.
     free: Mutex<Vec<Kept>>,
@@ -92,7 +93,8 @@ impl Pool {
     /// Bytes that may be kept beside those in use.
     fn room_beside(&self, used_bytes: usize) -> usize {
         let most_used = self.most_used_bytes.load(Ordering::Relaxed);
-        let allowed = most_used.saturating_add(most_used / SPARE_SHARE).max(ALWAYS_ALLOWED_BYTES);
+        let allowed =
+            most_used.saturating_add((most_used / SPARE_SHARE).min(MOST_SPARE_BYTES)).max(ALWAYS_ALLOWED_BYTES);
         allowed.saturating_sub(used_bytes).min(MOST_KEPT_BYTES)
     }
 
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_and_in_use_are_no_more_than_was_once_in_use() {
+    fn kept_and_in_use_are_little_more_than_was_once_in_use() {
         let pool = patient_pool();
         let mut in_use: Vec<Mapping> = (0..3).map(|_| pool.mapping(200 * MIB).unwrap()).collect();
         pool.give_back(in_use.pop().unwrap());
@@ -249,6 +251,11 @@ mod tests {
         assert_eq!(kept_bytes(pool), 0);
         pool.give_back(in_use.pop().unwrap());
         assert_eq!(kept_bytes(pool), 50 * MIB);
+        // 400 MiB are in use, 600 were, 37.5 more are allowed.
+        for n_bytes in (11..40).map(|size| size * MIB) {
+            use_at_once(pool, [n_bytes; 5]);
+            assert!(kept_bytes(pool) <= 600 * MIB / 16 * 17 - 400 * MIB);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! 200 ranges, 4000 characters of header, 1 GiB), bodies read straight into the caller's buffers; what is more than 4 MiB is
 //! shared among up to eight connections. A server that refuses so many ranges, answers with the whole file or with one
 //! range is asked for 50, 20, 5, then 1; this is remembered for the server (scheme, host, port) as long as the process
-//! lives. A server without several ranges gets single ranges over 16 to 128 connections, as the line needs. Merged parts, parts in another
+//! lives. A server without several ranges gets single ranges over 16 to 128 connections, more the longer an answer takes. Merged parts, parts in another
 //! order, and what lies between merged parts are taken as they come. Three wrong answers in a row have the same effect as a
 //! refusal; the read that met one is completed with single ranges.
 //!

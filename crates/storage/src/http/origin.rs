@@ -4,16 +4,18 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::coalesce::REQUEST_SECONDS;
+
 /// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
 const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
 /// Connections to a server that answers several ranges at once.
 const PARALLEL_WITH_RANGES: usize = 8;
-/// Connections to one that does not, as S3 is used by everybody: more cost more on both sides than they bring.
+/// Connections to one that does not, as S3 is used by everybody: so many that waiting for answers takes no longer than the work
+/// of the requests. More cost more on both sides than they bring; that they are at least 16 helps lines whose connections are slow.
 const PARALLEL_WITHOUT: RangeInclusive<usize> = 16..=128;
-/// Within those bounds there are so many that requests of this size keep the line full; many baskets are no larger.
-const SMALL_REQUEST_BYTES: f64 = 12.0 * 1024.0;
-/// Transfers of less are over before they can be timed.
+/// Transfers of less, in bytes or in time, are over before they can be timed.
 const LEAST_TIMED_BYTES: u64 = 64 << 10;
+const LEAST_TIMED: Duration = Duration::from_micros(100);
 /// Until something was measured.
 const GUESSED_LATENCY: Duration = Duration::from_millis(20);
 const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
@@ -91,13 +93,13 @@ impl Drop for Transfer {
             return;
         }
         let bytes = std::mem::take(&mut state.transferred_bytes);
-        let seconds = state.transfer_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
-        if bytes >= LEAST_TIMED_BYTES && seconds > 0.0 {
+        let taken = state.transfer_start.take().map_or(Duration::ZERO, |start| start.elapsed());
+        if bytes >= LEAST_TIMED_BYTES && taken >= LEAST_TIMED {
             #[expect(clippy::cast_precision_loss, reason = "a measure")]
             let bytes = bytes as f64;
             // What is long ago counts less.
             state.measured_bytes = 0.7 * state.measured_bytes + bytes;
-            state.measured_seconds = 0.7 * state.measured_seconds + seconds;
+            state.measured_seconds = 0.7 * state.measured_seconds + taken.as_secs_f64();
         }
     }
 }
@@ -161,10 +163,7 @@ impl Origin {
     fn most_connections(&self, state: &State) -> usize {
         match self.max_connections {
             0 if state.range_limit > 1 => PARALLEL_WITH_RANGES,
-            0 => {
-                let (latency, bytes_per_second) = measured(state);
-                connections_for(latency.as_secs_f64() * bytes_per_second)
-            }
+            0 => connections_for(state.latency.unwrap_or(GUESSED_LATENCY)),
             number => number,
         }
     }
@@ -224,6 +223,10 @@ impl Origin {
     /// A request took so long from asking to the head of its answer, without connecting.
     pub(super) fn answered_after(&self, latency: Duration) {
         let mut state = self.state();
+        if state.latency.is_none() {
+            // It may be longer than was guessed, so that more connections may be opened now. Later it gets only shorter.
+            self.freed.notify_all();
+        }
         // The least is what the line needs; more is a server that was busy.
         state.latency = Some(state.latency.map_or(latency, |least| least.min(latency)));
     }
@@ -237,19 +240,16 @@ impl Origin {
 
     /// Latency, and bytes for each second.
     pub(super) fn measured(&self) -> (Duration, f64) {
-        measured(&self.state())
+        let state = self.state();
+        let rate = state.measured_bytes / state.measured_seconds;
+        (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
     }
 }
 
-fn measured(state: &State) -> (Duration, f64) {
-    let rate = state.measured_bytes / state.measured_seconds;
-    (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
-}
-
-/// Connections to a server that answers one range at a time, over a line that holds so many bytes.
-fn connections_for(line_bytes: f64) -> usize {
+/// Connections to a server that answers one range at a time, which takes so long for an answer.
+fn connections_for(latency: Duration) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
-    let n_connections = (line_bytes / SMALL_REQUEST_BYTES) as usize;
+    let n_connections = (latency.as_secs_f64() / REQUEST_SECONDS) as usize;
     n_connections.clamp(*PARALLEL_WITHOUT.start(), *PARALLEL_WITHOUT.end())
 }
 
@@ -273,15 +273,35 @@ mod tests {
         assert_eq!(limits, STEPS);
         let origin = Origin::new(0, true);
         origin.refuse(2);
-        assert_eq!(origin.range_limit(), 1);
-        assert!(PARALLEL_WITHOUT.contains(&origin.max_parallel()));
+        assert_eq!((origin.range_limit(), origin.max_parallel()), (1, 50));
     }
 
     #[test]
-    fn single_ranges_take_as_many_connections_as_fill_the_line() {
-        let [short, medium, long] = [0.005 * 12e6, 0.005 * 100e6, 0.050 * 100e6].map(connections_for);
-        assert_eq!((short, medium, long), (16, 40, 128));
-        assert_eq!((connections_for(0.0), connections_for(f64::MAX)), (16, 128));
+    fn single_ranges_take_more_connections_the_longer_an_answer_takes() {
+        let parallel_at = |milliseconds| {
+            let origin = Origin::new(0, false);
+            origin.answered_after(Duration::from_millis(milliseconds));
+            origin.max_parallel()
+        };
+        assert_eq!([0, 5, 20, 50, 150].map(parallel_at), [16, 16, 50, 125, 128]);
+        let origin = Origin::new(0, true);
+        origin.answered_after(Duration::from_millis(150));
+        assert_eq!(origin.max_parallel(), PARALLEL_WITH_RANGES, "one request takes many ranges");
+    }
+
+    #[test]
+    fn who_waits_is_woken_where_more_connections_may_be_opened() {
+        let origin = Arc::new(Origin::new(0, false));
+        let until = Instant::now() + Duration::from_secs(60);
+        let permits: Vec<Permit> = (0..origin.max_parallel()).map(|_| origin.enter(until).unwrap()).collect();
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..10).map(|_| scope.spawn(|| origin.enter(until).map(std::mem::forget))).collect();
+            std::thread::sleep(Duration::from_millis(20));
+            origin.answered_after(Duration::from_millis(50));
+            waiting.into_iter().for_each(|waiter| waiter.join().unwrap().unwrap());
+        });
+        assert!(Instant::now() < until);
+        drop(permits);
     }
 
     #[test]
@@ -291,6 +311,12 @@ mod tests {
         transfer.came(1 << 20);
         drop(transfer);
         assert_eq!(origin.measured(), (GUESSED_LATENCY, GUESSED_BYTES_PER_SECOND));
+        let transfer = origin.transfer();
+        transfer.came(128 << 10);
+        transfer.came(72 << 10);
+        drop(transfer);
+        assert!(origin.measured().1 <= f64::from(72 << 10) / LEAST_TIMED.as_secs_f64(), "{:?}", origin.measured());
+        let origin = Arc::new(Origin::new(0, false));
         let transfer = origin.transfer();
         transfer.came(1 << 20);
         std::thread::sleep(Duration::from_millis(20));
