@@ -86,15 +86,10 @@ impl Builder {
             BatchEntries::List { sorted, .. } => sorted.len() as u64,
         };
         let n_entries = usize::try_from(n_entries).map_err(|_| too_large())?;
-        let mut leaders = HashMap::new();
-        let led = columns.iter().enumerate().map(|(place, column)| (column, leader_of(column, place, &mut leaders)));
-        let led: Vec<_> = led.collect();
-        let mut arena = Arena::new(led.iter().flat_map(|(column, leader)| {
-            let [ends_or_values, values] = sizes(column, entries, n_entries);
-            [if leader.is_none() { ends_or_values } else { 0 }, values]
-        }));
+        let sized = sized(columns, entries, n_entries);
+        let mut arena = Arena::new(sized.iter().flat_map(|(_, sizes)| *sizes));
         let mut sinks = Vec::with_capacity(columns.len());
-        for (column, leader) in led {
+        for (column, (leader, _)) in columns.iter().zip(sized) {
             sinks.push(sink(&mut arena, column, entries, n_entries, leader)?);
         }
         Ok(Builder {
@@ -256,19 +251,25 @@ fn product(dims: &[u32]) -> usize {
 pub(crate) fn estimated_batch_bytes(columns: &[PlannedColumn], n_entries: u64) -> u64 {
     let entries = BatchEntries::Range(0..n_entries);
     let n_entries = usize::try_from(n_entries).unwrap_or(usize::MAX);
-    let mut leaders = HashMap::new();
     let mut sum = 0_u64;
-    for (place, column) in columns.iter().enumerate() {
-        let [ends_or_values, values] = sizes(column, &entries, n_entries);
-        if ends_or_values + values == 0 {
+    for (column, (leader, [ends_or_values, values])) in columns.iter().zip(sized(columns, &entries, n_entries)) {
+        if leader.is_none() && [ends_or_values, values] == [0, 0] {
             sum = sum.saturating_add(collected_bytes(column));
         }
-        if leader_of(column, place, &mut leaders).is_none() {
-            sum = sum.saturating_add(ends_or_values as u64);
-        }
-        sum = sum.saturating_add(values as u64);
+        sum = sum.saturating_add(ends_or_values as u64).saturating_add(values as u64);
     }
     sum
+}
+
+/// For each column the one that has the ends of its lists, if not itself, and the sizes of its buffers without those.
+fn sized(columns: &[PlannedColumn], entries: &BatchEntries, n_entries: usize) -> Vec<(Option<usize>, [usize; 2])> {
+    let mut leaders = HashMap::new();
+    let sized = columns.iter().enumerate().map(|(place, column)| {
+        let leader = leader_of(column, place, &mut leaders);
+        let [ends_or_values, values] = sizes(column, entries, n_entries);
+        (leader, [if leader.is_none() { ends_or_values } else { 0 }, values])
+    });
+    sized.collect()
 }
 
 /// Bytes of values that are collected: about what they take uncompressed in their baskets.

@@ -15,8 +15,9 @@ const RANGE_BYTES: f64 = 256.0;
 /// Work that a request is, however many are under way: an S3 server on the machine of the benchmarks had 0.4 to 0.7 ms of it,
 /// the reader 0.15.
 pub(crate) const REQUEST_SECONDS: f64 = 400e-6;
-/// Bytes that gaps may cost, beyond what ranges of their own would, for each byte that is needed, where the line is busy. Opening the file and the heads
-/// of answers come on top: with 2 % some reads of many small baskets from S3 had 5.3 % more on the line than they needed.
+/// Bytes that gaps may cost, beyond what ranges of their own would, for each byte that is needed, where the line is busy.
+/// Opening the file and the heads of answers come on top: with 2 % some reads of many small baskets from S3 had 5.3 % more on
+/// the line than they needed.
 const SCARCE_SHARE: f64 = 0.01;
 
 /// What may be merged into one read.
@@ -42,8 +43,9 @@ pub struct Span {
 /// `ranges`: half-open offsets in bytes, in any order; they may overlap. A gap is worth reading if its bytes take less
 /// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the share of a
 /// round trip that is not hidden by other requests, or the work that a request is. All gaps together, less the ranges that they
-/// save, are at most 1 % of the payload. Where the requests take longer than all bytes, so that the line would be idle, they may be more, until it is not:
-/// at most as large a part of the payload as they save of the requests. Costs a sort of the ranges.
+/// save, are at most 1 % of the payload. Where the requests take longer than all bytes, so that the line would be idle, they
+/// may be more, until it is not: at most as large a part of the payload as they save of the requests. Costs a sort of the
+/// ranges.
 ///
 /// # Source
 /// That the sum of the gaps is bounded, and not only each: `RPageStorageFile` of ROOT 6.

@@ -32,7 +32,8 @@ struct Kept {
 
 /// Memory that was used and let go: the next batch takes it, page faults and all are spared.
 ///
-/// Kept and in use together are no more than once was in use at one time and a sixteenth (64 MiB at most), or [`ALWAYS_ALLOWED_BYTES`].
+/// Kept and in use together are no more than once was in use at one time and a sixteenth (64 MiB at most), or
+/// [`ALWAYS_ALLOWED_BYTES`].
 pub(super) struct Pool {
     /// Oldest first. Whole mappings are put in and taken out; what takes time is done to those that are out.
     free: Mutex<Vec<Kept>>,

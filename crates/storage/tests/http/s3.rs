@@ -22,7 +22,7 @@ fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {
     assert_eq!(ranges, ["-65536", "0-4095", "10000-10009", "20000-20009", "30000-30009"]);
     assert!(server.heads().iter().all(|head| head.starts_with("GET /bucket/data/f%201.root")), "{:?}", server.heads());
     let nature = opened.source.nature();
-    assert_eq!((nature.max_parallel, nature.max_ranges), (16, 1), "answers take no time here");
+    assert!(nature.max_parallel >= 16 && nature.max_ranges == 1, "{nature:?}");
 }
 
 #[test]
