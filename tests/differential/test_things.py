@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 #: Members of ROOT's JSON that are other names for what is in arrowroot's, or made from it.
 COLLECTIONS = ("TList", "THashList", "TObjArray", "TClonesArray", "TOrdCollection")
 #: ROOT's JSON of these is no list of their members.
-NOT_IN_JSON = ("reference", "references", "number_map", "symmetric", "canvas")
+NOT_IN_JSON = (
+    *("reference", "references", "number_map", "symmetric", "canvas"),
+    *("workspace", "fit", "poly_line", "poly_markers", "tree_index", "chain"),
+)
 #: ROOT changes these when it reads them.
 NOT_AS_STORED = ("fBits", "fPID", "fModified")
 
@@ -220,6 +223,62 @@ def test_graphs_have_their_points_and_errors(file: ar.File) -> None:
     assert [values.tolist() for values in file["graph2d_errors"].to_numpy()] == points[:3]
     assert file["no_points"].num_points == 0
     assert file["no_points"].to_numpy()[0].tolist() == []
+
+
+def everything(thing: Any, seen: dict[int, Any]) -> dict[int, Any]:
+    """An object and all that it holds, by identity."""
+    if id(thing) not in seen and isinstance(thing, ar.Record | list | dict):
+        seen[id(thing)] = thing
+        inside: list[Any] = list(thing.values()) if isinstance(thing, dict) else []
+        if isinstance(thing, ar.Record):
+            inside = [thing[name] for name in thing.members]
+        for part in inside or list(thing):
+            everything(part, seen)
+    return seen
+
+
+def test_a_workspace_of_roofit_is_read_with_all_that_is_in_it(file: ar.File) -> None:
+    workspace = file["workspace"]
+    things = everything(workspace, {}).values()
+    assert not [str(thing) for thing in things if isinstance(thing, ar.Unreadable)]
+    by_name = {
+        thing["fName"]: thing for thing in things if isinstance(thing, ar.Record) and "fName" in thing.members
+    }
+    assert by_name["model"].class_name == "RooAddPdf"
+    assert by_name["category"].class_name == "RooCategory"
+    x = by_name["x"]
+    assert x.class_name == "RooRealVar"
+    assert (x["_binning"]["_xlo"], x["_binning"]["_xhi"], x["_binning"]["_nbins"]) == (-10, 10, 8)
+    binned = next(thing for thing in things if getattr(thing, "class_name", "") == "RooDataHist")
+    assert (binned["fName"], binned["_arrSize"], sum(binned["_wgt"])) == ("binned", 8, 50)
+    assert [len(files) for files in (workspace["_classes"]["_fmap"], workspace["_classes"]["_ehmap"])] == [
+        0,
+        0,
+    ]
+
+
+def test_a_fit_has_its_parameters(file: ar.File) -> None:
+    fit = file["fit"]
+    parameters = {one["fName"]: one for one in fit["_finalPars"]["_list"]}
+    assert sorted(parameters) == ["c", "f", "m", "s"]
+    assert all(one["_error"] > 0 for one in parameters.values())
+    assert fit["_CM"].class_name.startswith("TMatrixTSym")
+
+
+def test_points_in_space_indices_and_chains_are_read_as_their_classes_write_them(file: ar.File) -> None:
+    for name, n_points in (("poly_line", 4), ("poly_markers", 3)):
+        expected = [value for i in range(n_points) for value in (i, 2 * i, 0.5)]
+        assert list(file[name]["fP"]) == expected, name
+    index = file["tree_index"]
+    assert (index["fMajorName"], index["fMinorName"], index["fN"]) == ("run", "event", 3)
+    assert list(index["fIndexValues"]) == [3, 3, 3]
+    assert list(index["fIndexValuesMinor"]) == [7, 8, 9]
+    assert list(index["fIndex"]) == [1, 2, 0]
+    chain = file["chain"]
+    assert [(one["fTitle"], one["fName"]) for one in chain["fFiles"]] == [
+        ("first.root", "Events"),
+        ("second.root", "Events"),
+    ]
 
 
 def test_entries_that_wait_for_limits_are_not_taken_for_an_empty_histogram(file: ar.File) -> None:

@@ -80,7 +80,14 @@ def main() -> None:
     ROOT.TH1.AddDirectory(False)
     ROOT.gRandom.SetSeed(7)
     file = ROOT.TFile("things.root", "recreate")
-    made = {**histograms(ROOT), **profiles(ROOT), **graphs(ROOT), **small(ROOT), **functions(ROOT)}
+    made = {
+        **histograms(ROOT),
+        **profiles(ROOT),
+        **graphs(ROOT),
+        **small(ROOT),
+        **functions(ROOT),
+        **own_ways(ROOT),
+    }
     bins, texts = {}, {}
     for name, thing in made.items():
         # A list is written in one piece only if that is asked for.
@@ -254,6 +261,46 @@ def functions(root: Any) -> dict[str, Any]:
         "sparse": sparse,
         "canvas": canvas,
         "pave": root.TPaveText(0, 0, 1, 1),
+    }
+
+
+def own_ways(root: Any) -> dict[str, Any]:
+    """Objects of classes whose own streamers do not write what the file says of them."""
+    root.RooMsgService.instance().setGlobalKillBelow(root.RooFit.ERROR)
+    workspace = root.RooWorkspace("workspace")
+    workspace.factory(
+        "SUM::model(f[0.4,0,1]*Gaussian::g(x[-10,10],m[0.5,-1,1],s[2,0.1,5]),Exponential::e(x,c[-0.2,-1,0]))"
+    )
+    workspace.factory("category[one=1,two=2]")
+    x, model = workspace.var("x"), workspace.pdf("model")
+    x.setBins(8)
+    data = model.generate(root.RooArgSet(x), 50)
+    data.SetName("data")
+    workspace.Import(data)
+    workspace.Import(data.binnedClone("binned"))
+    fit = model.fitTo(data, root.RooFit.Save(), root.RooFit.PrintLevel(-1))
+    line, markers = root.TPolyLine3D(4), root.TPolyMarker3D(3)
+    for points in (line, markers):
+        for i in range(points.GetN()):
+            points.SetPoint(i, i, 2 * i, 0.5)
+    tree = root.TTree("indexed", "")
+    run, event = array("i", [3]), array("i", [0])
+    tree.Branch("run", run, "run/I")
+    tree.Branch("event", event, "event/I")
+    for number in (9, 7, 8):
+        event[0] = number
+        tree.Fill()
+    tree.BuildIndex("run", "event")
+    chain = root.TChain("Events")
+    chain.AddFile("first.root")
+    chain.AddFile("second.root")
+    return {
+        "workspace": workspace,
+        "fit": fit,
+        "poly_line": line,
+        "poly_markers": markers,
+        "tree_index": tree.GetTreeIndex(),
+        "chain": chain,
     }
 
 

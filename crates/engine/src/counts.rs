@@ -23,6 +23,14 @@ pub(crate) struct ItemCounts {
 }
 
 impl ItemCounts {
+    /// For each entry one number: that of its objects.
+    pub(crate) fn of_objects(counts: &[u32]) -> Self {
+        ItemCounts {
+            ends: (1..=counts.len()).collect(),
+            counts: counts.iter().map(|&count| i64::from(count)).collect(),
+        }
+    }
+
     /// Those of an entry, counted from the first one; `None` if it has none.
     pub(crate) fn of_entry(&self, entry: usize) -> Option<&[i64]> {
         let start = entry.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;

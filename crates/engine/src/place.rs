@@ -268,9 +268,9 @@ impl Placer {
         if basket.needed_again || opened.head.offsets_are_sizes || (places_items && !is_whole) {
             self.unpack_now(&mut opened, logical)?;
         }
-        let item_counts = match column.column().and_then(|column| column.item_counter) {
-            Some(counter) => Some(self.item_counts(context, counter, location.first_entry..location.entry_end)?),
-            None => None,
+        let item_counts = match layout.needs_counts() {
+            true => Some(self.item_counts(context, column, location.first_entry..location.entry_end)?),
+            false => None,
         };
         // Whole baskets of lists whose ends are those of another column need no offsets.
         let needs_offsets = match layout {
@@ -403,8 +403,19 @@ impl Placer {
         Ok(())
     }
 
-    /// Numbers of items of the arrays of each object, for the entries of a basket.
-    fn item_counts(&mut self, context: &Context, counter: BranchId, wanted: Range<u64>) -> Result<Arc<ItemCounts>> {
+    /// Numbers of items of the arrays of each object, or of the objects, for the entries of a basket.
+    fn item_counts(
+        &mut self,
+        context: &Context,
+        column: &PlannedColumn,
+        wanted: Range<u64>,
+    ) -> Result<Arc<ItemCounts>> {
+        let counters = column.column().map(|column| (column.item_counter, column.counter));
+        let Some((Some(counter), _)) = counters else {
+            let objects = counters.and_then(|(_, objects)| objects);
+            let counts = objects.map(|objects| self.counts(context, objects, wanted)).transpose()?;
+            return Ok(Arc::new(ItemCounts::of_objects(&counts.unwrap_or_default())));
+        };
         let objects = context.tree()?.readable_column(counter)?.counter;
         let objects = objects.map(|objects| self.counts(context, objects, wanted.clone())).transpose()?;
         read_item_counts(context, counter, objects, &wanted, &mut self.worker.baskets).map(Arc::new)

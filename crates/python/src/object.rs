@@ -361,7 +361,7 @@ fn item_hint(hint: Hint<'_>) -> Hint<'_> {
 fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
     for step in steps {
         let (place, hint) = match step {
-            Step::Member(place, node) => (*place, Hint::Of(node)),
+            Step::Member(place, node) | Step::OwnBase(place, node) => (*place, Hint::Of(node)),
             Step::Counted { place, item, .. } => (*place, Hint::ListOf(item)),
             Step::Base(base) => {
                 for variant in &base.variants {

@@ -3,6 +3,9 @@
 use super::layout::{DataType, Node};
 use crate::streamer::StreamerInfo;
 
+/// The fewest bytes of a `TObject`.
+pub(crate) const T_OBJECT_BYTES: usize = 10;
+
 /// A class as its objects are stored and as they come out: one struct for all its versions in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
@@ -54,12 +57,17 @@ pub enum Step {
     },
     /// A base class.
     Base(Base),
+    /// A base class that writes itself: as this node where the object is stored in one piece, but as its streamer
+    /// information says where members are stored one by one.
+    OwnBase(usize, Node),
     /// A `TObject`: version, unique number, status bits, and two bytes more if it is referenced.
     TObject {
         /// Place of `fUniqueID`.
         unique_id: usize,
         /// Place of `fBits`.
         bits: usize,
+        /// Whether it is missing in objects whose class ignores it, which no streamer information tells.
+        may_lack: bool,
     },
     /// The number of the process that a reference is of; of an object that has a UUID, that as text, which is passed over.
     Process {
@@ -94,13 +102,17 @@ pub struct Base {
     pub variants: Vec<Variant>,
     /// Which of them is meant where members are stored one by one.
     pub by_member: Option<usize>,
+    /// Whether it is stored in one piece there, too, once for each object, as a `TNamed` is.
+    pub is_whole: bool,
 }
 
 impl Class {
     /// A class whose members are stored as its versions say.
     pub fn new(name: &str, is_framed: bool, members: Vec<(String, DataType)>, variants: Vec<Variant>) -> Self {
         let size = variants.iter().flat_map(|variant| &variant.steps).fold(members.len(), |sum, step| match step {
-            Step::Member(_, node) | Step::Counted { item: node, .. } => sum.saturating_add(node.size()),
+            Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => {
+                sum.saturating_add(node.size())
+            }
             _ => sum,
         });
         Class { name: name.to_owned(), is_framed, members, variants, size }
@@ -136,23 +148,9 @@ impl Variant {
 
     fn holds_objects(&self) -> bool {
         self.steps.iter().any(|step| match step {
-            Step::Member(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
+            Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
             Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
             Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => false,
-        })
-    }
-
-    /// The bytes that the members of each object take where they are stored one by one, if all take as many.
-    pub fn fixed_bytes(&self) -> Option<usize> {
-        self.steps.iter().try_fold(0_usize, |sum, step| {
-            let n_bytes = match step {
-                Step::Member(_, node) => node.fixed_bytes()?,
-                Step::Base(base) => base.variants.get(base.by_member?)?.fixed_bytes()?,
-                Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => {
-                    return None;
-                }
-            };
-            sum.checked_add(n_bytes)
         })
     }
 
@@ -164,7 +162,7 @@ impl Variant {
     /// Why objects of this version cannot be read, if so.
     pub(super) fn fault(&self) -> Option<&str> {
         self.steps.iter().find_map(|step| match step {
-            Step::Member(_, node) => node.fault(),
+            Step::Member(_, node) | Step::OwnBase(_, node) => node.fault(),
             Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } => None,
             Step::Base(base) => base.fault(),
             Step::Unreadable(why) => Some(why),
@@ -176,12 +174,15 @@ impl Step {
     /// The fewest bytes that it takes.
     fn min_bytes(&self) -> usize {
         match self {
-            Step::Member(_, node) => node.min_bytes(),
+            Step::Member(_, node) | Step::OwnBase(_, node @ Node::List(_)) => node.min_bytes(),
+            // Member by member, nothing of a text is stored, and of a reference not all.
+            Step::OwnBase(..) => 0,
             Step::Counted { head: CountedHead::Nothing | CountedHead::Triangle, .. } | Step::Unreadable(_) => 0,
             // Of a UUID the length, of the number two bytes.
             Step::Counted { .. } | Step::Process { .. } => 1,
             Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
-            Step::TObject { .. } => 10,
+            Step::TObject { may_lack: true, .. } => 0,
+            Step::TObject { may_lack: false, .. } => T_OBJECT_BYTES,
         }
     }
 }
@@ -207,7 +208,7 @@ impl Node {
         match self {
             Node::Unreadable(why) => Some(why),
             Node::Framed(node) | Node::Fixed(node, 1..) => node.fault(),
-            Node::Object(class) => all_faulty(&class.variants),
+            Node::Object(class) | Node::MembersOfEach(class) => all_faulty(&class.variants),
             Node::Named(named) => named.node.fault(),
             Node::Struct(members) => members.iter().find_map(|(_, node)| node.fault()),
             _ => None,
@@ -224,7 +225,7 @@ impl Node {
             Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.holds_objects(),
             Node::Map(map) => map.key.holds_objects() || map.value.holds_objects(),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.holds_objects(),
-            Node::Object(class) => class.variants.iter().any(Variant::holds_objects),
+            Node::Object(class) | Node::MembersOfEach(class) => class.variants.iter().any(Variant::holds_objects),
             Node::Struct(members) => members.iter().any(|(_, node)| node.holds_objects()),
             _ => false,
         }
@@ -243,7 +244,7 @@ impl Node {
                 any.alternatives.iter().fold(2, |sum, p| sum.saturating_add(p.node.size()))
             }
             Node::ClonesOf(clones) => clones.item.size(),
-            Node::Object(class) => class.size,
+            Node::Object(class) | Node::MembersOfEach(class) => class.size,
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
             _ => 0,
         };

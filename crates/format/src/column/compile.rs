@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Class, Step, Variant};
+use super::described;
 use super::layout::{MapNode, Node, Number, node_with_dims};
 use super::linked;
 use super::members::Members;
@@ -38,6 +39,9 @@ pub(super) mod code {
     pub(in super::super) const ANY_NEVER_NULL: i32 = 68;
     pub(in super::super) const ANY_POINTER: i32 = 69;
     pub(in super::super) const LOOP: i32 = 501;
+    /// Added to a type code for an array that another member counts and that has no flag before it. Of no file: only
+    /// streamers that classes have of their own write such.
+    pub(in super::super) const UNFLAGGED: i32 = 1 << 20;
 }
 
 /// Compiles types against the streamer information of one file.
@@ -162,9 +166,8 @@ impl<'i> Compiler<'i> {
     /// An object of a class that is no collection.
     fn object(&mut self, name: &TypeName, item_code: i32) -> Node {
         let class_name = name.to_string();
-        let canvas = if class_name == "TCanvas" { linked::canvas() } else { Vec::new() };
-        let is_known = !canvas.is_empty() || name.name == "TMatrixTSym";
-        match self.own_streamer(&class_name).filter(|_| !is_known) {
+        let is_matrix = name.name == "TMatrixTSym";
+        match self.own_streamer(&class_name).filter(|_| !is_matrix) {
             Some(OwnStreamer::Node(node)) => return node,
             Some(OwnStreamer::Class(class)) => return Node::Object(Arc::new(class)),
             Some(OwnStreamer::Unreadable(why)) => return self.unknown(format!("{class_name}, {why}")),
@@ -179,10 +182,7 @@ impl<'i> Compiler<'i> {
         if self.open.contains(&class_name) {
             return self.unknown(format!("{class_name} inside {class_name}"));
         }
-        let infos: Vec<&StreamerInfo> = match canvas.is_empty() {
-            true => self.infos.named(&class_name).collect(),
-            false => canvas.iter().collect(),
-        };
+        let infos = self.infos_of(&class_name);
         if let Some(node) = infos.last().and_then(|info| self.collection_class(info)) {
             return node;
         }
@@ -211,6 +211,14 @@ impl<'i> Compiler<'i> {
                 Node::Object(class)
             }
             Err(why) => unreadable(why),
+        }
+    }
+
+    /// What is known of the versions of a class: what its own streamer writes, or what the file says.
+    pub(super) fn infos_of(&self, class: &str) -> Vec<&'i StreamerInfo> {
+        match described::infos_of(class) {
+            [] => self.infos.named(class).collect(),
+            infos => infos.iter().collect(),
         }
     }
 
@@ -350,8 +358,11 @@ impl<'i> Compiler<'i> {
 
     /// One item of an array that another member counts.
     pub(super) fn counted_item(&mut self, element: &Element) -> Node {
-        let base_code = element.type_code - POINTER;
-        if let (41..=59, Some(primitive)) = (element.type_code, Primitive::from_type_code(base_code)) {
+        let base_code = match element.type_code {
+            unflagged @ code::UNFLAGGED.. => unflagged - code::UNFLAGGED,
+            flagged => flagged - POINTER,
+        };
+        if let (1..=19, Some(primitive)) = (base_code, Primitive::from_type_code(base_code)) {
             return match base_code {
                 code::BITS => unreadable(element.type_name.clone()),
                 _ => Node::Number(Number::packed(primitive, element.range)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::class::{Class, CountedHead};
 use crate::cursor::Cursor;
-use crate::decode::{Values, decode_arrays, decode_streamed};
+use crate::decode::{Values, decode_arrays, decode_members, decode_streamed};
 use crate::error::Result;
 use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
 
@@ -77,9 +77,8 @@ pub enum Node {
     Struct(Vec<(String, Node)>),
     /// Items up to the end of the entry.
     ToEnd(Box<Node>),
-    /// Objects up to the end of the entry, one member of all of them after the other. All members are of
-    /// [fixed sizes](Variant::fixed_bytes).
-    MembersToEnd(Arc<Class>),
+    /// As many objects as another branch says for each entry, one member of all of them after the other.
+    MembersOfEach(Arc<Class>),
     /// A byte count and version, and then a value. One such frame stands before all values of a column.
     Framed(Box<Node>),
     /// An object: byte count, version of its class, members.
@@ -291,22 +290,13 @@ impl Node {
             | Node::ArrayOfEach { .. }
             | Node::ToFit(_)
             | Node::ToEnd(_)
-            | Node::MembersToEnd(_) => 0,
+            | Node::MembersOfEach(_) => 0,
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) | Node::NamedAny(_) => 2,
             Node::Unreadable(_) | Node::Raw => 0,
             Node::Object(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
-        }
-    }
-
-    /// The bytes that each value takes, if all take as many.
-    pub fn fixed_bytes(&self) -> Option<usize> {
-        match self {
-            Node::Number(number) | Node::Converted(number, _) => Some(number.stored_bytes()),
-            Node::Fixed(item, n_items) => item.fixed_bytes()?.checked_mul(*n_items as usize),
-            _ => None,
         }
     }
 
@@ -325,7 +315,7 @@ impl Node {
                 DataType::List(Box::new(item.data_type()))
             }
             Node::Fixed(item, n_items) => DataType::FixedList(Box::new(item.data_type()), *n_items),
-            Node::MembersToEnd(class) => DataType::List(Box::new(class.data_type())),
+            Node::MembersOfEach(class) => DataType::List(Box::new(class.data_type())),
             Node::Map(map) => DataType::Map(Box::new(map.key.data_type()), Box::new(map.value.data_type())),
             Node::Framed(node) => node.data_type(),
             Node::Object(class) => class.data_type(),
@@ -371,7 +361,8 @@ impl Layout {
 }
 
 impl Layout {
-    /// Appends the value of one entry of arrays that `counts` has the numbers of items of, one for each object.
+    /// Appends the value of one entry of arrays that `counts` has the numbers of items of, one for each object; or of
+    /// members stored one by one, of so many objects as its only item says.
     ///
     /// # Errors
     /// As [`Layout::decode_entry`], which reads any other layout.
@@ -380,8 +371,16 @@ impl Layout {
             Layout::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
                 decode_arrays(item, *factor, *head, counts, entry, origin, out)
             }
+            Layout::Streamed { node: Node::MembersOfEach(class), .. } => {
+                decode_members(class, counts.first().copied(), entry, origin, out)
+            }
             _ => self.decode_entry(entry, origin, out),
         }
+    }
+
+    /// Whether only the number of objects in an entry tells how it is read.
+    pub fn needs_counts(&self) -> bool {
+        matches!(self, Layout::Streamed { node: Node::MembersOfEach(_) | Node::ArrayOfEach { .. }, .. })
     }
 
     /// Appends the value of one entry: the plain way, right for every layout.

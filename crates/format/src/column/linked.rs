@@ -11,7 +11,7 @@ use super::compile::Compiler;
 use super::layout::{DataType, Node, Number};
 use super::special::OwnStreamer;
 use crate::error::{Error, Result};
-use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos, TypeName};
+use crate::streamer::{Primitive, StreamerInfos, TypeName};
 
 /// Types of the objects in a graph, compiled when they are first met.
 pub struct LinkedTypes<'i> {
@@ -74,6 +74,7 @@ pub(super) fn streamer_of(class: &str, object: &mut dyn FnMut(&str) -> Node) -> 
             collection(class, "fObjects", object("fObjects"), &[3])
         }
         "TObjArray" => object_array(object("fObjects")),
+        "RooLinkedList" => linked_list(object("fObjects")),
         "TExMap" => {
             let (hash, key) = (("hash", number(Primitive::UInt64)), ("key", number(Primitive::Int64)));
             let slot = ("slot", number(Primitive::Int32));
@@ -81,49 +82,10 @@ pub(super) fn streamer_of(class: &str, object: &mut dyn FnMut(&str) -> Node) -> 
             let head = Head::object().member("fSize", number(Primitive::Int32));
             head.member("fPairs", Node::List(Box::new(pair))).class(class, &[3])
         }
+        "RooWorkspace::CodeRepo" => code_repository(),
         "TStringLong" => return Some(OwnStreamer::Node(Node::LongText)),
         _ => return None,
     }))
-}
-
-/// How a canvas stores itself: not in the order of its streamer information, and some of its bits as bools.
-///
-/// Source: `TCanvas::Streamer` since version 4.
-pub(super) fn canvas() -> Vec<StreamerInfo> {
-    let members: [(&str, &str, i32); 22] = [
-        ("fDISPLAY", "TString", 65),
-        ("fDoubleBuffer", "int", 3),
-        ("fRetained", "bool", 18),
-        ("fXsizeUser", "float", 5),
-        ("fYsizeUser", "float", 5),
-        ("fXsizeReal", "float", 5),
-        ("fYsizeReal", "float", 5),
-        ("fWindowTopX", "int", 3),
-        ("fWindowTopY", "int", 3),
-        ("fWindowWidth", "unsigned int", 13),
-        ("fWindowHeight", "unsigned int", 13),
-        ("fCw", "unsigned int", 13),
-        ("fCh", "unsigned int", 13),
-        ("fCatt", "TAttCanvas", 62),
-        ("kMoveOpaque", "bool", 18),
-        ("kResizeOpaque", "bool", 18),
-        ("fHighLightColor", "short", 2),
-        ("fBatch", "bool", 18),
-        ("kShowEventStatus", "bool", 18),
-        ("kAutoExec", "bool", 18),
-        ("kMenuBar", "bool", 18),
-        ("TPad", "BASE", 0),
-    ];
-    let mut elements = members.map(|(name, type_name, code)| Element::member(name, type_name, code)).to_vec();
-    elements.rotate_right(1);
-    let info = |version| StreamerInfo {
-        name: "TCanvas".to_owned(),
-        checksum: 0,
-        version,
-        info_version: 9,
-        elements: elements.clone(),
-    };
-    (4..=8).map(info).collect()
 }
 
 /// How a symmetric matrix stores itself: as its base, and then the upper right triangle, row by row.
@@ -134,7 +96,7 @@ pub(super) fn symmetric_matrix(name: &str, item: Primitive, base: &Class) -> Opt
     let mut members = base.members.clone();
     let item = number(item);
     members.push(("fElements".to_owned(), DataType::List(Box::new(item.data_type()))));
-    let first = Base { name: base.name.clone(), variants: base.variants.clone(), by_member: None };
+    let first = Base { name: base.name.clone(), variants: base.variants.clone(), by_member: None, is_whole: false };
     let head = CountedHead::Triangle;
     let triangle = Step::Counted { place: members.len() - 1, item, counter: rows, factor: 1, head };
     let variant = Variant::new(0, 0, vec![Step::Base(first), triangle], Vec::new());
@@ -179,7 +141,7 @@ impl Head {
     /// A `TObject`.
     fn object() -> Self {
         let members = ["fUniqueID", "fBits"].map(|name| (name.to_owned(), U32)).to_vec();
-        Head { members, steps: vec![Step::TObject { unique_id: 0, bits: 1 }] }
+        Head { members, steps: vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }] }
     }
 
     /// A `TObject` and the name that collections have.
@@ -214,4 +176,23 @@ fn object_array(item: Node) -> Class {
     let nothing = CountedHead::Nothing;
     head.steps.push(Step::Counted { place: 5, item, counter: 3, factor: 1, head: nothing });
     head.class("TObjArray", &[3])
+}
+
+/// RooFit's list: its name stands behind the objects.
+fn linked_list(item: Node) -> Class {
+    let objects = Head::object().member("fObjects", Node::List(Box::new(item)));
+    objects.member("fName", Node::Text).class("RooLinkedList", &[3, 2])
+}
+
+/// The code of classes that a workspace brings along, by name.
+fn code_repository() -> Class {
+    let texts = |names: &[&str]| {
+        let members: Vec<(&str, Node)> = names.iter().map(|&name| (name, Node::Text)).collect();
+        Node::List(Box::new(structure(&members)))
+    };
+    Head { members: Vec::new(), steps: Vec::new() }
+        .member("_fmap", texts(&["name", "_hext", "_hfile", "_cxxfile"]))
+        .member("_c2fmap", texts(&["name", "_baseName", "_fileBase"]))
+        .member("_ehmap", texts(&["name", "_hname", "_hfile"]))
+        .class("RooWorkspace::CodeRepo", &[2])
 }

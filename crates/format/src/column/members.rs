@@ -158,6 +158,15 @@ impl Compiler<'_> {
         (is_integer && fills(&before.steps, place)).then_some(place)
     }
 
+    /// A base of the objects of a split collection that is not split itself: their members are stored one by one.
+    pub(super) fn base_of_each(&mut self, element: &Element) -> Result<Class, String> {
+        let mut members = Members::default();
+        let step = self.base(element, "", &mut members)?;
+        let variants = vec![Variant::new(0, 0, step.into_iter().collect(), Vec::new())];
+        let size = members.size;
+        Ok(Class { name: element.name.clone(), is_framed: false, members: members.into_members(), variants, size })
+    }
+
     fn base(&mut self, element: &Element, path: &str, members: &mut Members) -> Result<Option<Step>, String> {
         let name = &element.name;
         let inner = format!("{path}{name}::");
@@ -166,7 +175,7 @@ impl Compiler<'_> {
             members.size += 2;
             let places = (members.place(&inner, "fUniqueID", number()), members.place(&inner, "fBits", number()));
             return Ok(match places {
-                (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits }),
+                (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits, may_lack: true }),
                 _ => None,
             });
         }
@@ -176,13 +185,13 @@ impl Compiler<'_> {
                 members.size += node.size();
                 let name = if self.is_linked { linked::array_name(name) } else { name };
                 let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::Member(place, node)));
+                return Ok(place.ok().map(|place| Step::OwnBase(place, node)));
             }
             Some(OwnStreamer::Class(class)) => {
                 let node = Node::Object(Arc::new(class));
                 members.size += node.size();
                 let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::Member(place, node)));
+                return Ok(place.ok().map(|place| Step::OwnBase(place, node)));
             }
             Some(OwnStreamer::Unreadable(why)) => {
                 return Ok(self.unknown_base(format!("{name}, {why}"), path, name, members));
@@ -193,7 +202,7 @@ impl Compiler<'_> {
             // A class made to harm: its members would never end.
             return Err(format!("{name} is a base of itself"));
         }
-        let infos: Vec<&StreamerInfo> = self.infos.named(name).collect();
+        let infos = self.infos_of(name);
         if infos.is_empty() {
             let why = format!("{name}, a base that the file does not describe");
             return Ok(self.unknown_base(why, path, name, members));
@@ -221,7 +230,8 @@ impl Compiler<'_> {
         let meant = self.infos.of_base(element);
         let by_member = meant
             .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
-        Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member })))
+        let is_whole = element.type_code == code::T_NAMED;
+        Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member, is_whole })))
     }
 
     /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.
@@ -264,6 +274,7 @@ fn member_name(element: &Element) -> &str {
 pub(super) fn counted(element: &Element) -> Option<CountedHead> {
     match element.type_code {
         41..=59 => Some(CountedHead::Flag),
+        code::UNFLAGGED.. => Some(CountedHead::Nothing),
         code::LOOP => Some(CountedHead::Frame),
         loop_array if loop_array == code::LOOP + ARRAY => Some(CountedHead::Frame),
         _ => None,
@@ -295,9 +306,9 @@ fn converted(
 /// Whether a step puts something in a place.
 fn fills(steps: &[Step], wanted: usize) -> bool {
     steps.iter().any(|step| match step {
-        Step::Member(place, _) | Step::Counted { place, .. } => *place == wanted,
+        Step::Member(place, _) | Step::OwnBase(place, _) | Step::Counted { place, .. } => *place == wanted,
         Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
-        Step::TObject { unique_id, bits } => *unique_id == wanted || *bits == wanted,
+        Step::TObject { unique_id, bits, .. } => *unique_id == wanted || *bits == wanted,
         Step::Process { place, .. } => *place == wanted,
         Step::Unreadable(_) => false,
     })

@@ -5,6 +5,7 @@
 
 mod class;
 mod compile;
+mod described;
 mod holders;
 mod layout;
 mod linked;
@@ -13,6 +14,7 @@ mod met;
 mod resolve;
 mod special;
 
+pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;

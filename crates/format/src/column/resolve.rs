@@ -361,17 +361,10 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
         true if element.name == "TObject" => {
             Node::ToEnd(Box::new(readable(&branch.name, compiler.value(&type_name, 0))?))
         }
-        // Members are stored one by one, and only the size of the entry tells of how many objects.
-        true => match readable(&branch.name, compiler.bare_object(&type_name, element.base_version, 0))? {
-            Node::Object(class) if class.variants.first().is_some_and(|variant| variant.fixed_bytes() > Some(0)) => {
-                Node::MembersToEnd(class)
-            }
-            _ => {
-                let what =
-                    format!("{}, a base of members of any size, in a collection that is not split", element.name);
-                return Err(unsupported(branch, &what));
-            }
-        },
+        true => {
+            let class = compiler.base_of_each(element).map_err(|why| unsupported(branch, &why))?;
+            readable(&branch.name, Node::MembersOfEach(Arc::new(class)))?
+        }
     };
     let column = Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node });
     Ok(Column { is_base: true, ..column })

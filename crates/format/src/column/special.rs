@@ -33,13 +33,10 @@ pub(super) fn streamer_of(class: &str) -> Option<OwnStreamer> {
         "TArrayD" => numbers(Primitive::Float64),
         "TQObject" => Some(OwnStreamer::Node(Node::Struct(Vec::new()))),
         "TClonesArray" | "TObjArray" | "TList" | "THashList" | "TSortedList" | "TOrdCollection" | "THashTable"
-        | "TCollection" | "TSeqCollection" | "TMap" | "TExMap" | "TBtree" | "TTree" | "TNtuple" | "TNtupleD"
-        | "TChain" | "TBasket" | "TTreeIndex" | "TBranchClones" | "TDirectory" | "TDirectoryFile" | "TFile"
-        | "TKey" | "TCanvas" | "TClassTree" | "TASImage" | "TMaterial" | "TMixture" | "TPolyLine3D"
-        | "TPolyMarker3D" | "TPointSet3D" | "TGraphEdge" | "TGraphNode" | "TGraphStruct" | "TEveTrans"
-        | "TStringLong" | "RooAbsBinning" | "RooLinkedList" | "RooRealVar" | "RooRefArray" | "ROOT::RNTuple" => {
-            Some(OwnStreamer::Unreadable("which has a streamer of its own"))
-        }
+        | "TCollection" | "TSeqCollection" | "TMap" | "TExMap" | "TBtree" | "TBasket" | "TBranchClones"
+        | "TDirectory" | "TDirectoryFile" | "TFile" | "TKey" | "TClassTree" | "TASImage" | "TMaterial" | "TMixture"
+        | "TPointSet3D" | "TGraphEdge" | "TGraphNode" | "TGraphStruct" | "TEveTrans" | "TStringLong"
+        | "ROOT::RNTuple" => Some(OwnStreamer::Unreadable("which has a streamer of its own")),
         _ if class.starts_with("TMatrixTSym<") => Some(OwnStreamer::Unreadable("which has a streamer of its own")),
         _ => None,
     }
@@ -59,7 +56,7 @@ const U16: DataType = DataType::Primitive(Primitive::UInt16);
 const I32: DataType = DataType::Primitive(Primitive::Int32);
 
 fn t_object() -> Class {
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }];
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }];
     class("TObject", false, &[("fUniqueID", U32), ("fBits", U32)], steps)
 }
 
@@ -70,7 +67,7 @@ fn t_datime() -> Class {
 /// `ref` is the unique number of the object that it refers to, `@pidf` the place of its process in the file: null if the
 /// object has a UUID, as directories do.
 fn t_ref() -> Class {
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Process { place: 2, bits: 1 }];
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { place: 2, bits: 1 }];
     class("TRef", false, &[("ref", U32), ("fBits", U32), ("@pidf", DataType::Optional(Box::new(U16)))], steps)
 }
 
@@ -85,7 +82,7 @@ fn t_ref_array() -> Class {
         ("refs", DataType::List(Box::new(U32))),
     ];
     let steps = vec![
-        Step::TObject { unique_id: 0, bits: 1 },
+        Step::TObject { unique_id: 0, bits: 1, may_lack: false },
         Step::Member(2, Node::Text),
         Step::Member(3, number(Primitive::Int32)),
         Step::Member(4, number(Primitive::Int32)),

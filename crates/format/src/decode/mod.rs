@@ -18,5 +18,5 @@ mod values;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
-pub use streamed::{decode_arrays, decode_streamed};
+pub use streamed::{decode_arrays, decode_members, decode_streamed};
 pub use values::Values;

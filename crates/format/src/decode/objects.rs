@@ -5,7 +5,7 @@
 use super::graph::Links;
 use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit, push_numbers};
 use super::values::{Values, list_end};
-use crate::column::{Base, Class, CountedHead, Met, Node, Pointer, Step, Variant};
+use crate::column::{Base, Class, CountedHead, Met, Node, Pointer, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::{ObjectSlot, ObjectSlots, TypeName};
@@ -21,7 +21,7 @@ const HAS_ITEM_VERSION: u16 = 8;
 /// The version of a frame from which on nothing follows a count of 0.
 const EMPTY_HAS_NO_MEMBERS: u16 = 7;
 /// A list may have so many items that take no bytes: nothing else bounds them.
-const MAX_ITEMS_OF_NO_BYTES: usize = 1 << 16;
+pub(super) const MAX_ITEMS_OF_NO_BYTES: usize = 1 << 16;
 /// References may lead to so many times the bytes of their entry.
 const MAX_REPEATS: usize = 64;
 
@@ -194,8 +194,9 @@ impl<'a> Reader<'a> {
                     self.column(cursor, node, n_values, column).within(|| name.clone())?;
                 }
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
+                Step::OwnBase(place, node) => self.own_bases(cursor, *place, node, n_values, columns)?,
                 Step::Process { place, bits } => processes(cursor, *place, *bits, n_values, columns)?,
-                Step::Base(base) => {
+                Step::Base(base) if !base.is_whole => {
                     // What is stored does not say which version it is: the class that derives from it does.
                     let variant = base.by_member.and_then(|place| base.variants.get(place)).ok_or_else(|| {
                         let what = format!("base {}, of a version that is not known", base.name);
@@ -203,7 +204,7 @@ impl<'a> Reader<'a> {
                     })?;
                     self.columns(cursor, variant, n_values, columns).within(|| base.name.clone())?;
                 }
-                Step::TObject { .. } | Step::Unreadable(_) => {
+                Step::Base(_) | Step::TObject { .. } | Step::Unreadable(_) => {
                     for _ in 0..n_values {
                         self.step(cursor, step, columns)?;
                     }
@@ -225,7 +226,7 @@ impl<'a> Reader<'a> {
             return self.versioned(cursor, &class.name, &class.variants, columns);
         }
         match class.variants.first() {
-            Some(variant) => self.steps(cursor, variant, columns),
+            Some(variant) => self.steps(cursor, &variant.steps, &variant.absent, columns),
             None => Err(misfit(cursor)),
         }
     }
@@ -241,27 +242,44 @@ impl<'a> Reader<'a> {
         let start = cursor.position();
         let frame = cursor.version()?;
         let variant = pick(cursor, name, variants, frame.version)?;
-        self.steps(cursor, variant, columns).within(|| name.to_owned())?;
+        let is_too_short = |end: usize| end.saturating_sub(cursor.position()) < T_OBJECT_BYTES + variant.min_bytes();
+        let steps = match variant.steps.split_first() {
+            Some((object @ Step::TObject { may_lack: true, .. }, rest)) if frame.end.is_some_and(is_too_short) => {
+                no_object(object, columns).ok_or_else(|| misfit(cursor))?;
+                rest
+            }
+            _ => &variant.steps,
+        };
+        self.steps(cursor, steps, &variant.absent, columns).within(|| name.to_owned())?;
         leave(cursor, start, frame.end).within(|| name.to_owned())
     }
 
-    fn steps(&mut self, cursor: &mut Cursor<'a>, variant: &Variant, columns: &mut [(String, Values)]) -> Result<()> {
-        for step in &variant.steps {
+    fn steps(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        steps: &[Step],
+        absent: &[usize],
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        for step in steps {
             self.step(cursor, step, columns)?;
         }
-        push_absent(&variant.absent, 1, columns);
+        push_absent(absent, 1, columns);
         Ok(())
     }
 
     fn step(&mut self, cursor: &mut Cursor<'a>, step: &Step, columns: &mut [(String, Values)]) -> Result<()> {
         match step {
-            Step::Member(place, node) => {
+            Step::Member(place, node) | Step::OwnBase(place, node) => {
                 let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
                 self.read(cursor, node, column).within(|| name.clone())
             }
             Step::Counted { .. } => self.counted(cursor, step, 1, columns),
             Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
-            Step::TObject { unique_id, bits } => {
+            Step::TObject { may_lack: true, .. } if !has_object(cursor) => {
+                no_object(step, columns).ok_or_else(|| misfit(cursor))
+            }
+            Step::TObject { unique_id, bits, .. } => {
                 cursor.version()?;
                 let (unique_value, bits_value) = (cursor.u32()?, cursor.u32()?);
                 if bits_value & IS_REFERENCED != 0 {
@@ -290,15 +308,48 @@ impl<'a> Reader<'a> {
         let counts = columns.get(*counter).and_then(|(_, counters)| last_integers(counters, n_values));
         let counts = counts.ok_or_else(|| Error::corrupt(cursor.position(), "an array whose counter is missing"))?;
         let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
-        let column = match column {
-            Values::Optional(is_there, column) => {
-                is_there.resize(is_there.len() + n_values, 1);
-                &mut **column
-            }
-            column => column,
-        };
-        let Values::List(ends, items) = column else { return Err(misfit(cursor)) };
+        let Values::List(ends, items) = present(column, n_values) else { return Err(misfit(cursor)) };
         self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.clone())
+    }
+
+    /// Reads a base that writes itself of so many objects, where members are stored one by one: as its streamer
+    /// information has it. Of arrays of numbers that is how many there are, and then these; of texts nothing.
+    ///
+    /// Source: streamer information of `TArray`, `TDatime`, `TRef` and `TString` (ROOT 6.40).
+    fn own_bases(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        place: usize,
+        node: &Node,
+        n_values: usize,
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
+        let (name, column) = columns.get_mut(place).ok_or_else(|| misfit(cursor))?;
+        match (node, present(column, n_values)) {
+            (Node::List(item), Values::List(ends, items)) => {
+                let counts = (0..n_values).map(|_| cursor.i32().map(i64::from)).collect::<Result<Vec<i64>>>()?;
+                self.arrays(cursor, item, 1, CountedHead::Flag, &counts, ends, items).within(|| name.clone())
+            }
+            (Node::Text, Values::Text(ends, bytes)) => {
+                let end = list_end(bytes.len())?;
+                ends.resize(ends.len() + n_values, end);
+                Ok(())
+            }
+            (Node::Object(class), Values::Struct(n_objects, members)) if !class.is_framed => {
+                for step in class.variants.iter().flat_map(|variant| &variant.steps) {
+                    match step {
+                        Step::Process { place, .. } => push_absent(&[*place], n_values, members),
+                        step => (0..n_values).try_for_each(|_| self.step(cursor, step, members))?,
+                    }
+                }
+                *n_objects += n_values;
+                Ok(())
+            }
+            _ => {
+                let what = format!("base {name}, which writes itself, where members are stored one by one");
+                Err(Error::unsupported(cursor.position(), what))
+            }
+        }
     }
 
     /// Reads arrays one after the other, each of as many items as its count says.
@@ -443,15 +494,19 @@ fn item_variant<'n>(cursor: &mut Cursor<'_>, node: &'n Node, version: u16) -> Re
                 }
                 Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")))
             }
-            _ => Ok(None),
+            // A class that no item of the file is of is described nowhere, and may be taken for an enumeration.
+            _ => no_variant(cursor, version),
         },
-        _ => {
-            if version == 0 {
-                cursor.u32()?; // checksum of a pair
-            }
-            Ok(None)
-        }
+        _ => no_variant(cursor, version),
     }
+}
+
+/// Passes over the checksum of what has no members of its own: a pair, or a class that the file does not describe.
+fn no_variant<'n>(cursor: &mut Cursor<'_>, version: u16) -> Result<Option<&'n Variant>> {
+    if version == 0 {
+        cursor.u32()?;
+    }
+    Ok(None)
 }
 
 /// The version of a class that is meant by the version in the data, whose checksum may follow.
@@ -493,6 +548,17 @@ fn triangle(n_rows: i64) -> i64 {
     n_rows.saturating_mul(n_rows.saturating_add(1)) / 2
 }
 
+/// Where so many values go that are there, in a column in which others may not be.
+fn present(column: &mut Values, n_values: usize) -> &mut Values {
+    match column {
+        Values::Optional(is_there, column) => {
+            is_there.resize(is_there.len() + n_values, 1);
+            column
+        }
+        column => column,
+    }
+}
+
 fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {
     for &place in places {
         if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(place) {
@@ -522,6 +588,20 @@ fn processes(
         }
     }
     Ok(())
+}
+
+/// Whether a `TObject` is stored here. Nothing is of objects whose class ignores it, wherever the base is described.
+///
+/// Source: `TObject::Streamer` and `TClass::IgnoreTObjectStreamer` (ROOT 6.40): its version has always been 1.
+fn has_object(cursor: &Cursor<'_>) -> bool {
+    let rest = &cursor.data()[cursor.position()..];
+    rest.starts_with(&[0, 1]) || rest.starts_with(&[0x40, 0, 0, 10]) || rest.starts_with(&[0x40, 0, 0, 12])
+}
+
+/// What comes out of a `TObject` that is not stored: zeros.
+fn no_object(object: &Step, columns: &mut [(String, Values)]) -> Option<()> {
+    let Step::TObject { unique_id, bits, .. } = object else { return None };
+    [*unique_id, *bits].into_iter().try_for_each(|place| push_u32(columns.get_mut(place).map(|(_, column)| column), 0))
 }
 
 fn push_u32(column: Option<&mut Values>, value: u32) -> Option<()> {

@@ -97,6 +97,7 @@ fn a_base_has_a_version_of_its_own_but_not_member_by_member() {
         name: "B".to_owned(),
         variants: vec![variant(4, 0x44, vec![Step::Member(0, byte())], Vec::new())],
         by_member: Some(0),
+        is_whole: false,
     };
     let derived = variant(1, 0x11, vec![Step::Base(base), Step::Member(1, byte())], Vec::new());
     let node = Node::Object(class(&[("b", U8), ("a", U8)], vec![derived]));
@@ -107,6 +108,71 @@ fn a_base_has_a_version_of_its_own_but_not_member_by_member() {
     let values = decode(&list, &[&counted(&[0x40, 9, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4])]).unwrap();
     let Values::List(_, items) = &values else { panic!("no list") };
     assert_eq!(member(items, 1), &Values::Primitive(Primitive::UInt8, vec![3, 4]));
+}
+
+#[test]
+fn a_named_base_is_whole_member_by_member_too() {
+    let base = Base {
+        name: "TNamed".to_owned(),
+        variants: vec![variant(1, 0, vec![Step::Member(0, Node::Text)], Vec::new())],
+        by_member: Some(0),
+        is_whole: true,
+    };
+    let derived = variant(1, 0x11, vec![Step::Base(base), Step::Member(1, byte())], Vec::new());
+    let node = Node::Object(class(&[("name", DataType::Text), ("a", U8)], vec![derived]));
+    let list = Node::Framed(Box::new(Node::List(Box::new(node))));
+    let named = |name: &[u8; 1]| counted(&[&[0, 1, 1], name.as_slice()].concat());
+    let head = [0x40, 9, 0, 1, 0, 0, 0, 2];
+    let entry = counted(&[head.as_slice(), &named(b"x"), &named(b"y"), &[3, 4]].concat());
+    let Values::List(_, items) = decode(&list, &[&entry]).unwrap() else { panic!("no list") };
+    assert_eq!(member(&items, 0), &Values::Text(vec![1, 2], b"xy".to_vec()));
+    assert_eq!(member(&items, 1), &Values::Primitive(Primitive::UInt8, vec![3, 4]));
+}
+
+#[test]
+fn a_base_that_writes_itself_is_stored_as_described_member_by_member() {
+    let bytes = || Node::List(Box::new(byte()));
+    let derived = variant(1, 0x11, vec![Step::OwnBase(0, bytes()), Step::Member(1, byte())], Vec::new());
+    let members = [("TArrayC", DataType::List(Box::new(U8))), ("a", U8)];
+    let node = Node::Object(class(&members, vec![derived]));
+    let whole = decode(&node, &[&counted(&[0, 1, 0, 0, 0, 2, 7, 8, 9])]).unwrap();
+    let Values::List(ends, found) = member(&whole, 0) else { panic!("no list") };
+    assert_eq!((ends.as_slice(), found.len()), ([2].as_slice(), 2));
+    // The counts of all, then a flag and the numbers of each.
+    let list = Node::Framed(Box::new(Node::List(Box::new(node))));
+    let entry = counted(&[0x40, 9, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 1, 7, 8, 0, 9, 6]);
+    let Values::List(_, items) = decode(&list, &[&entry]).unwrap() else { panic!("no list") };
+    let Values::List(ends, found) = member(&items, 0) else { panic!("no list") };
+    assert_eq!((ends.as_slice(), found.len()), ([2, 2].as_slice(), 2));
+    assert_eq!(member(&items, 1), &Values::Primitive(Primitive::UInt8, vec![9, 6]));
+}
+
+#[test]
+fn what_objects_inherit_from_t_object_may_be_missing() {
+    let u32 = || DataType::Primitive(Primitive::UInt32);
+    let of = |rest: Node, data_type: DataType| {
+        let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: true }, Step::Member(2, rest)];
+        let members = [("fUniqueID", u32()), ("fBits", u32()), ("x", data_type)];
+        Node::Object(class(&members, vec![variant(1, 0x11, steps, Vec::new())]))
+    };
+    let t_object = [0, 1, 0, 0, 0, 9, 0, 0, 0, 3];
+    let ids = |values: &Values| member(values, 0).clone().into_number_bytes().unwrap();
+    let text = of(Node::Text, DataType::Text);
+    // An empty text and one of a byte look like the version of a TObject: the byte count tells.
+    for (missing, name) in [([1, b'x'].as_slice(), b"x".as_slice()), (&[0], b""), (&[3, b'a', b'b', b'c'], b"abc")] {
+        let with = [t_object.as_slice(), missing].concat();
+        let values =
+            decode(&text, &[&counted(&[&[0, 1], missing].concat()), &counted(&[&[0, 1], with.as_slice()].concat())]);
+        let values = values.unwrap();
+        assert_eq!(ids(&values), [0_u32.to_ne_bytes(), 9_u32.to_ne_bytes()].concat());
+        let ends = [name.len(), 2 * name.len()].map(|end| i32::try_from(end).unwrap()).to_vec();
+        assert_eq!(member(&values, 2), &Values::Text(ends, [name, name].concat()));
+    }
+    // A number that begins as a TObject does.
+    let number = of(Node::Number(Number::plain(Primitive::UInt16)), DataType::Primitive(Primitive::UInt16));
+    let values = decode(&number, &[&counted(&[0, 1, 0, 1])]).unwrap();
+    assert_eq!(ids(&values), 0_u32.to_ne_bytes());
+    assert_eq!(member(&values, 2).clone().into_number_bytes().unwrap(), 1_u16.to_ne_bytes());
 }
 
 #[test]
@@ -126,7 +192,7 @@ fn counted_arrays_follow_the_counter_of_their_own_object() {
 #[test]
 fn of_a_reference_to_an_object_with_a_uuid_no_process_is_known() {
     const HAS_UUID: u8 = 1 << 5;
-    let steps = vec![Step::TObject { unique_id: 0, bits: 1 }, Step::Process { place: 2, bits: 1 }];
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }, Step::Process { place: 2, bits: 1 }];
     let u32 = DataType::Primitive(Primitive::UInt32);
     let process = DataType::Optional(Box::new(DataType::Primitive(Primitive::UInt16)));
     let members = [("ref", u32.clone()), ("fBits", u32), ("@pidf", process)];

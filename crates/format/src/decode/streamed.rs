@@ -1,9 +1,9 @@
 //! Values of any nesting, entry by entry.
 
 use super::kernels;
-use super::objects::Reader;
+use super::objects::{MAX_ITEMS_OF_NO_BYTES, Reader};
 use super::values::{Values, list_end};
-use crate::column::{CountedHead, Framing, Node, Number};
+use crate::column::{Class, CountedHead, Framing, Node, Number};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
@@ -74,6 +74,46 @@ pub fn decode_arrays(
     }
 }
 
+/// Appends the members of the objects of one entry, of which there are so many: one member of all after the other.
+///
+/// # Errors
+/// Corrupt if the bytes are fewer or more than the members take, or if nothing tells how many objects there are.
+pub fn decode_members(
+    class: &Class,
+    n_objects: Option<i64>,
+    entry: &[u8],
+    origin: usize,
+    out: &mut Values,
+) -> Result<()> {
+    let mut cursor = Cursor::new(entry);
+    let (Values::List(ends, objects), [variant]) = (out, class.variants.as_slice()) else {
+        return Err(misfit(&cursor));
+    };
+    let Values::Struct(n_values, columns) = &mut **objects else { return Err(misfit(&cursor)) };
+    let n_objects = objects_that_fit(&cursor, n_objects, variant.min_bytes())?;
+    Reader::new(entry.len(), origin).columns(&mut cursor, variant, n_objects, columns)?;
+    *n_values += n_objects;
+    ends.push(list_end(*n_values)?);
+    match cursor.remaining() {
+        0 => Ok(()),
+        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the members take"))),
+    }
+}
+
+/// So many objects, if there is room for them.
+fn objects_that_fit(cursor: &Cursor<'_>, n_objects: Option<i64>, object_bytes: usize) -> Result<usize> {
+    let n_objects = n_objects.and_then(|n_objects| usize::try_from(n_objects).ok());
+    let n_objects = n_objects.ok_or_else(|| Error::corrupt(cursor.position(), "nothing tells how many objects"))?;
+    if object_bytes == 0 && n_objects > MAX_ITEMS_OF_NO_BYTES {
+        return Err(Error::unsupported(cursor.position(), format!("{n_objects} objects, which take no bytes")));
+    }
+    if n_objects.saturating_mul(object_bytes) > cursor.remaining() {
+        let what = format!("{n_objects} objects of {object_bytes} bytes in the {} left", cursor.remaining());
+        return Err(Error::corrupt(cursor.position(), what));
+    }
+    Ok(n_objects)
+}
+
 /// Whether the first word is the byte count of exactly these bytes.
 pub(super) fn has_frame(entry: &[u8]) -> bool {
     entry.first_chunk::<4>().is_some_and(|word| {
@@ -136,16 +176,6 @@ impl<'a> Reader<'a> {
             (Node::Fixed(item, n_items), Values::FixedList(items, _)) => {
                 check_fixed(cursor, item, *n_items)?;
                 self.read_items(cursor, item, *n_items as usize, items)?;
-            }
-            (Node::MembersToEnd(class), Values::List(ends, items)) => {
-                let Values::Struct(n_values, columns) = &mut **items else { return Err(misfit(cursor)) };
-                let variant = class.variants.first().ok_or_else(|| misfit(cursor))?;
-                let n_items = variant.fixed_bytes().and_then(|n_bytes| cursor.remaining().checked_div(n_bytes));
-                let n_items = n_items.ok_or_else(|| misfit(cursor))?;
-                // What is left over is an error of the entry.
-                self.columns(cursor, variant, n_items, columns)?;
-                *n_values += n_items;
-                ends.push(list_end(*n_values)?);
             }
             (Node::ToEnd(item), Values::List(ends, items)) => {
                 let n_items = cursor.remaining() / item.min_bytes().max(1);
@@ -415,7 +445,13 @@ pub(super) fn counted_items(cursor: &Cursor<'_>, item: &Node, count: Option<i64>
             let item_bytes = item.min_bytes().max(1);
             n_items.checked_mul(item_bytes).is_some_and(|n_bytes| n_bytes <= cursor.remaining())
         })
-        .ok_or_else(|| Error::corrupt(cursor.position(), format!("{count:?} items for an array")))
+        .ok_or_else(|| {
+            let what = match count {
+                Some(count) => format!("an array of {count} items in the {} bytes left", cursor.remaining()),
+                None => "an array whose counter is missing".to_owned(),
+            };
+            Error::corrupt(cursor.position(), what)
+        })
 }
 
 /// Items of each array that a leaf of another branch counts: what is left of the entry, divided among them.
@@ -502,16 +538,17 @@ mod tests {
     }
 
     #[test]
-    fn members_one_by_one_are_as_many_as_the_entry_has_room_for() {
+    fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
         let number = |primitive| Node::Number(Number::plain(primitive));
         let steps = vec![Step::Member(1, number(Primitive::UInt8)), Step::Member(0, number(Primitive::UInt16))];
         let members = [("a", Primitive::UInt16), ("b", Primitive::UInt8)];
         let members = members.map(|(name, primitive)| (name.to_owned(), DataType::Primitive(primitive))).to_vec();
         let variants = vec![Variant::new(1, 0, steps, Vec::new())];
-        let node = Node::MembersToEnd(Arc::new(Class::new("Base", false, members, variants)));
-        let mut values = Values::empty(&node.data_type());
-        for entry in [[10, 11, 0, 1, 0, 2].as_slice(), &[], &[12, 0, 3]] {
-            decode_streamed(Framing::Bare, &node, entry, 0, &mut values).unwrap();
+        let node = Node::MembersOfEach(Arc::new(Class::new("Base", false, members, variants)));
+        let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
+        let mut values = Values::empty(&layout.data_type());
+        for (entry, n_objects) in [([10, 11, 0, 1, 0, 2].as_slice(), 2), (&[], 0), (&[12, 0, 3], 1)] {
+            layout.decode_counted(entry, &[n_objects], 0, &mut values).unwrap();
         }
         let Values::List(ends, objects) = &values else { panic!("not lists") };
         assert_eq!(ends, &[2, 2, 3]);
@@ -520,8 +557,11 @@ mod tests {
         let bytes: Vec<u8> = numbers.into_iter().flat_map(u16::to_ne_bytes).collect();
         assert_eq!(columns[0].1.clone().into_number_bytes().unwrap(), bytes);
         assert_eq!(columns[1].1.clone().into_number_bytes().unwrap(), [10, 11, 12]);
-        let error = decode_streamed(Framing::Bare, &node, &[0; 7], 0, &mut values).unwrap_err();
-        assert!(error.to_string().contains("1 bytes more"), "{error}");
+        for (n_objects, why) in [(1, "3 bytes more"), (3, "3 objects of 3 bytes"), (-1, "nothing tells")] {
+            let error = layout.decode_counted(&[0; 6], &[n_objects], 0, &mut values).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        assert!(layout.decode_entry(&[0; 6], 0, &mut values).is_err());
     }
 
     #[test]

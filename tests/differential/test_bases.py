@@ -1,0 +1,99 @@
+"""Classes of ROOT as bases, members and items of collections, split and not: arrowroot reads what ROOT's JSON says."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_bases import MODES, N_ENTRIES, SPLITS, TYPES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BRANCHES = ("holder.", "deriveds", "clones")
+#: What ROOT's JSON writes of an object that ignores its TObject is no JSON.
+IGNORED = '"dummy":,'
+#: Status bits change when ROOT reads them.
+NOT_AS_STORED = "fBits"
+
+
+@pytest.fixture(scope="module")
+def base_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("bases")
+    root_peer.run("with_bases.py", directory)
+    return directory
+
+
+def compare(found: Any, wanted: Any, path: str) -> int:
+    """Check that all that is in both is the same. Returns the number of values compared."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        array = {"TArrayD": "fArray", "TArrayF": "fArray"}  # what ROOT calls a base that is an array
+        names = {name: array.get(name, name) for name in found if name != NOT_AS_STORED}
+        in_both = {ours: theirs for ours, theirs in names.items() if theirs in wanted}
+        return sum(compare(found[a], wanted[b], f"{path}.{a}") for a, b in in_both.items())
+    if isinstance(found, list):
+        if isinstance(wanted, dict):  # a TClonesArray, or an array of numbers
+            wanted = wanted["arr"] if "arr" in wanted else wanted["fArray"]
+        found, wanted = flat(found), flat(wanted or [])
+        assert len(found) == len(wanted), path
+        return sum(compare(a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(found, wanted, strict=True)))
+    if isinstance(found, float):
+        assert math.isclose(found, wanted, rel_tol=1e-6, abs_tol=1e-300), path
+    elif isinstance(wanted, dict):
+        assert found == wanted["fString"], path
+    else:
+        assert found == wanted, path
+    return 1
+
+
+def flat(items: list[Any]) -> list[Any]:
+    """Lists of lists, and pairs of maps, one after the other: ROOT's JSON nests them in other ways."""
+    if not any(isinstance(item, list | tuple) for item in items):
+        return items
+    pairs = [{"first": item[0], "second": item[1]} if isinstance(item, tuple) else item for item in items]
+    return [one for item in pairs for one in (flat(item) if isinstance(item, list) else [item])]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("number", range(len(TYPES)), ids=TYPES)
+def test_roots_classes_are_read_wherever_they_are(
+    base_files: Path, number: int, split: int, mode: str
+) -> None:
+    path = base_files / f"{number}_{split}_{mode}"
+    lines = json.loads(path.with_suffix(".json").read_text())
+    n_compared = 0
+    with ar.open(path.with_suffix(".root")) as file:
+        for place, branch in enumerate(BRANCHES):
+            texts = [text.replace(IGNORED, "") for text in lines[place :: len(BRANCHES)]]
+            if texts[0] == "null":
+                continue
+            found = pa.table(file["T"].to_arrow([branch], assemble=True))[branch].to_pylist()
+            assert len(found) == len(texts) == N_ENTRIES
+            for entry, (ours, text) in enumerate(zip(found, texts, strict=True)):
+                n_compared += compare(ours, json.loads(text), f"{branch} of entry {entry}")
+    assert n_compared > 150
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("number", range(len(TYPES)), ids=TYPES)
+def test_every_branch_of_them_can_be_read_alone(base_files: Path, number: int, split: int) -> None:
+    by_mode = []
+    for mode in MODES:
+        with ar.open(base_files / f"{number}_{split}_{mode}.root") as file:
+            tree = file["T"]
+            names = [column.name for column in tree.columns]
+            columns = {name: pa.table(tree.to_arrow([name]))[name].to_pylist() for name in names}
+            some = pa.table(tree.to_arrow(names, entries=[5, 1, 1, 8])).to_pydict()
+            assert some == {
+                name: [values[entry] for entry in (5, 1, 1, 8)] for name, values in columns.items()
+            }
+        by_mode.append(columns)
+    assert by_mode[0] == by_mode[1]
