@@ -27,6 +27,7 @@ const POINTER: i32 = 40;
 /// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
 pub(super) mod code {
     pub(in super::super) const NOTHING: i32 = -1;
+    pub(in super::super) const INT: i32 = 3;
     pub(in super::super) const CHAR_STAR: i32 = 7;
     pub(in super::super) const BITS: i32 = 15;
     pub(in super::super) const OBJECT: i32 = 61;
@@ -138,17 +139,20 @@ impl<'i> Compiler<'i> {
 
     /// A container of the standard library, without a frame.
     fn collection(&mut self, name: &TypeName, item_code: i32) -> Option<Node> {
+        // Enumerations are ints there, whatever their own type is.
+        let item_code = if (1..code::OBJECT).contains(&item_code) { code::INT } else { item_code };
         let item = |compiler: &mut Self| name.argument(0).map(|item| compiler.value(item, item_code));
         Some(match name.name.as_str() {
             "vector" | "list" | "deque" | "set" | "multiset" | "unordered_set" | "unordered_multiset"
             | "forward_list" | "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => Node::List(Box::new(item(self)?)),
             "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
                 let (key, value) = (name.argument(0)?, name.argument(1)?);
+                let [key_code, value_code] = self.pair_codes(key, value);
                 Node::Map(Box::new(MapNode {
-                    key: self.value(key, 0),
-                    value: self.value(value, 0),
-                    key_column: self.member_of_type(key),
-                    value_column: self.member_of_type(value),
+                    key: self.value(key, key_code),
+                    value: self.value(value, value_code),
+                    key_column: self.member_of_type(key, key_code),
+                    value_column: self.member_of_type(value, value_code),
                 }))
             }
             "bitset" => Node::List(Box::new(Node::Number(Number::plain(Primitive::Bool)))),
@@ -156,9 +160,16 @@ impl<'i> Compiler<'i> {
         })
     }
 
+    /// The type codes of keys and values of a map, as the file describes their pairs; 0 if it does not.
+    fn pair_codes(&self, key: &TypeName, value: &TypeName) -> [i32; 2] {
+        let pair = TypeName { arguments: vec![key.clone(), value.clone()], ..TypeName::plain("pair") };
+        let info = self.infos.latest(&pair.to_string());
+        ["first", "second"].map(|name| info.and_then(|info| info.element(name)).map_or(0, |part| part.type_code))
+    }
+
     /// A value of a type as a member: collections and `std::string` have a frame.
-    pub(super) fn member_of_type(&mut self, name: &TypeName) -> Node {
-        let node = self.value(name, 0);
+    fn member_of_type(&mut self, name: &TypeName, item_code: i32) -> Node {
+        let node = self.value(name, item_code);
         let has_frame = !name.is_pointer() && (name.name == "string" || is_collection(name));
         if has_frame { Node::Framed(Box::new(node)) } else { node }
     }
@@ -194,7 +205,7 @@ impl<'i> Compiler<'i> {
             }
             (true, _) => {
                 // Enumerations look like classes; the type of their items tells, or another member.
-                let by_code = Primitive::from_type_code(item_code).filter(|_| (1..=19).contains(&item_code));
+                let by_code = (1..=19).contains(&item_code).then(|| Primitive::from_type_code(item_code)).flatten();
                 return match by_code.or_else(|| self.infos.enumeration(&class_name)) {
                     Some(primitive) => Node::Number(Number::plain(primitive)),
                     None => self.unknown(format!("{class_name}, which the file does not describe")),
@@ -237,7 +248,7 @@ impl<'i> Compiler<'i> {
         let mut members = Members::default();
         let mut variant = Variant::new(0, 0, Vec::new(), Vec::new());
         for (member, argument) in ["first", "second"].iter().zip(&name.arguments) {
-            let node = self.member_of_type(argument);
+            let node = self.member_of_type(argument, 0);
             if members.size.saturating_add(node.size()) > MAX_SIZE {
                 return unreadable(format!("{name} has too many members"));
             }
@@ -409,6 +420,21 @@ mod tests {
     fn item_of_table(root_version: u32) -> Node {
         let infos = StreamerInfos::default().with_builtin().written_by(root_version);
         Compiler::new(&infos).counted_item(&Element::member("fTable", "TNamed**", code::LOOP))
+    }
+
+    #[test]
+    fn enumerations_are_ints_in_lists_and_of_their_own_type_in_maps() {
+        const UNSIGNED_CHAR: i32 = 11;
+        let list = Element { contained_type: UNSIGNED_CHAR, ..Element::member("x", "vector<E>", 300) };
+        let list = Element { class: ElementClass::Stl, ..list };
+        let elements = vec![Element::member("first", "E", UNSIGNED_CHAR), Element::member("second", "E", code::INT)];
+        let pair = StreamerInfo { name: "pair<E,E>".to_owned(), checksum: 1, version: 1, info_version: 9, elements };
+        let infos = StreamerInfos::of(vec![pair]);
+        let mut compiler = Compiler::new(&infos);
+        let number = |primitive| Node::Number(Number::plain(primitive));
+        assert_eq!(compiler.member(&list), Node::Framed(Box::new(Node::List(Box::new(number(Primitive::Int32))))));
+        let Node::Map(map) = compiler.value(&TypeName::parse("map<E,E>").unwrap(), 0) else { panic!("no map") };
+        assert_eq!((map.key, map.value), (number(Primitive::UInt8), number(Primitive::Int32)));
     }
 
     #[test]

@@ -72,6 +72,13 @@ impl StreamerInfos {
         self
     }
 
+    #[cfg(test)]
+    pub(crate) fn of(infos: Vec<StreamerInfo>) -> Self {
+        let mut all = StreamerInfos { infos, ..StreamerInfos::default() };
+        all.index();
+        all
+    }
+
     /// Whether a counted array of pointers holds the objects themselves, all of the declared class, and not pointers.
     /// Source: `TStreamerInfo::ReadBuffer` of `kStreamLoop` (ROOT 6.40).
     pub fn has_loops_of_objects(&self) -> bool {
@@ -217,11 +224,16 @@ impl StreamerInfos {
 
     fn find_enumerations(&self) -> HashMap<String, Primitive> {
         let mut found = HashMap::new();
-        for element in self.infos.iter().flat_map(|info| &info.elements) {
+        // Pairs of maps have enumerations as their own types, but nothing else has.
+        let infos = self.infos.iter().filter(|info| !info.name.starts_with("pair<"));
+        for element in infos.flat_map(|info| &info.elements) {
             let Ok(name) = TypeName::parse(&element.type_name) else { continue };
             let (name, primitive) = match element.class {
                 ElementClass::BasicType => (Some(&name), element.primitive()),
-                ElementClass::Stl => (name.argument(0), Primitive::from_type_code(element.contained_type)),
+                ElementClass::Stl => {
+                    let is_number = Primitive::from_type_code(element.contained_type).is_some();
+                    (name.argument(0), is_number.then_some(Primitive::Int32))
+                }
                 _ => continue,
             };
             let name = name.filter(|name| !name.is_pointer() && name.primitive().is_none());
