@@ -10,6 +10,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot.cli import main
 
 from . import root_peer
 from .with_things import BUFFERED
@@ -257,12 +258,17 @@ def test_a_workspace_of_roofit_is_read_with_all_that_is_in_it(file: ar.File) -> 
     ]
 
 
-def test_a_fit_has_its_parameters(file: ar.File) -> None:
+def test_a_fit_has_its_parameters_and_shows_them_by_name(
+    things: Path, file: ar.File, capsys: pytest.CaptureFixture[str]
+) -> None:
     fit = file["fit"]
     parameters = {one["fName"]: one for one in fit["_finalPars"]["_list"]}
     assert sorted(parameters) == ["c", "f", "m", "s"]
     assert all(one["_error"] > 0 for one in parameters.values())
     assert fit["_CM"].class_name.startswith("TMatrixTSym")
+    assert main(["show", f"{things / 'things.root'}:fit"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"─ {name}  RooRealVar: " in shown for name in parameters), shown
 
 
 def test_points_in_space_indices_and_chains_are_read_as_their_classes_write_them(file: ar.File) -> None:

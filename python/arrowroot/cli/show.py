@@ -147,7 +147,7 @@ class _Tree:
         if isinstance(value, dict):
             return "", [(str(key), item) for key, item in value.items()]
         if isinstance(value, list) and any(isinstance(item, Record | dict | list) for item in value):
-            return f"{len(value)} items", [(str(i), item) for i, item in enumerate(value)]
+            return f"{len(value)} items", [(_label(item, str(i)), item) for i, item in enumerate(value)]
         return _leaf(value), []
 
     def _members(self, record: Record, level: int) -> list[tuple[str, Any]]:
@@ -178,7 +178,8 @@ def _label(item: Any, otherwise: str) -> str:
     """Return the name by which an object is found in a collection."""
     if isinstance(item, Text):
         return item.value
-    return getattr(item, "name", "") or otherwise
+    name = getattr(item, "name", "")
+    return name if isinstance(name, str) and name else otherwise
 
 
 def _leaf(value: Any) -> str:
