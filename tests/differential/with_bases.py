@@ -19,6 +19,7 @@ TYPES = [
     "TObject",
     "TNamed",
     "ar::Quiet",
+    "ar::Number",
     "TObjString",
     "TLorentzVector",
     "TVector2",

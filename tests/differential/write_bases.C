@@ -27,9 +27,22 @@ struct Quiet : TNamed {
   ClassDef(Quiet, 1)
 };
 
+// What begins with a number that looks like the version of a TObject. Only what derives from it ignores that.
+struct Number : TObject {
+  int first = 0;
+  std::vector<short> rest;
+  TString text;
+  ClassDef(Number, 1)
+};
+
 void fill(TObject &object, int k) { object.SetUniqueID(k); }
 void fill(TNamed &named, int k) { named.SetNameTitle(std::string(13 * k, 'n').c_str(), k % 2 ? "t" : ""); }
 void fill(Quiet &quiet, int k) { fill(static_cast<TNamed &>(quiet), k), quiet.x = k; }
+void fill(Number &number, int k) {
+  number.first = k % 2 ? 65536 + k : 100000;
+  number.rest.assign(k % 3, k);
+  number.text = k % 4 ? "a text of words that has 42 characters, 12" : "";
+}
 void fill(TObjString &text, int k) { text.SetString(std::string(k, 's').c_str()); }
 void fill(TLorentzVector &vector, int k) { vector.SetXYZT(k, 1, 2, 3.5); }
 void fill(TVector2 &vector, int k) { vector.Set(double(k), 0.5); }
@@ -107,6 +120,7 @@ std::vector<std::string> write(const char *path, int n_entries, int split, bool 
   TVirtualStreamerInfo::SetStreamMemberWise(member_wise);
   Quiet::Class()->IgnoreTObjectStreamer();
   Derived<Quiet>::Class()->IgnoreTObjectStreamer();
+  Derived<Number>::Class()->IgnoreTObjectStreamer();
   std::vector<std::string> lines;
   TFile file(path, "RECREATE");
   TTree tree("T", "");
@@ -136,5 +150,6 @@ std::vector<std::string> write(const char *path, int n_entries, int split, bool 
 
 #ifdef __CLING__
 #pragma link C++ class ar::Quiet+;
+#pragma link C++ class ar::Number+;
 #include "links.h"
 #endif

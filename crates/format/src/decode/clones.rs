@@ -203,7 +203,9 @@ impl<'a> Reader<'a> {
             return Err(Error::corrupt(cursor.position(), what));
         }
         // Containers have a frame even where there are no objects.
+        let around = self.begin_class(class);
         self.columns(cursor, variant, n_objects, columns)?;
+        self.end_class(around);
         *n_values += n_objects;
         Ok(())
     }

@@ -14,6 +14,7 @@ mod objects;
 #[cfg(test)]
 mod objects_tests;
 mod streamed;
+mod t_object;
 mod values;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};

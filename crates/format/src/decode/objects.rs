@@ -3,7 +3,8 @@
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
 use super::graph::Links;
-use super::streamed::{IS_REFERENCED, check_fixed, counted_items, last_integers, misfit, push_numbers};
+use super::streamed::{check_fixed, counted_items, last_integers, misfit, push_numbers};
+use super::t_object::Doubts;
 use super::values::{Values, list_end};
 use crate::column::{Base, Class, CountedHead, Met, Node, Pointer, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
@@ -36,6 +37,7 @@ pub(super) struct Reader<'a> {
     pub(super) links: Option<Box<Links<'a>>>,
     /// Bytes of objects that may still be read again for references.
     n_repeats_left: usize,
+    pub(super) doubts: Doubts,
 }
 
 /// An object that a pointer leads to.
@@ -59,7 +61,8 @@ struct MemberWise {
 impl<'a> Reader<'a> {
     pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
         let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
-        Reader { slots: ObjectSlots::new(origin), origin, met: None, links: None, n_repeats_left }
+        let (slots, doubts) = (ObjectSlots::new(origin), Doubts::new(entry_bytes));
+        Reader { slots, origin, met: None, links: None, n_repeats_left, doubts }
     }
 
     /// Reads a frame and so many values in it.
@@ -134,7 +137,9 @@ impl<'a> Reader<'a> {
                     return Err(Error::unsupported(cursor.position(), what));
                 }
                 if n_items > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
+                    let around = self.begin_class(class);
                     self.columns(cursor, variant, n_items, columns).within(|| class.name.clone())?;
+                    self.end_class(around);
                 }
                 *n_values += n_items;
                 ends.push(list_end(*n_values)?);
@@ -222,13 +227,14 @@ impl<'a> Reader<'a> {
         class: &Class,
         columns: &mut [(String, Values)],
     ) -> Result<()> {
-        if class.is_framed {
-            return self.versioned(cursor, &class.name, &class.variants, columns);
+        let around = self.begin_class(class);
+        match (class.is_framed, class.variants.first()) {
+            (true, _) => self.versioned(cursor, &class.name, &class.variants, columns)?,
+            (false, Some(variant)) => self.steps(cursor, &variant.steps, &variant.absent, columns)?,
+            (false, None) => return Err(misfit(cursor)),
         }
-        match class.variants.first() {
-            Some(variant) => self.steps(cursor, &variant.steps, &variant.absent, columns),
-            None => Err(misfit(cursor)),
-        }
+        self.end_class(around);
+        Ok(())
     }
 
     /// Reads a version and what it has.
@@ -242,10 +248,11 @@ impl<'a> Reader<'a> {
         let start = cursor.position();
         let frame = cursor.version()?;
         let variant = pick(cursor, name, variants, frame.version)?;
-        let is_too_short = |end: usize| end.saturating_sub(cursor.position()) < T_OBJECT_BYTES + variant.min_bytes();
+        let fewest_bytes = variant.min_bytes().saturating_add(T_OBJECT_BYTES);
+        let is_too_short = |end: usize| end.saturating_sub(cursor.position()) < fewest_bytes;
         let steps = match variant.steps.split_first() {
             Some((object @ Step::TObject { may_lack: true, .. }, rest)) if frame.end.is_some_and(is_too_short) => {
-                no_object(object, columns).ok_or_else(|| misfit(cursor))?;
+                self.no_object(cursor, object, columns)?;
                 rest
             }
             _ => &variant.steps,
@@ -276,21 +283,7 @@ impl<'a> Reader<'a> {
             }
             Step::Counted { .. } => self.counted(cursor, step, 1, columns),
             Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
-            Step::TObject { may_lack: true, .. } if !has_object(cursor) => {
-                no_object(step, columns).ok_or_else(|| misfit(cursor))
-            }
-            Step::TObject { unique_id, bits, .. } => {
-                cursor.version()?;
-                let (unique_value, bits_value) = (cursor.u32()?, cursor.u32()?);
-                if bits_value & IS_REFERENCED != 0 {
-                    cursor.skip(2)?;
-                }
-                for (place, value) in [(*unique_id, unique_value), (*bits, bits_value)] {
-                    let column = columns.get_mut(place).map(|(_, column)| column);
-                    push_u32(column, value).ok_or_else(|| misfit(cursor))?;
-                }
-                Ok(())
-            }
+            Step::TObject { .. } => self.t_object(cursor, step, columns),
             Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
             Step::Unreadable(why) => Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet"))),
         }
@@ -331,6 +324,7 @@ impl<'a> Reader<'a> {
                 self.arrays(cursor, item, 1, CountedHead::Flag, &counts, ends, items).within(|| name.clone())
             }
             (Node::Text, Values::Text(ends, bytes)) => {
+                self.take_free(cursor, n_values)?;
                 let end = list_end(bytes.len())?;
                 ends.resize(ends.len() + n_values, end);
                 Ok(())
@@ -338,7 +332,7 @@ impl<'a> Reader<'a> {
             (Node::Object(class), Values::Struct(n_objects, members)) if !class.is_framed => {
                 for step in class.variants.iter().flat_map(|variant| &variant.steps) {
                     match step {
-                        Step::Process { place, .. } => push_absent(&[*place], n_values, members),
+                        Step::Process { place, .. } => self.absent(cursor, *place, n_values, members)?,
                         step => (0..n_values).try_for_each(|_| self.step(cursor, step, members))?,
                     }
                 }
@@ -559,7 +553,7 @@ fn present(column: &mut Values, n_values: usize) -> &mut Values {
     }
 }
 
-fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {
+pub(super) fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {
     for &place in places {
         if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(place) {
             is_there.resize(is_there.len() + n_values, 0);
@@ -588,30 +582,4 @@ fn processes(
         }
     }
     Ok(())
-}
-
-/// Whether a `TObject` is stored here. Nothing is of objects whose class ignores it, wherever the base is described.
-///
-/// Source: `TObject::Streamer` and `TClass::IgnoreTObjectStreamer` (ROOT 6.40): its version has always been 1.
-fn has_object(cursor: &Cursor<'_>) -> bool {
-    let rest = &cursor.data()[cursor.position()..];
-    rest.starts_with(&[0, 1]) || rest.starts_with(&[0x40, 0, 0, 10]) || rest.starts_with(&[0x40, 0, 0, 12])
-}
-
-/// What comes out of a `TObject` that is not stored: zeros.
-fn no_object(object: &Step, columns: &mut [(String, Values)]) -> Option<()> {
-    let Step::TObject { unique_id, bits, .. } = object else { return None };
-    [*unique_id, *bits].into_iter().try_for_each(|place| push_u32(columns.get_mut(place).map(|(_, column)| column), 0))
-}
-
-fn push_u32(column: Option<&mut Values>, value: u32) -> Option<()> {
-    match column? {
-        Values::Primitive(_, bytes) => bytes.extend_from_slice(&value.to_ne_bytes()),
-        Values::Optional(is_there, values) => {
-            push_u32(Some(values), value)?;
-            is_there.push(1);
-        }
-        _ => return None,
-    }
-    Some(())
 }

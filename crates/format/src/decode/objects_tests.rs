@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::column::{Base, Class, CountedHead, DataType, Framing, Node, Number, Pointer, Step, Variant};
+use crate::column::{Base, Class, CountedHead, DataType, Framing, MapNode, Node, Number, Pointer, Step, Variant};
 use crate::decode::{Values, decode_streamed};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
@@ -173,6 +173,75 @@ fn what_objects_inherit_from_t_object_may_be_missing() {
     let values = decode(&number, &[&counted(&[0, 1, 0, 1])]).unwrap();
     assert_eq!(ids(&values), 0_u32.to_ne_bytes());
     assert_eq!(member(&values, 2).clone().into_number_bytes().unwrap(), 1_u16.to_ne_bytes());
+}
+
+#[test]
+fn what_looks_like_a_t_object_and_is_none_is_found_by_trying() {
+    let u32 = || DataType::Primitive(Primitive::UInt32);
+    let number = Node::Number(Number::plain(Primitive::UInt32));
+    let steps = vec![
+        Step::TObject { unique_id: 0, bits: 1, may_lack: true },
+        Step::Member(2, number),
+        Step::Member(3, Node::Text),
+    ];
+    let members = [("fUniqueID", u32()), ("fBits", u32()), ("n", u32()), ("x", DataType::Text)];
+    let node = Node::Object(class(&members, vec![variant(1, 0x11, steps, Vec::new())]));
+    let text = b"of more bytes than a TObject has";
+    let stored = |n: u32| [&[0, 1], n.to_be_bytes().as_slice(), &[u8::try_from(text.len()).unwrap()], text].concat();
+    let values = decode(&node, &[&counted(&stored(100_000)), &counted(&stored(7))]).unwrap();
+    let numbers = [100_000_u32.to_ne_bytes(), 7_u32.to_ne_bytes()].concat();
+    assert_eq!(member(&values, 2), &Values::Primitive(Primitive::UInt32, numbers));
+    assert_eq!(member(&values, 3).len(), 2);
+    // What is wrong in another way stays wrong, and is told as it was first.
+    let cut = stored(100_000);
+    assert!(decode(&node, &[&counted(&cut[..cut.len() - 1])]).is_err());
+}
+
+#[test]
+fn values_that_are_let_go_leave_those_before_as_they_were() {
+    let map = MapNode { key: byte(), value: Node::Text, key_column: byte(), value_column: Node::Text };
+    let inner = vec![
+        ("list".to_owned(), Node::List(Box::new(Node::Text))),
+        ("fixed".to_owned(), Node::Fixed(Box::new(byte()), 2)),
+        ("map".to_owned(), Node::Map(Box::new(map))),
+    ];
+    let node = Node::List(Box::new(Node::Struct(inner)));
+    let item = |k: u8| [0, 0, 0, 1, 1, k, k, k, 0, 0, 0, 1, k, 2, k, k];
+    let entry = |k: u8| [[0, 0, 0, 2].as_slice(), &item(k), &item(k + 1)].concat();
+    let before = decode(&node, &[&entry(1), &entry(3)]).unwrap();
+    let mut values = before.clone();
+    decode_streamed(Framing::Bare, &node, &entry(5), 0, &mut values).unwrap();
+    // An entry that ends in the middle leaves a part of it behind.
+    assert!(decode_streamed(Framing::Bare, &node, &entry(7)[..30], 0, &mut values).is_err());
+    values.truncate(2);
+    assert_eq!(values, before);
+    values.truncate(0);
+    assert_eq!(values, Values::empty(&node.data_type()));
+}
+
+#[test]
+fn values_of_which_nothing_is_stored_are_bounded() {
+    let u32 = || DataType::Primitive(Primitive::UInt32);
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: true }];
+    let node =
+        Node::Object(class(&[("fUniqueID", u32()), ("fBits", u32())], vec![variant(1, 0x11, steps, Vec::new())]));
+    let list = Node::Framed(Box::new(Node::List(Box::new(node))));
+    let of = |n: u32| counted(&[&[0x40, 9, 0, 1], n.to_be_bytes().as_slice()].concat());
+    let Values::List(_, items) = decode(&list, &[&of(400)]).unwrap() else { panic!("no list") };
+    assert_eq!(items.len(), 400);
+    let error = decode(&list, &[&of(500)]).unwrap_err();
+    assert!(matches!(error, Error::Unsupported(_)), "{error}");
+}
+
+#[test]
+fn members_of_more_bytes_than_there_are_addresses_are_refused() {
+    let huge = (0..3).fold(byte(), |item, _| Node::Fixed(Box::new(item), u32::MAX));
+    let huge_type = huge.data_type();
+    let steps = vec![Step::TObject { unique_id: 0, bits: 1, may_lack: true }, Step::Member(2, huge)];
+    let u32 = || DataType::Primitive(Primitive::UInt32);
+    let members = [("fUniqueID", u32()), ("fBits", u32()), ("x", huge_type)];
+    let node = Node::Object(class(&members, vec![variant(1, 0x11, steps, Vec::new())]));
+    assert!(decode(&node, &[&counted(&[0, 1, 0, 1, 0, 0, 0, 9, 0, 0, 0, 3])]).is_err());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::kernels;
 use super::objects::{MAX_ITEMS_OF_NO_BYTES, Reader};
+use super::t_object::read_entry;
 use super::values::{Values, list_end};
 use crate::column::{Class, CountedHead, Framing, Node, Number};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
@@ -18,7 +19,7 @@ pub(super) const IS_REFERENCED: u32 = 1 << 4;
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the value takes; unsupported for what [`Node::Unreadable`] says.
 pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
-    decode_with(&mut Reader::new(entry.len(), origin), framing, node, entry, out)
+    read_entry(entry, origin, out, |reader, out| decode_with(reader, framing, node, entry, out))
 }
 
 /// The same by a reader that notes something beside.
@@ -63,15 +64,17 @@ pub fn decode_arrays(
     origin: usize,
     out: &mut Values,
 ) -> Result<()> {
-    let mut cursor = Cursor::new(entry);
-    let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
-    let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
-    Reader::new(entry.len(), origin).arrays(&mut cursor, item, factor, head, counts, item_ends, items)?;
-    ends.push(list_end(item_ends.len())?);
-    match cursor.remaining() {
-        0 => Ok(()),
-        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the arrays take"))),
-    }
+    read_entry(entry, origin, out, |reader, out| {
+        let mut cursor = Cursor::new(entry);
+        let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
+        let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
+        reader.arrays(&mut cursor, item, factor, head, counts, item_ends, items)?;
+        ends.push(list_end(item_ends.len())?);
+        match cursor.remaining() {
+            0 => Ok(()),
+            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the arrays take"))),
+        }
+    })
 }
 
 /// Appends the members of the objects of one entry, of which there are so many: one member of all after the other.
@@ -85,19 +88,22 @@ pub fn decode_members(
     origin: usize,
     out: &mut Values,
 ) -> Result<()> {
-    let mut cursor = Cursor::new(entry);
-    let (Values::List(ends, objects), [variant]) = (out, class.variants.as_slice()) else {
-        return Err(misfit(&cursor));
-    };
-    let Values::Struct(n_values, columns) = &mut **objects else { return Err(misfit(&cursor)) };
-    let n_objects = objects_that_fit(&cursor, n_objects, variant.min_bytes())?;
-    Reader::new(entry.len(), origin).columns(&mut cursor, variant, n_objects, columns)?;
-    *n_values += n_objects;
-    ends.push(list_end(*n_values)?);
-    match cursor.remaining() {
-        0 => Ok(()),
-        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the members take"))),
-    }
+    read_entry(entry, origin, out, |reader, out| {
+        let mut cursor = Cursor::new(entry);
+        let (Values::List(ends, objects), [variant]) = (out, class.variants.as_slice()) else {
+            return Err(misfit(&cursor));
+        };
+        let Values::Struct(n_values, columns) = &mut **objects else { return Err(misfit(&cursor)) };
+        let n_objects = objects_that_fit(&cursor, n_objects, variant.min_bytes())?;
+        reader.begin_class(class);
+        reader.columns(&mut cursor, variant, n_objects, columns)?;
+        *n_values += n_objects;
+        ends.push(list_end(*n_values)?);
+        match cursor.remaining() {
+            0 => Ok(()),
+            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the members take"))),
+        }
+    })
 }
 
 /// So many objects, if there is room for them.

@@ -66,6 +66,35 @@ impl Values {
         }
     }
 
+    /// Lets go of all values from this one on, those that were not read to their end among them.
+    pub(super) fn truncate(&mut self, n_values: usize) {
+        let end = |ends: &mut Vec<i32>| {
+            ends.truncate(n_values);
+            ends.last().map_or(0, |&end| usize::try_from(end).unwrap_or(0))
+        };
+        match self {
+            Values::Primitive(primitive, bytes) => bytes.truncate(n_values * primitive.stored_bytes()),
+            Values::Text(ends, bytes) | Values::Bytes(ends, bytes) => bytes.truncate(end(ends)),
+            Values::List(ends, items) => items.truncate(end(ends)),
+            Values::FixedList(items, n_items) => items.truncate(n_values * *n_items as usize),
+            Values::Map(ends, keys, values) => {
+                let end = end(ends);
+                keys.truncate(end);
+                values.truncate(end);
+            }
+            Values::Struct(n, members) => {
+                *n = n_values.min(*n);
+                members.iter_mut().for_each(|(_, member)| member.truncate(n_values));
+            }
+            Values::Optional(is_there, values) => {
+                is_there.truncate(n_values);
+                values.truncate(is_there.iter().filter(|&&flag| flag != 0).count());
+            }
+            Values::Nothing(n) => *n = n_values.min(*n),
+            Values::Links(links) => links.truncate(n_values),
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

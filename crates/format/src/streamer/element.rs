@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::packing::PackingRange;
 use crate::streamer::typename::Primitive;
-use crate::streamer::{ObjectSlots, named_base};
+use crate::streamer::{ObjectSlots, name_text, named_base};
 
 /// Bit of an element whose title tells a range to pack into. Source: `TStreamerElement::kHasRange`.
 const HAS_RANGE: u32 = 1 << 6;
@@ -192,8 +192,7 @@ impl Element {
         let frame = cursor.version()?;
         let version = frame.version;
         let (bits, name, title) = named_base(cursor)?;
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        let (name, title) = (text(name), text(title));
+        let (name, title) = (name_text(name), name_text(title));
         let type_code = cursor.i32()?;
         let size = cursor.i32()?.unsigned_abs();
         let array_length = cursor.u32()?;

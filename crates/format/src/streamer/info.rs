@@ -8,7 +8,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::element::{Element, ElementClass, parse_elements};
 use crate::streamer::typename::{Primitive, TypeName};
-use crate::streamer::{ObjectSlot, ObjectSlots, named_base, object_base};
+use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_base};
 
 /// A list in which more entries cannot be read is given up: it is damaged as a whole.
 const MAX_FAILED: usize = 100;
@@ -324,7 +324,7 @@ fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Resul
     let mut parse = || {
         let info_version = cursor.version()?.version;
         let (_, name_bytes, _) = named_base(cursor)?;
-        name = String::from_utf8_lossy(name_bytes).into_owned();
+        name = name_text(name_bytes);
         let checksum = cursor.u32()?;
         let version = cursor.i32()?.unsigned_abs();
         let version = u16::try_from(version)

@@ -8,6 +8,7 @@ mod typename;
 
 pub use element::{Element, ElementClass, StlKind};
 pub use info::{FailedInfo, StreamerInfo, StreamerInfos};
+pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};
 pub use typename::{Primitive, TypeName};

@@ -146,3 +146,11 @@ pub fn named_base<'a>(cursor: &mut Cursor<'a>) -> Result<(u32, &'a [u8], &'a [u8
     }
     Ok((bits, name, title))
 }
+
+/// A name as text; what no name can hold, bytes that are not UTF-8 and zeros, is replaced.
+pub(crate) fn name_text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.contains(&0) => text.to_owned(),
+        _ => String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}"),
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::streamer::{ObjectSlot, ObjectSlots, named_base, object_base};
+use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_base};
 
 /// What a pointer in the record leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,15 +60,7 @@ impl<'a> Objects<'a> {
 /// Reads name and title of a `TNamed` part.
 pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(String, String)> {
     let (_, name, title) = named_base(cursor)?;
-    Ok((text(name), text(title)))
-}
-
-/// A name as text; what no name can hold, bytes that are not UTF-8 and zeros, is replaced.
-fn text(bytes: &[u8]) -> String {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.contains(&0) => text.to_owned(),
-        _ => String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}"),
-    }
+    Ok((name_text(name), name_text(title)))
 }
 
 /// Reads the head of a `TObjArray`: the number of its pointers, and where it ends.
