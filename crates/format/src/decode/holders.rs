@@ -1,11 +1,14 @@
 //! Objects of classes that only the data tell.
 
 use super::objects::{Followed, Reader, is_class};
-use super::streamed::misfit;
+use super::streamed::{decode_members_with, misfit};
 use super::values::{Values, list_end};
-use crate::column::{AnyNode, Layout, Met};
+use crate::column::{AnyNode, Class, Layout, Met, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+
+/// Entries of more objects, whose members are stored one by one, are not looked at for their classes.
+const MAX_OBJECTS_MET: i64 = 64;
 
 impl<'a> Reader<'a> {
     /// Reads a pointer to an object of any class.
@@ -76,11 +79,30 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The same of members that are stored one by one. How many objects there are is not at hand: the first number is taken
+/// with which the entry can be read, or would be if it was known what an array in it holds.
+fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, met: &mut Met) {
+    for n_objects in 1..=MAX_OBJECTS_MET.min(i64::try_from(entry.len()).unwrap_or(i64::MAX)) {
+        let mut reader = Reader::new(entry.len(), origin);
+        reader.met = Some(met.clone());
+        let mut values = Values::empty(&node.data_type());
+        if let Ok(()) | Err(Error::Unsupported(_)) =
+            decode_members_with(&mut reader, class, Some(n_objects), entry, &mut values)
+        {
+            *met = reader.met.unwrap_or_default();
+            return;
+        }
+    }
+}
+
 /// Notes which classes the objects of an entry have, as far as it can be read.
 ///
 /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket.
 pub fn meet(layout: &Layout, entry: &[u8], origin: usize, met: &mut Met) {
     let Layout::Streamed { framed, node } = layout else { return };
+    if let Node::MembersOfEach(class) = node {
+        return meet_members(class, node, entry, origin, met);
+    }
     let mut reader = Reader::new(entry.len(), origin);
     reader.met = Some(std::mem::take(met));
     let mut values = Values::empty(&node.data_type());

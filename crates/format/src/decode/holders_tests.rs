@@ -122,3 +122,20 @@ fn the_type_of_an_unknown_object_is_its_class_and_bytes() {
     ];
     assert_eq!(*item, DataType::Optional(Box::new(DataType::Struct(members))));
 }
+
+#[test]
+fn classes_are_met_where_members_are_stored_one_by_one_and_nothing_says_of_how_many_objects() {
+    let Node::List(any) = list_of(&[]) else { panic!("no list") };
+    let byte = Node::Number(Number::plain(Primitive::UInt8));
+    let members = vec![("any".to_owned(), any.data_type()), ("b".to_owned(), byte.data_type())];
+    let steps = vec![Step::Member(0, *any), Step::Member(1, byte)];
+    let class = Class::new("Base", false, members, vec![Variant::new(1, 0, steps, Vec::new())]);
+    let layout = Layout::Streamed { framed: Framing::Bare, node: Node::MembersOfEach(Arc::new(class)) };
+    let (one, two) = (pointer("A", &counted(&[0, 1, 7])), pointer("B", &counted(&[0, 1, 8])));
+    let entry = [one.as_slice(), &two, &[0; 4], &[1, 2, 3]].concat();
+    let mut met = Met::new();
+    meet(&layout, &entry, ORIGIN, &mut met);
+    assert_eq!(met.len(), 2);
+    let mut values = Values::empty(&layout.data_type());
+    layout.decode_counted(&entry, &[3], ORIGIN, &mut values).unwrap();
+}

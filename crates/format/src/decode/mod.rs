@@ -14,6 +14,8 @@ mod objects;
 #[cfg(test)]
 mod objects_tests;
 mod streamed;
+#[cfg(test)]
+mod streamed_tests;
 mod t_object;
 mod values;
 
