@@ -1,6 +1,6 @@
 """The limit of an RNTuple's own pages as an engine of the peers kit: asks ``examples/page_limit`` of the engine crate.
 
-It has no checksum of values to give, so the kit calls it wrong: bench/ntuples.py knows.
+It has no checksum of values to give, so the kit calls it wrong: bench/formats.py knows.
 """
 
 from __future__ import annotations

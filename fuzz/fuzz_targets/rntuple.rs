@@ -54,7 +54,7 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
         Ok(Arc::new(column.layout.unwrap_or_else(|| Column::of_bytes("").layout.unwrap())))
     };
     for member in schema.members().iter().take(1000) {
-        let _ = slots.shape(&schema, &schema.chain(member.field), &layout_of);
+        let _ = slots.shape(&schema, &schema.chain(member.field()), &layout_of);
     }
     if let Ok(footer) = footer {
         assert!(footer.n_entries() <= i64::MAX as u64);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from arrowroot import _native
@@ -97,9 +98,10 @@ def redacted(url: str) -> str:
     return _native.redacted(url)
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """Return the names of all options, in the order of the documentation."""
-    return [name for name, *_ in _native.options()]
+    return tuple(name for name, *_ in _native.options())
 
 
 def secret_names() -> set[str]:
@@ -190,14 +192,12 @@ def _text(name: str, value: Any, origin: str) -> str:
 
 
 def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str]]:
-    for variable, text in os.environ.items():
-        if not variable.startswith(_PREFIX):
-            continue
+    for variable in [name for name in os.environ if name.startswith(_PREFIX)]:
         rest = variable[len(_PREFIX) :]
         name = rest.lower()
         if name in known and rest.isupper():
             # An empty variable is how a shell takes one back.
-            if text:
+            if text := os.environ.get(variable):
                 yield name, text
         elif rest not in _OTHER_VARIABLES:
             import difflib  # noqa: PLC0415 - seldom needed

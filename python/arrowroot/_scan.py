@@ -109,7 +109,8 @@ class Scan(Conversions):
             batches.append(batch)
             if progress:
                 progress(source.stats())
-        return Table(pa.Table.from_batches(batches, schema=source.schema()))
+        # Batches bring their schema: only what has none needs another.
+        return Table(pa.Table.from_batches(batches, None if batches else source.schema()))
 
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
         """Read everything and keep nothing: what there is to measure. Does not need pyarrow."""

@@ -36,7 +36,7 @@ def write(path, text):
 
 
 def test_the_keyword_arguments_are_the_options_of_the_engine():
-    assert list(get_type_hints(_config.StorageOptions)) == _config.names()
+    assert list(get_type_hints(_config.StorageOptions)) == list(_config.names())
 
 
 def test_each_place_yields_to_the_one_before(tmp_path, monkeypatch):
@@ -350,7 +350,7 @@ def test_the_command_shows_values_and_who_set_them(arrowroot_command):
     assert set(_config.names()) <= lines.keys()
     document = json.loads(arrowroot_command("config", "--json", env=environment).stdout)
     assert document["form"] == "arrowroot.config/1"
-    assert [option["name"] for option in document["options"]] == _config.names()
+    assert [option["name"] for option in document["options"]] == list(_config.names())
     done = arrowroot_command("config", "--strategy", "a", "-O", "strategy=b", check=False)
     assert (done.returncode, "set twice" in done.stderr) == (2, True)
     done = arrowroot_command("config", "--strategy", "fast", check=False)

@@ -103,16 +103,16 @@ fn columns_of(schema: &Schema, paths: &[String]) -> Result<Vec<ColumnId>> {
     let members = schema.members();
     let mut found = Vec::new();
     for path in paths {
-        let member = members.iter().find(|member| *member.path == **path).ok_or_else(|| format!("no field {path}"))?;
-        let mut waiting = vec![member.field];
+        let member = members.iter().find(|member| member.path() == path).ok_or_else(|| format!("no field {path}"))?;
+        let mut waiting = vec![member.field()];
         while let Some(id) = waiting.pop() {
-            let field = &schema.fields[id.0 as usize];
-            found.extend(&field.columns);
-            waiting.extend(&field.children);
+            let field = schema.at(id);
+            found.extend(field.columns());
+            waiting.extend(field.children());
         }
-        let around = |id: &FieldId| schema.fields[id.0 as usize].parent;
-        for id in std::iter::successors(around(&member.field), around) {
-            found.extend(&schema.fields[id.0 as usize].columns);
+        let around = |id: &FieldId| schema.at(*id).parent();
+        for id in std::iter::successors(around(&member.field()), around) {
+            found.extend(schema.at(id).columns());
         }
     }
     found.sort_unstable();

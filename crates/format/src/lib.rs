@@ -15,5 +15,9 @@ pub mod rntuple;
 pub mod streamer;
 pub mod tree;
 
+/// Bytes of the paths of all columns of a tree or an RNTuple together. Each repeats the names around it: a long name is not to
+/// be written down thousands of times.
+pub(crate) const MAX_PATH_BYTES: usize = 64 << 20;
+
 pub use cursor::{BYTE_COUNT_MASK, Cursor, VersionFrame};
 pub use error::{Error, Fault, Place, Result, Within};

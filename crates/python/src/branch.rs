@@ -104,7 +104,7 @@ impl PyBranch {
     fn path(&self) -> &str {
         match &self.source {
             Source::Tree(tree, id, _) => tree.path(*id),
-            Source::Ntuple(ntuple, id) => &ntuple.member(*id).path,
+            Source::Ntuple(ntuple, id) => ntuple.member(*id).path(),
         }
     }
 
@@ -128,7 +128,7 @@ impl PyBranch {
     fn depth(&self) -> usize {
         match &self.source {
             Source::Tree(_, _, depth) => *depth,
-            Source::Ntuple(ntuple, id) => ntuple.member(*id).depth,
+            Source::Ntuple(ntuple, id) => ntuple.member(*id).depth(),
         }
     }
 
@@ -154,7 +154,7 @@ impl PyBranch {
 
     #[getter]
     fn is_part(&self) -> bool {
-        matches!(&self.source, Source::Ntuple(ntuple, id) if ntuple.member(*id).depth > 0)
+        matches!(&self.source, Source::Ntuple(ntuple, id) if ntuple.member(*id).depth() > 0)
     }
 
     #[getter]

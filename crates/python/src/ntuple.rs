@@ -43,24 +43,24 @@ fn added(sum: Sizes, more: Sizes) -> Sizes {
 
 /// What the pages of a field and of all its parts take. Projected fields take nothing: their data are another field's.
 fn field_sizes(schema: &Schema, sizes: &[Sizes], id: FieldId) -> Sizes {
-    let Some(field) = schema.field_of(id).filter(|field| field.source.is_none()) else { return Sizes::default() };
-    let own = field.columns.iter().filter_map(|column| sizes.get(column.0 as usize));
+    let Some(field) = schema.field_of(id).filter(|field| field.source().is_none()) else { return Sizes::default() };
+    let own = field.columns().iter().filter_map(|column| sizes.get(column.0 as usize));
     let own = own.fold(Sizes::default(), |sum, size| added(sum, *size));
-    field.children.iter().fold(own, |sum, &child| added(sum, field_sizes(schema, sizes, child)))
+    field.children().iter().fold(own, |sum, &child| added(sum, field_sizes(schema, sizes, child)))
 }
 
 /// The column types of a field and of the parts that are no members of their own, each once; those of other
 /// representations too.
 fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
     let Some(field) = schema.field_of(id) else { return };
-    for column in field.columns.iter().filter_map(|&column| schema.column_of(column)) {
+    for column in field.columns().iter().filter_map(|&column| schema.column_of(column)) {
         let name = column.column_type.name();
         if !found.contains(&name) {
             found.push(name);
         }
     }
-    if field.role != Role::Record {
-        field.children.iter().for_each(|&child| encodings(schema, child, found));
+    if field.role() != Role::Record {
+        field.children().iter().for_each(|&child| encodings(schema, child, found));
     }
 }
 
@@ -69,10 +69,10 @@ pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Descr
     let field = ntuple.field(id);
     let arrow = lasting(ntuple.arrow_field(id, member.name(), arrowroot::TextForm::Utf8))?;
     let mut encoding = Vec::new();
-    encodings(ntuple.schema(), member.field, &mut encoding);
+    encodings(ntuple.schema(), member.field(), &mut encoding);
     Ok(Description {
-        title: field.description.clone(),
-        type_name: field.type_name.clone(),
+        title: field.description().to_owned(),
+        type_name: field.type_name().to_owned(),
         arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
         unsupported: arrow.err().map(|error| error.fault().what.clone()),
         encoding: encoding.join(", "),
@@ -81,7 +81,7 @@ pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Descr
 
 /// What the pages of a field and its parts take; reads the page lists.
 pub(crate) fn stored(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Stored> {
-    let sizes = field_sizes(ntuple.schema(), ntuple.column_sizes()?, ntuple.member(id).field);
+    let sizes = field_sizes(ntuple.schema(), ntuple.column_sizes()?, ntuple.member(id).field());
     let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
     let compression = sizes.compression.and_then(|setting| i32::try_from(setting).ok());
     Ok(Stored {
@@ -151,12 +151,12 @@ impl PyNtuple {
     }
 
     fn column_names(&self) -> Vec<&str> {
-        self.ntuple.top_members().into_iter().map(|id| &*self.ntuple.member(id).path).collect()
+        self.ntuple.top_members().into_iter().map(|id| self.ntuple.member(id).path()).collect()
     }
 
     /// The path of the field of that name, in any of the spellings that name it; `None` if there is none.
     fn canonical(&self, name: &str) -> Option<&str> {
-        self.ntuple.found(name).map(|id| &*self.ntuple.member(id).path)
+        self.ntuple.found(name).map(|id| self.ntuple.member(id).path())
     }
 
     /// The paths of columns, if each name is one's and all can be read.
@@ -165,7 +165,7 @@ impl PyNtuple {
         let paths = patiently(py, is_remote(ntuple.file()), move || {
             let path = |name: &String| {
                 let Some(id) = ntuple.found(name) else { return Ok(None) };
-                Ok(lasting(ntuple.shape(id))?.is_ok().then(|| ntuple.member(id).path.to_string()))
+                Ok(lasting(ntuple.shape(id))?.is_ok().then(|| ntuple.member(id).path().to_owned()))
             };
             names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
         })?;
@@ -248,7 +248,7 @@ impl PyNtuple {
             let members = match columns {
                 None => {
                     let readable = ntuple.readable()?.into_iter();
-                    readable.map(|id| (id, ntuple.member(id).path.to_string())).collect()
+                    readable.map(|id| (id, ntuple.member(id).path().to_owned())).collect()
                 }
                 Some(names) => names
                     .into_iter()

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use xxhash_rust::xxh64::xxh64;
+use twox_hash::XxHash64;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -71,7 +71,7 @@ impl Blocks {
         Ok(Some(Blocks {
             directory: directory.to_owned(),
             max_bytes,
-            key: xxh64(&identity, 0),
+            key: XxHash64::oneshot(0, &identity),
             identity,
             file: Segmented { file_bytes: source.size_bytes(), piece_bytes: BLOCK_BYTES },
             claims: Mutex::default(),
@@ -132,10 +132,10 @@ impl Blocks {
 
     /// What stands before the bytes of a block.
     fn header(&self, block: u64, payload: &[u8]) -> Vec<u8> {
-        let seed = xxh64(&self.identity, block);
+        let seed = XxHash64::oneshot(block, &self.identity);
         let mut header = Vec::with_capacity(HEADER_BYTES + self.identity.len());
         header.extend_from_slice(MAGIC);
-        header.extend_from_slice(&xxh64(payload, seed).to_le_bytes());
+        header.extend_from_slice(&XxHash64::oneshot(seed, payload).to_le_bytes());
         header.extend_from_slice(&block.to_le_bytes());
         header.extend_from_slice(&u32::try_from(self.identity.len()).unwrap_or(u32::MAX).to_le_bytes());
         header.extend_from_slice(&self.identity);

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use xxhash_rust::xxh64::xxh64;
+use twox_hash::XxHash64;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -70,7 +70,7 @@ impl Download {
         let name = directory.and_then(|_| source.version()).map(|version| {
             let size_bytes = source.size_bytes();
             let identity = format!("{}\n{size_bytes}\n{version}\n{segment_bytes}", redacted(source.url()));
-            format!("arrowroot-{:016x}.download", xxh64(identity.as_bytes(), 0))
+            format!("arrowroot-{:016x}.download", XxHash64::oneshot(0, identity.as_bytes()))
         });
         Download {
             directory: directory.map_or_else(std::env::temp_dir, Path::to_owned),
@@ -246,7 +246,7 @@ impl Progress {
 
 /// Never 0, which says that there is no segment.
 fn checksum_of(segment: &[u8]) -> [u8; 8] {
-    xxh64(segment, 0).max(1).to_le_bytes()
+    XxHash64::oneshot(0, segment).max(1).to_le_bytes()
 }
 
 /// Lets the next one copy, also after an error.

@@ -145,8 +145,8 @@ impl Ntuple {
         let mut names = Vec::new();
         let mut next = Some(slot.field);
         while let Some(field) = next.and_then(|id| schema.field_of(id)) {
-            names.push(field.name.as_str());
-            next = field.parent;
+            names.push(field.name());
+            next = field.parent();
         }
         names.reverse();
         names.join(".")

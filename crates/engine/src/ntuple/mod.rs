@@ -3,6 +3,7 @@
 mod assemble;
 mod builder;
 mod clusters;
+mod index;
 mod look_up;
 mod page;
 mod plan;
@@ -17,7 +18,7 @@ use arrowroot_format as format;
 use arrowroot_storage::Part;
 use format::column::Layout;
 use format::rntuple::{
-    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, NtupleField, OLD_ANCHOR_CLASS, Schema, Slots,
+    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema, Slots,
 };
 use format::streamer::StreamerInfos;
 
@@ -32,6 +33,7 @@ pub(crate) use page::{PageTask, PageWorker};
 pub(crate) use plan::{PagePlan, plan};
 
 use clusters::Groups;
+use index::Index;
 
 /// The major version of the schema of attribute sets that is read.
 const ATTRIBUTES_MAJOR: u16 = 1;
@@ -54,46 +56,11 @@ struct Inner {
     schema: Schema,
     slots: Slots,
     footer: Footer,
-    members: OnceLock<Members>,
+    index: OnceLock<Index>,
     groups: Groups,
     infos: OnceLock<format::Result<StreamerInfos>>,
     /// How the objects of fields that ROOT's streamers wrote are read, as far as that was found out.
     streamed: Mutex<HashMap<FieldId, format::Result<Arc<Layout>>>>,
-}
-
-struct Members {
-    members: Vec<Member>,
-    by_path: HashMap<Arc<str>, u32>,
-    by_name: OnceLock<ByName>,
-}
-
-/// Members by their last name; `None` if several have it.
-type ByName = HashMap<String, Option<u32>>;
-
-impl Members {
-    fn new(members: Vec<Member>) -> Members {
-        let mut by_path = HashMap::with_capacity(members.len());
-        for (number, member) in (0..).zip(&members) {
-            by_path.entry(Arc::clone(&member.path)).or_insert(number);
-        }
-        for (number, member) in (0..).zip(&members) {
-            if let Some(path) = &member.full_path {
-                by_path.entry(Arc::from(&**path)).or_insert(number);
-            }
-        }
-        Members { members, by_path, by_name: OnceLock::new() }
-    }
-
-    /// Paths are most of what is asked for: names are put together when one is no path.
-    fn by_name(&self) -> &ByName {
-        self.by_name.get_or_init(|| {
-            let mut by_name = ByName::with_capacity(self.members.len());
-            for (number, member) in (0..).zip(&self.members) {
-                by_name.entry(member.name().to_owned()).and_modify(|found| *found = None).or_insert(Some(number));
-            }
-            by_name
-        })
-    }
 }
 
 /// What the pages of a field and its parts take.
@@ -130,8 +97,8 @@ impl Ntuple {
         let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
-        let (file, members, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
-        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, members, groups, infos, streamed };
+        let (file, index, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
+        let inner = Inner { file, path, cycle, anchor, schema, slots, footer, index, groups, infos, streamed };
         Ok(Ntuple { inner: Arc::new(inner) })
     }
 
@@ -206,28 +173,31 @@ impl Ntuple {
         self.inner.footer.n_entries()
     }
 
-    fn index(&self) -> &Members {
-        self.inner.members.get_or_init(|| Members::new(self.inner.schema.members()))
+    fn index(&self) -> &Index {
+        self.inner.index.get_or_init(|| Index::new(self.inner.schema.members()))
     }
 
     /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &Members {
         &self.index().members
     }
 
     /// The numbers of all of [`Ntuple::members`], and of those at the top.
     pub fn top_members(&self) -> Vec<MemberId> {
-        (0..).zip(self.members()).filter(|(_, member)| member.depth == 0).map(|(id, _)| MemberId(id)).collect()
+        (0..).zip(self.members().iter()).filter(|(_, member)| member.depth() == 0).map(|(id, _)| MemberId(id)).collect()
     }
 
     /// A field that can be asked for.
-    pub fn member(&self, id: MemberId) -> &Member {
-        &self.members()[id.0 as usize]
+    ///
+    /// # Panics
+    /// If the number is not one of this RNTuple's.
+    pub fn member(&self, id: MemberId) -> Member<'_> {
+        self.members().at(id.0 as usize)
     }
 
     /// Its field.
-    pub fn field(&self, id: MemberId) -> &NtupleField {
-        &self.inner.schema.fields[self.member(id).field.0 as usize]
+    pub fn field(&self, id: MemberId) -> NtupleField<'_> {
+        self.inner.schema.at(self.member(id).field())
     }
 
     /// Finds a field by its path, the path that ROOT writes, or its name alone if only one has it.
@@ -239,7 +209,7 @@ impl Ntuple {
             return Ok(id);
         }
         let index = self.index();
-        if index.by_name().contains_key(name) {
+        if index.has_name(name) {
             return Err(Error::InvalidRequest {
                 what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
             });
@@ -248,15 +218,13 @@ impl Ntuple {
             url: self.file().url().to_owned(),
             kind: "field",
             name: name.to_owned(),
-            near: nearest(name, index.members.iter().map(|member| &*member.path)),
+            near: nearest(name, index.members.iter().map(|member| member.path())),
         })
     }
 
     /// As [`Ntuple::find`]; `None` if no field or several have the name.
     pub fn found(&self, name: &str) -> Option<MemberId> {
-        let index = self.index();
-        let id = index.by_path.get(name).copied().or_else(|| *index.by_name().get(name)?);
-        id.map(MemberId)
+        self.index().find(name).map(MemberId)
     }
 
     /// The Arrow field of a readable field, by a name of the caller's choice.
@@ -286,7 +254,8 @@ impl Ntuple {
     /// # Errors
     /// As [`Ntuple::readable`].
     pub fn arrow_schema(&self) -> Result<ArrowSchema> {
-        let fields = self.readable()?.into_iter().map(|id| self.arrow_field(id, &self.member(id).path, TextForm::Utf8));
+        let fields =
+            self.readable()?.into_iter().map(|id| self.arrow_field(id, self.member(id).path(), TextForm::Utf8));
         Ok(ArrowSchema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 }

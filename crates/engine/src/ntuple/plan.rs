@@ -207,21 +207,16 @@ struct Collecting<'n> {
     domains: Vec<PlannedDomain>,
     /// Places of those, by number in the schema.
     by_domain: HashMap<usize, usize>,
-    /// For the slot of a domain of the schema, and its tag, the number of the domain.
-    below: HashMap<(SlotId, Option<u32>), usize>,
 }
 
 impl<'n> Collecting<'n> {
     fn new(ntuple: &'n Ntuple) -> Self {
-        let domains = ntuple.slots().domains.iter().enumerate();
-        let below = domains.filter_map(|(number, domain)| Some(((domain.by?, domain.tag), number))).collect();
         Collecting {
             ntuple,
             slots: Vec::new(),
             by_slot: HashMap::new(),
             domains: vec![PlannedDomain { domain: 0, by: None, depth: 0 }],
             by_domain: HashMap::from([(0, 0)]),
-            below,
         }
     }
 
@@ -248,7 +243,7 @@ impl<'n> Collecting<'n> {
     }
 
     fn domain(&mut self, by: SlotId, tag: Option<u32>, around: usize) -> Result<usize> {
-        let number = self.below.get(&(by, tag)).copied();
+        let number = self.ntuple.slots().domain_of(by, tag);
         let number = number.ok_or_else(|| self.ntuple.corrupt("lists without items".to_owned()))?;
         if let Some(&place) = self.by_domain.get(&number) {
             return Ok(place);

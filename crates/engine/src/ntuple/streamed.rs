@@ -25,8 +25,8 @@ impl Ntuple {
         let (schema, member) = (self.schema(), self.member(id));
         let answers = Answers::default();
         let layout_of = |field: StreamedField<'_>| answers.give(self.streamed_layout(field))?;
-        let shape = self.slots().shape(schema, &schema.chain(member.field), &layout_of);
-        answers.settle(shape)?.map_err(|error| format_error(self.file().source().as_ref(), &member.path, error))
+        let shape = self.slots().shape(schema, &schema.chain(member.field()), &layout_of);
+        answers.settle(shape)?.map_err(|error| format_error(self.file().source().as_ref(), member.path(), error))
     }
 
     /// How the objects of a field are read; compiled when first asked for.

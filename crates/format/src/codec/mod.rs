@@ -287,7 +287,7 @@ fn lz4(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let Some((stored, data)) = data.split_first_chunk::<LZ4_CHECKSUM_BYTES>() else {
         return Err("too short for its checksum".to_owned());
     };
-    let (stored, computed) = (u64::from_be_bytes(*stored), xxhash_rust::xxh64::xxh64(data, 0));
+    let (stored, computed) = (u64::from_be_bytes(*stored), twox_hash::XxHash64::oneshot(0, data));
     if stored != computed {
         return Err(format!("its checksum should be {stored:016x} and is {computed:016x}"));
     }

@@ -20,7 +20,7 @@ fn block(algorithm: Algorithm, data: &[u8]) -> Vec<u8> {
         }
         Algorithm::Lz4 => {
             let n_bytes = lz4::block::compress_to_buffer(data, None, false, &mut packed[8..]).unwrap();
-            let checksum = xxhash_rust::xxh64::xxh64(&packed[8..8 + n_bytes], 0);
+            let checksum = twox_hash::XxHash64::oneshot(0, &packed[8..8 + n_bytes]);
             packed[..8].copy_from_slice(&checksum.to_be_bytes());
             (*b"L4\x01", n_bytes + 8)
         }

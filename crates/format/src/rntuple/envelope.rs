@@ -14,7 +14,7 @@ const LARGE: i8 = 1;
 
 /// The checksum of envelopes, anchors and pages.
 pub fn checksum(bytes: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(bytes)
+    twox_hash::XxHash3_64::oneshot(bytes)
 }
 
 /// A byte range of the file.

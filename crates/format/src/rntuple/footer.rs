@@ -106,5 +106,5 @@ fn attribute_set(reader: &mut Reader<'_>) -> Result<AttributeSet> {
     let version = [reader.u16()?, reader.u16()?];
     let uncompressed_bytes = u64::from(reader.u32()?);
     let anchor = EnvelopeLink { uncompressed_bytes, locator: locator(reader)? };
-    Ok(AttributeSet { name: reader.name()?, version, anchor })
+    Ok(AttributeSet { name: reader.name()?.to_owned(), version, anchor })
 }

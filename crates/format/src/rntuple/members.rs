@@ -1,91 +1,177 @@
 //! Fields that can be asked for, by their paths.
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use super::schema::{FieldId, NtupleField, Role, Schema};
 
 const NUMBERED_TYPES: [&str; 2] = ["std::pair<", "std::tuple<"];
 
 /// A field that can be read, by its path.
-#[derive(Debug, Clone)]
-pub struct Member {
-    /// Names with dots between. The items of lists and arrays have no name of their own; members of pairs and tuples are
-    /// called by their numbers, members of base classes as if they were the class's own.
-    pub path: Arc<str>,
-    /// The path with the names of all fields, as ROOT writes it, where that is another.
-    pub full_path: Option<Box<str>>,
-    /// Bytes of its last name.
-    name_bytes: usize,
-    /// The field.
-    pub field: FieldId,
-    /// How many records it is in.
-    pub depth: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'m> {
+    all: &'m Members,
+    record: &'m MemberRecord,
 }
 
-impl Member {
-    /// The last name.
-    pub fn name(&self) -> &str {
-        &self.path[self.path.len() - self.name_bytes..]
+/// The fields of an RNTuple that can be asked for, depth first: those at the top, and the members of records in them.
+#[derive(Debug, Clone, Default)]
+pub struct Members {
+    records: Vec<MemberRecord>,
+    /// The paths of all, one behind the other.
+    paths: String,
+}
+
+#[derive(Debug, Clone)]
+struct MemberRecord {
+    /// Where its path is among all.
+    path: Range<u32>,
+    full_path: Option<Range<u32>>,
+    /// Bytes of its last name.
+    name_bytes: u32,
+    field: FieldId,
+    /// Records that it is in.
+    depth: u32,
+}
+
+impl<'m> Member<'m> {
+    /// Names with dots between. The items of lists and arrays have no name of their own; members of pairs and tuples are
+    /// called by their numbers, members of base classes as if they were the class's own.
+    pub fn path(&self) -> &'m str {
+        self.all.path(&self.record.path)
     }
+
+    /// The path with the names of all fields, as ROOT writes it, where that is another.
+    pub fn full_path(&self) -> Option<&'m str> {
+        self.record.full_path.as_ref().map(|path| self.all.path(path))
+    }
+
+    /// The last name.
+    pub fn name(&self) -> &'m str {
+        let path = self.path();
+        &path[path.len() - self.record.name_bytes as usize..]
+    }
+
+    /// The field.
+    pub fn field(&self) -> FieldId {
+        self.record.field
+    }
+
+    /// How many records it is in.
+    pub fn depth(&self) -> usize {
+        self.record.depth as usize
+    }
+}
+
+impl Members {
+    fn path(&self, range: &Range<u32>) -> &str {
+        &self.paths[range.start as usize..range.end as usize]
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// A member by its number.
+    ///
+    /// # Panics
+    /// If there is none of that number.
+    pub fn at(&self, number: usize) -> Member<'_> {
+        Member { all: self, record: &self.records[number] }
+    }
+
+    /// A member by its number, if there is one.
+    pub fn get(&self, number: usize) -> Option<Member<'_>> {
+        Some(Member { all: self, record: self.records.get(number)? })
+    }
+
+    /// All, by their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = Member<'_>> {
+        self.records.iter().map(|record| Member { all: self, record })
+    }
+}
+
+/// Collects members. Both paths are those of the field that is looked at.
+struct Collecting<'s> {
+    schema: &'s Schema,
+    path: String,
+    full_path: String,
+    found: Members,
 }
 
 impl Schema {
     /// All fields that can be asked for, depth first: those at the top, and the members of records in them.
-    pub fn members(&self) -> Vec<Member> {
-        let mut members = Vec::with_capacity(self.top_fields.len());
-        for &top in &self.top_fields {
-            if let Some(field) = self.field_of(top) {
-                let (path, name_bytes) = (Arc::from(field.name.as_str()), field.name.len());
-                members.push(Member { path, full_path: None, name_bytes, field: top, depth: 0 });
-                self.add_members(top, [&field.name, &field.name], 0, &mut members);
-            }
+    pub fn members(&self) -> Members {
+        let (path, full_path, mut found) = (String::new(), String::new(), Members::default());
+        found.records.reserve(self.top_fields.len());
+        found.paths.reserve(self.path_bytes());
+        let mut collecting = Collecting { schema: self, path, full_path, found };
+        for field in self.top_fields.iter().filter_map(|&top| self.field_of(top)) {
+            collecting.path.clear();
+            collecting.path.push_str(field.name());
+            collecting.full_path.clone_from(&collecting.path);
+            collecting.member(field, field.name().len(), 0);
         }
-        members
-    }
-
-    /// `paths`: of the field `id`, the short one and the full one.
-    fn add_members(&self, id: FieldId, paths: [&str; 2], depth: usize, members: &mut Vec<Member>) {
-        let Some(field) = self.field_of(id) else { return };
-        if field.role == Role::Variant {
-            return;
-        }
-        let [path, full_path] = paths;
-        for &child in &field.children {
-            let Some(part) = self.field_of(child) else { continue };
-            let full_path = format!("{full_path}.{}", part.name);
-            if field.role != Role::Record {
-                // The item of a list or an array, or the value of a wrapper.
-                self.add_members(child, [path, &full_path], depth, members);
-                continue;
-            }
-            let depth = depth + 1;
-            if is_base(&part.name) {
-                self.add_members(child, [path, &full_path], depth, members);
-                continue;
-            }
-            let name = member_name(field, &part.name);
-            let path = Arc::from(format!("{path}.{name}"));
-            let other = (*path != *full_path).then(|| full_path.as_str().into());
-            members.push(Member {
-                path: Arc::clone(&path),
-                full_path: other,
-                name_bytes: name.len(),
-                field: child,
-                depth,
-            });
-            self.add_members(child, [&path, &full_path], depth, members);
-        }
+        collecting.found
     }
 
     /// The fields from the top to this one whose records are passed: the top, and the members of records.
     pub fn chain(&self, id: FieldId) -> Vec<FieldId> {
-        let parent = |id: &FieldId| self.field_of(*id).and_then(|field| field.parent);
+        let parent = |id: &FieldId| self.field_of(*id).and_then(|field| field.parent());
         let is_member = |id: &FieldId| {
-            parent(id).is_none_or(|around| self.field_of(around).is_some_and(|field| field.role == Role::Record))
+            parent(id).is_none_or(|around| self.field_of(around).is_some_and(|field| field.role() == Role::Record))
         };
         let mut chain: Vec<FieldId> = std::iter::successors(Some(id), parent).filter(is_member).collect();
         chain.reverse();
         chain
+    }
+}
+
+impl Collecting<'_> {
+    /// Adds the field that the paths are of, and the members in it.
+    fn member(&mut self, field: NtupleField<'_>, name_bytes: usize, depth: u32) {
+        let paths = &mut self.found.paths;
+        // The schema bounds the bytes of all paths.
+        let narrow = |n_bytes: usize| u32::try_from(n_bytes).unwrap_or(u32::MAX);
+        let mut add = |path: &str| {
+            paths.push_str(path);
+            narrow(paths.len() - path.len())..narrow(paths.len())
+        };
+        let path = add(&self.path);
+        let full_path = (self.path != self.full_path).then(|| add(&self.full_path));
+        let name_bytes = narrow(name_bytes);
+        self.found.records.push(MemberRecord { path, full_path, name_bytes, field: field.id(), depth });
+        self.members_in(field, depth);
+    }
+
+    /// Adds the members in the field that the paths are of.
+    fn members_in(&mut self, field: NtupleField<'_>, depth: u32) {
+        if field.role() == Role::Variant {
+            return;
+        }
+        for part in field.children().iter().filter_map(|&child| self.schema.field_of(child)) {
+            let (path_bytes, full_path_bytes) = (self.path.len(), self.full_path.len());
+            self.full_path.push('.');
+            self.full_path.push_str(part.name());
+            if field.role() != Role::Record {
+                // The item of a list or an array, or the value of a wrapper.
+                self.members_in(part, depth);
+            } else if is_base(part.name()) {
+                self.members_in(part, depth + 1);
+            } else {
+                let name = member_name(field, part.name());
+                self.path.push('.');
+                self.path.push_str(name);
+                self.member(part, name.len(), depth + 1);
+            }
+            self.path.truncate(path_bytes);
+            self.full_path.truncate(full_path_bytes);
+        }
     }
 }
 
@@ -95,9 +181,9 @@ pub(super) fn is_base(name: &str) -> bool {
 }
 
 /// What a part of a record is called.
-pub(super) fn member_name(record: &NtupleField, name: &str) -> String {
+pub(super) fn member_name<'n>(record: NtupleField<'_>, name: &'n str) -> &'n str {
     match name.strip_prefix('_') {
-        Some(number) if NUMBERED_TYPES.iter().any(|prefix| record.type_name.starts_with(prefix)) => number.to_owned(),
-        _ => name.to_owned(),
+        Some(number) if NUMBERED_TYPES.iter().any(|prefix| record.type_name().starts_with(prefix)) => number,
+        _ => name,
     }
 }

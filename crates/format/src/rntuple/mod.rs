@@ -15,6 +15,7 @@ mod reader;
 mod schema;
 mod shape;
 mod slots;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,7 @@ pub use anchor::{ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};
 pub use footer::{AttributeSet, ClusterGroup, Footer};
-pub use members::Member;
+pub use members::{Member, Members};
 pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};

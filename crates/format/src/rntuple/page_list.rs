@@ -61,6 +61,8 @@ pub struct PageList {
 const SUMMARY_BYTES: usize = 24;
 const LIST_BYTES: usize = 12;
 const PAGE_BYTES: usize = 8;
+/// A column with a page.
+const COLUMN_BYTES: usize = LIST_BYTES + 16 + 12;
 /// The cluster has only some of the columns. Reserved: no version of the format writes it.
 const SHARDED: u64 = 1 << 56;
 
@@ -100,7 +102,9 @@ impl PageList {
         if n_lists != n_clusters {
             return Err(Error::corrupt(start, format!("pages of {n_lists} clusters, of which there are {n_clusters}")));
         }
-        let (mut columns, mut pages) = (Vec::with_capacity(n_lists), Vec::new());
+        // Most columns of a cluster have one page.
+        let mut pages = Vec::with_capacity(list.remaining() / COLUMN_BYTES);
+        let mut columns = Vec::with_capacity(n_lists);
         for number in 0..n_lists {
             let of_cluster = columns_of_cluster(&mut list, schema, &mut pages);
             columns.push(of_cluster.within(|| format!("cluster {number} of {n_clusters}"))?);

@@ -70,16 +70,21 @@ impl<'a> Reader<'a> {
     }
 
     /// A string of UTF-8.
-    pub(super) fn string(&mut self) -> Result<String> {
+    pub(super) fn text(&mut self) -> Result<&'a str> {
         let offset = self.offset() + 4;
         let bytes = self.bytes()?;
-        String::from_utf8(bytes.to_vec()).map_err(|error| Error::corrupt(offset, format!("a string: {error}")))
+        std::str::from_utf8(bytes).map_err(|error| Error::corrupt(offset, format!("a string: {error}")))
+    }
+
+    /// A string of UTF-8, to keep.
+    pub(super) fn string(&mut self) -> Result<String> {
+        self.text().map(str::to_owned)
     }
 
     /// A string that names something: zeros, which no name may have in ROOT, are refused. Arrow's C interface ends there.
-    pub(super) fn name(&mut self) -> Result<String> {
+    pub(super) fn name(&mut self) -> Result<&'a str> {
         let offset = self.offset() + 4;
-        let name = self.string()?;
+        let name = self.text()?;
         if name.contains('\0') {
             return Err(Error::corrupt(offset, format!("a name with a zero byte: {name:?}")));
         }

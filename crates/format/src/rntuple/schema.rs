@@ -1,5 +1,6 @@
 //! The schema: fields and columns, from the header and from the extensions in the footer.
 
+use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::{ObjectSlot, ObjectSlots, StreamerInfos};
@@ -7,13 +8,14 @@ use crate::streamer::{ObjectSlot, ObjectSlots, StreamerInfos};
 use super::encoding::ColumnType;
 use super::envelope::{Kind, open};
 use super::reader::Reader;
+use super::tables::{OfFields, Text, Texts};
 
 /// Number of a field in the schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldId(pub u32);
 
 /// Number of a physical column in the schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColumnId(pub u32);
 
 /// What a field is in the tree of fields.
@@ -34,34 +36,85 @@ pub enum Role {
 }
 
 /// A field.
-#[derive(Debug, Clone)]
-pub struct NtupleField {
+#[derive(Debug, Clone, Copy)]
+pub struct NtupleField<'s> {
+    schema: &'s Schema,
+    id: FieldId,
+    record: &'s FieldRecord,
+}
+
+/// What the schema says of a field; texts and lists are among those of all fields.
+#[derive(Debug, Clone, Copy)]
+struct FieldRecord {
+    name: Text,
+    type_name: Text,
+    description: Text,
+    field_version: u32,
+    role: Role,
+    parent: Option<FieldId>,
+    array_size: Option<u64>,
+    source: Option<FieldId>,
+    /// Fields around it.
+    depth: u8,
+    /// Bytes of the names of the fields around it and its own, and of what is between them.
+    path_bytes: u32,
+}
+
+impl<'s> NtupleField<'s> {
+    /// Its number.
+    pub fn id(self) -> FieldId {
+        self.id
+    }
+
     /// Name.
-    pub name: String,
+    pub fn name(self) -> &'s str {
+        self.schema.texts.get(self.record.name)
+    }
+
     /// C++ type, normalized; empty for untyped collections and records.
-    pub type_name: String,
-    /// The name under which the type was used, if that is another.
-    pub type_alias: String,
+    pub fn type_name(self) -> &'s str {
+        self.schema.texts.get(self.record.type_name)
+    }
+
     /// Description.
-    pub description: String,
+    pub fn description(self) -> &'s str {
+        self.schema.texts.get(self.record.description)
+    }
+
     /// Version of the way in which fields of its kind are stored; 0 is the only one so far.
-    pub field_version: u32,
-    /// Version of the C++ class.
-    pub type_version: u32,
+    pub fn field_version(self) -> u32 {
+        self.record.field_version
+    }
+
     /// What it is.
-    pub role: Role,
+    pub fn role(self) -> Role {
+        self.record.role
+    }
+
     /// The field that it is part of; `None` at the top.
-    pub parent: Option<FieldId>,
+    pub fn parent(self) -> Option<FieldId> {
+        self.record.parent
+    }
+
     /// Values in each value of the field around, if it is a fixed array.
-    pub array_size: Option<u64>,
+    pub fn array_size(self) -> Option<u64> {
+        self.record.array_size
+    }
+
     /// The field of which it shows the data, if it has none of its own.
-    pub source: Option<FieldId>,
-    /// Whether it is a collection stored as a record of lists (`RFieldSoA`).
-    pub is_soa: bool,
+    pub fn source(self) -> Option<FieldId> {
+        self.record.source
+    }
+
     /// Its parts.
-    pub children: Vec<FieldId>,
+    pub fn children(self) -> &'s [FieldId] {
+        self.schema.children.of(self.id)
+    }
+
     /// Its columns: one representation after the other.
-    pub columns: Vec<ColumnId>,
+    pub fn columns(self) -> &'s [ColumnId] {
+        self.schema.columns_of_fields.of(self.id)
+    }
 }
 
 /// A column.
@@ -99,12 +152,19 @@ pub struct Schema {
     pub header_checksum: u64,
     /// Feature flags of header and footer.
     pub features: u64,
-    /// Fields; a field comes after the one that it is part of.
-    pub fields: Vec<NtupleField>,
     /// Physical columns.
     pub columns: Vec<NtupleColumn>,
     /// Fields at the top.
     pub top_fields: Vec<FieldId>,
+    /// A field comes after the one that it is part of.
+    fields: Vec<FieldRecord>,
+    texts: Texts,
+    children: OfFields<FieldId>,
+    columns_of_fields: OfFields<ColumnId>,
+    /// Columns of other fields that projected fields show.
+    aliases: Vec<(FieldId, ColumnId)>,
+    /// Bytes of the paths of all fields.
+    path_bytes: u32,
     /// What is said of the classes that streamers wrote: an object with a list of streamer information, or nothing.
     streamer_info: Vec<u8>,
 }
@@ -112,7 +172,6 @@ pub struct Schema {
 const REPETITIVE: u16 = 1;
 const PROJECTED: u16 = 2;
 const HAS_TYPE_CHECKSUM: u16 = 4;
-const SOA: u16 = 8;
 const DEFERRED: u16 = 1;
 const HAS_RANGE: u16 = 2;
 /// Feature bits that are read. Bit 0, nested deferred columns, is declared in 1.0.2.1; ROOT 6.40 neither writes nor reads it.
@@ -125,7 +184,7 @@ const EXTRA_BYTES: usize = 20;
 /// The kind of extra type information that is read.
 const STREAMER_INFO: u32 = 0;
 /// Fields inside each other; C++ types of real data are some ten deep.
-const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: u8 = 64;
 
 impl Schema {
     /// Reads the header envelope.
@@ -141,7 +200,7 @@ impl Schema {
 
     fn parse_header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         self.features = reader.feature_flags(KNOWN_FEATURES)?;
-        self.name = reader.name()?;
+        self.name = reader.name()?.to_owned();
         self.description = reader.string()?;
         self.writer = reader.string()?;
         self.extend(reader)
@@ -155,10 +214,13 @@ impl Schema {
     /// Reads a schema description: four lists.
     pub(super) fn extend(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let (mut list, n_fields) = reader.list(FIELD_BYTES)?;
+        self.fields.reserve(n_fields);
+        self.texts.reserve(list.remaining() - n_fields * FIELD_BYTES);
         for number in 0..n_fields {
             self.field(&mut list.record()?).within(|| format!("field {number} of {n_fields}"))?;
         }
         let (mut list, n_columns) = reader.list(COLUMN_BYTES)?;
+        self.columns.reserve(n_columns);
         for number in 0..n_columns {
             self.column(&mut list.record()?).within(|| format!("column {number} of {n_columns}"))?;
         }
@@ -170,6 +232,11 @@ impl Schema {
         for number in 0..n_infos {
             self.extra_info(&mut list.record()?).within(|| format!("extra type information {number} of {n_infos}"))?;
         }
+        let numbered = || (0..).map(FieldId).zip(&self.fields);
+        let parts = || numbered().filter_map(|(id, field)| Some((field.parent?, id)));
+        self.children = OfFields::new(self.fields.len(), parts);
+        let own = || (0..).map(ColumnId).zip(&self.columns).map(|(id, column)| (column.field, id));
+        self.columns_of_fields = OfFields::new(self.fields.len(), || own().chain(self.aliases.iter().copied()));
         Ok(())
     }
 
@@ -210,7 +277,7 @@ impl Schema {
         let start = reader.offset();
         let id = u32::try_from(self.fields.len()).map_err(|_| Error::unsupported(start, "more than 2^32 fields"))?;
         let field_version = reader.u32()?;
-        let type_version = reader.u32()?;
+        reader.u32()?; // version of the C++ type
         let parent = reader.u32()?;
         let role = match reader.u16()? {
             0 => Role::Leaf,
@@ -221,8 +288,9 @@ impl Schema {
             other => Role::Unknown(other),
         };
         let flags = reader.u16()?;
-        let (name, type_name) = (reader.name()?, reader.string()?);
-        let (type_alias, description) = (reader.string()?, reader.string()?);
+        let (name, type_name) = (reader.name()?, reader.text()?);
+        reader.bytes()?; // the name under which the type was used
+        let description = reader.text()?;
         let array_size = if flags & REPETITIVE != 0 { Some(reader.u64()?) } else { None };
         let source = if flags & PROJECTED != 0 { Some(FieldId(reader.u32()?)) } else { None };
         if flags & HAS_TYPE_CHECKSUM != 0 {
@@ -235,40 +303,42 @@ impl Schema {
             ));
         }
         let parent = (parent != id).then_some(FieldId(parent));
-        match parent {
-            Some(parent) => {
-                if self.depth(parent) >= MAX_DEPTH {
-                    return Err(Error::unsupported(start, format!("fields more than {MAX_DEPTH} deep")));
-                }
-                self.fields[parent.0 as usize].children.push(FieldId(id));
-            }
-            None => self.top_fields.push(FieldId(id)),
+        let (depth, around_bytes) = match parent.and_then(|parent| self.fields.get(parent.0 as usize)) {
+            Some(around) => (around.depth + 1, around.path_bytes + 1),
+            None => (0, 0),
+        };
+        if depth >= MAX_DEPTH {
+            return Err(Error::unsupported(start, format!("fields more than {MAX_DEPTH} deep")));
         }
-        self.fields.push(NtupleField {
+        let path_bytes = u32::try_from(name.len()).unwrap_or(u32::MAX).saturating_add(around_bytes);
+        self.path_bytes = self.path_bytes.saturating_add(path_bytes);
+        if self.path_bytes() > MAX_PATH_BYTES {
+            let what = format!("fields whose paths take more than {} MiB", MAX_PATH_BYTES >> 20);
+            return Err(Error::unsupported(start, what));
+        }
+        if parent.is_none() {
+            self.top_fields.push(FieldId(id));
+        }
+        let mut add = |text: &str| self.texts.add(text).map_err(|error| error.inside(start));
+        let (name, type_name, description) = (add(name)?, add(type_name)?, add(description)?);
+        self.fields.push(FieldRecord {
             name,
             type_name,
-            type_alias,
             description,
             field_version,
-            type_version,
             role,
             parent,
             array_size,
             source,
-            is_soa: flags & SOA != 0,
-            children: Vec::new(),
-            columns: Vec::new(),
+            depth,
+            path_bytes,
         });
         Ok(())
     }
 
-    fn depth(&self, id: FieldId) -> u32 {
-        std::iter::successors(Some(id), |&id| self.field_of(id)?.parent).map(|_| 1).sum()
-    }
-
     fn column(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
-        let id = ColumnId(u32::try_from(self.columns.len()).map_err(|_| Error::unsupported(start, "2^32 columns"))?);
+        u32::try_from(self.columns.len()).map_err(|_| Error::unsupported(start, "2^32 columns"))?;
         let (code, bits) = (reader.u16()?, reader.u16()?);
         let field = FieldId(reader.u32()?);
         let flags = reader.u16()?;
@@ -281,9 +351,8 @@ impl Schema {
         };
         let range = if flags & HAS_RANGE != 0 { Some((reader.f64()?, reader.f64()?)) } else { None };
         let column_type = ColumnType::new(code, bits, range);
-        match self.fields.get_mut(field.0 as usize) {
-            Some(owner) => owner.columns.push(id),
-            None => return Err(Error::corrupt(start, format!("a column of field {}, which is not there", field.0))),
+        if field.0 as usize >= self.fields.len() {
+            return Err(Error::corrupt(start, format!("a column of field {}, which is not there", field.0)));
         }
         self.columns.push(NtupleColumn { column_type, field, representation, deferred });
         Ok(())
@@ -291,21 +360,38 @@ impl Schema {
 
     fn alias(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
-        let (physical, field) = (ColumnId(reader.u32()?), reader.u32()?);
-        let n_columns = self.columns.len();
-        match self.fields.get_mut(field as usize) {
-            Some(owner) if (physical.0 as usize) < n_columns && owner.source.is_some() => owner.columns.push(physical),
-            _ => {
-                let what = format!("an alias of column {} for field {field}, which is no projected field", physical.0);
-                return Err(Error::corrupt(start, what));
-            }
+        let (physical, field) = (ColumnId(reader.u32()?), FieldId(reader.u32()?));
+        let is_projected = self.fields.get(field.0 as usize).is_some_and(|field| field.source.is_some());
+        if !is_projected || self.column_of(physical).is_none() {
+            let what = format!("an alias of column {} for field {}, which is no projected field", physical.0, field.0);
+            return Err(Error::corrupt(start, what));
         }
+        self.aliases.push((field, physical));
         Ok(())
     }
 
+    /// Bytes of the paths of all fields, from the top down.
+    pub(super) fn path_bytes(&self) -> usize {
+        self.path_bytes as usize
+    }
+
+    /// All fields, by their numbers.
+    pub fn fields(&self) -> impl Iterator<Item = NtupleField<'_>> {
+        (0..).map(FieldId).zip(&self.fields).map(|(id, record)| NtupleField { schema: self, id, record })
+    }
+
+    /// A field.
+    ///
+    /// # Panics
+    /// If there is none of that number.
+    pub fn at(&self, id: FieldId) -> NtupleField<'_> {
+        NtupleField { schema: self, id, record: &self.fields[id.0 as usize] }
+    }
+
     /// A field, if there is one of that number.
-    pub fn field_of(&self, id: FieldId) -> Option<&NtupleField> {
-        self.fields.get(id.0 as usize)
+    pub fn field_of(&self, id: FieldId) -> Option<NtupleField<'_>> {
+        let record = self.fields.get(id.0 as usize)?;
+        Some(NtupleField { schema: self, id, record })
     }
 
     /// A column, if there is one of that number.

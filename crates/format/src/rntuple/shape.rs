@@ -108,6 +108,8 @@ type LayoutOf<'a> = &'a dyn Fn(StreamedField<'_>) -> Result<Arc<Layout>>;
 const MAP_TYPES: [&str; 4] = ["std::map<", "std::unordered_map<", "std::multimap<", "std::unordered_multimap<"];
 const OPTIONAL_TYPES: [&str; 2] = ["std::optional<", "std::unique_ptr<"];
 const CARDINALITY: &str = "ROOT::RNTupleCardinality<";
+/// The longest name of a class that is put before the names of its members.
+const MAX_CLASS_BYTES: usize = 1 << 12;
 /// Variants have no more alternatives.
 const MAX_ALTERNATIVES: usize = 125;
 
@@ -140,16 +142,16 @@ impl Build<'_> {
     /// `chain`: what is chosen of the records further down.
     fn field(&self, id: FieldId, chain: &[FieldId]) -> Result<Shape> {
         let field = self.schema.field_of(id).ok_or_else(|| Error::corrupt(0, "a field that is not there"))?;
-        if field.field_version > 0 {
-            return Err(self.unsupported(field, &format!("stored in version {} of its kind", field.field_version)));
+        if field.field_version() > 0 {
+            return Err(self.unsupported(field, &format!("stored in version {} of its kind", field.field_version())));
         }
         // What is not understood is not shown under another name either.
-        if let Some(source) = field.source.filter(|source| self.slots.strange.contains(source)) {
-            let source = self.schema.field_of(source).map_or("", |source| source.name.as_str());
+        if let Some(source) = field.source().filter(|source| self.slots.strange.contains(source)) {
+            let source = self.schema.field_of(source).map_or("", |source| source.name());
             return Err(self.unsupported(field, &format!("a view of {source:?}, which is of a later version")));
         }
         let slots = self.slots.of_field(field);
-        let shape = match field.role {
+        let shape = match field.role() {
             Role::Leaf => self.leaf(field, &slots, chain)?,
             Role::Collection => self.collection(field, &slots, chain)?,
             Role::Record => return self.fixed(field, self.record(field, chain)?),
@@ -160,14 +162,14 @@ impl Build<'_> {
         self.fixed(field, shape)
     }
 
-    fn unsupported(&self, field: &NtupleField, why: &str) -> Error {
-        let type_name = if field.type_name.is_empty() { "an untyped value" } else { &field.type_name };
-        Error::unsupported(0, format!("field {:?} ({type_name}) is {why}", field.name))
+    fn unsupported(&self, field: NtupleField<'_>, why: &str) -> Error {
+        let type_name = if field.type_name().is_empty() { "an untyped value" } else { field.type_name() };
+        Error::unsupported(0, format!("field {:?} ({type_name}) is {why}", field.name()))
     }
 
     /// Fixed arrays of what is in a field, if it has a size.
-    fn fixed(&self, field: &NtupleField, item: Shape) -> Result<Shape> {
-        match field.array_size {
+    fn fixed(&self, field: NtupleField<'_>, item: Shape) -> Result<Shape> {
+        match field.array_size() {
             None => Ok(item),
             Some(n_items) => match i32::try_from(n_items) {
                 Ok(n_items) => Ok(Shape::FixedList { item: Box::new(item), n_items: n_items.unsigned_abs() }),
@@ -176,8 +178,8 @@ impl Build<'_> {
         }
     }
 
-    fn only_child(&self, field: &NtupleField, chain: &[FieldId]) -> Result<Shape> {
-        match field.children.as_slice() {
+    fn only_child(&self, field: NtupleField<'_>, chain: &[FieldId]) -> Result<Shape> {
+        match field.children() {
             [child] => self.field(*child, chain),
             [] => Err(self.unsupported(field, "without columns or parts")),
             children => Err(self.unsupported(field, &format!("with {} parts, where one is expected", children.len()))),
@@ -185,7 +187,7 @@ impl Build<'_> {
     }
 
     /// The encoding of the first representation, and that all representations are of its kind.
-    fn encoding(&self, field: &NtupleField, slot: SlotId) -> Result<Encoding> {
+    fn encoding(&self, field: NtupleField<'_>, slot: SlotId) -> Result<Encoding> {
         let mut first = None;
         for &column in self.slots.columns_of(self.slots.slot(slot)) {
             let column_type = self.schema.column_of(column).map(|column| column.column_type);
@@ -206,25 +208,25 @@ impl Build<'_> {
         first.ok_or_else(|| self.unsupported(field, "without columns"))
     }
 
-    fn ends(&self, field: &NtupleField, slots: &[SlotId]) -> Result<SlotId> {
+    fn ends(&self, field: NtupleField<'_>, slots: &[SlotId]) -> Result<SlotId> {
         match slots.first() {
             Some(&slot) if matches!(self.encoding(field, slot)?, Encoding::Index { .. }) => Ok(slot),
             _ => Err(self.unsupported(field, "without a column of ends")),
         }
     }
 
-    fn leaf(&self, field: &NtupleField, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {
+    fn leaf(&self, field: NtupleField<'_>, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {
         match slots {
             [] => self.only_child(field, chain),
             [slot] => match self.encoding(field, *slot)? {
-                Encoding::Index { .. } if field.type_name.starts_with(CARDINALITY) => {
-                    let is_wide = field.type_name.contains("64");
+                Encoding::Index { .. } if field.type_name().starts_with(CARDINALITY) => {
+                    let is_wide = field.type_name().contains("64");
                     let primitive = if is_wide { Primitive::UInt64 } else { Primitive::UInt32 };
                     Ok(Shape::Cardinality { ends: *slot, primitive })
                 }
                 encoding => match encoding.primitive() {
                     Some(stored) => {
-                        Ok(Shape::Number { slot: *slot, primitive: primitive_of(&field.type_name).unwrap_or(stored) })
+                        Ok(Shape::Number { slot: *slot, primitive: primitive_of(field.type_name()).unwrap_or(stored) })
                     }
                     None => Err(self.unsupported(field, "a leaf stored as ends of lists")),
                 },
@@ -240,7 +242,7 @@ impl Build<'_> {
         }
     }
 
-    fn streamed(&self, id: FieldId, field: &NtupleField, slots: &[SlotId]) -> Result<Shape> {
+    fn streamed(&self, id: FieldId, field: NtupleField<'_>, slots: &[SlotId]) -> Result<Shape> {
         let &[ends, bytes] = slots else {
             return Err(self.unsupported(field, &format!("written by a streamer into {} columns", slots.len())));
         };
@@ -248,13 +250,13 @@ impl Build<'_> {
         if !matches!(self.encoding(field, bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
             return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
         }
-        let layout = (self.layout_of)(StreamedField { id, type_name: &field.type_name, ends, bytes })?;
+        let layout = (self.layout_of)(StreamedField { id, type_name: field.type_name(), ends, bytes })?;
         Ok(Shape::Streamed { ends, bytes, layout })
     }
 
-    fn collection(&self, field: &NtupleField, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {
+    fn collection(&self, field: NtupleField<'_>, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {
         let ends = self.ends(field, slots)?;
-        let is_map = begins(&field.type_name, &MAP_TYPES) && chain.is_empty();
+        let is_map = begins(field.type_name(), &MAP_TYPES) && chain.is_empty();
         let item = self.only_child(field, chain)?;
         Ok(match item {
             Shape::Struct { members } if is_map && members.len() == 2 => {
@@ -264,29 +266,39 @@ impl Build<'_> {
                     _ => return Err(self.unsupported(field, "a map without pairs")),
                 }
             }
-            item if begins(&field.type_name, &OPTIONAL_TYPES) => Shape::Optional { ends, item: Box::new(item) },
+            item if begins(field.type_name(), &OPTIONAL_TYPES) => Shape::Optional { ends, item: Box::new(item) },
             item => Shape::List { ends, item: Box::new(item) },
         })
     }
 
-    fn record(&self, field: &NtupleField, chain: &[FieldId]) -> Result<Shape> {
+    fn record(&self, field: NtupleField<'_>, chain: &[FieldId]) -> Result<Shape> {
         if let Some((chosen, rest)) = chain.split_first() {
             return self.field(*chosen, rest);
         }
         // Members of base classes first, as C++ lays them out. A member that hides one of them leaves it its full name.
         let names: HashSet<&str> =
-            field.children.iter().filter_map(|&child| Some(self.schema.field_of(child)?.name.as_str())).collect();
-        let (mut bases, mut members) = (Vec::new(), Vec::with_capacity(field.children.len()));
-        for &child in &field.children {
+            field.children().iter().filter_map(|&child| Some(self.schema.field_of(child)?.name())).collect();
+        let (mut bases, mut members) = (Vec::new(), Vec::with_capacity(field.children().len()));
+        for &child in field.children() {
             let Some(part) = self.schema.field_of(child) else { continue };
             match self.field(child, &[])? {
-                Shape::Struct { members: inherited } if is_base(&part.name) => {
-                    bases.extend(inherited.into_iter().map(|(name, shape)| {
-                        let is_hidden = names.contains(name.as_str());
-                        (if is_hidden { format!("{}::{name}", part.type_name) } else { name }, shape)
-                    }));
+                Shape::Struct { members: inherited } if is_base(part.name()) => {
+                    for (name, shape) in inherited {
+                        let class = part.type_name();
+                        let name = match names.contains(name.as_str()) {
+                            false => name,
+                            true if class.len() <= MAX_CLASS_BYTES => format!("{class}::{name}"),
+                            true => {
+                                return Err(self.unsupported(
+                                    field,
+                                    "derived from a class whose name is too long to go before its members",
+                                ));
+                            }
+                        };
+                        bases.push((name, shape));
+                    }
                 }
-                shape => members.push((member_name(field, &part.name), shape)),
+                shape => members.push((member_name(field, part.name()).to_owned(), shape)),
             }
         }
         bases.extend(members);
@@ -297,15 +309,15 @@ impl Build<'_> {
         Ok(Shape::Struct { members: bases })
     }
 
-    fn variant(&self, field: &NtupleField, slots: &[SlotId]) -> Result<Shape> {
+    fn variant(&self, field: NtupleField<'_>, slots: &[SlotId]) -> Result<Shape> {
         let switch = match slots {
             [slot] if matches!(self.encoding(field, *slot)?, Encoding::Switch) => *slot,
             _ => return Err(self.unsupported(field, "a variant without a column of tags")),
         };
-        if field.children.len() > MAX_ALTERNATIVES {
-            return Err(self.unsupported(field, &format!("a variant of {} alternatives", field.children.len())));
+        if field.children().len() > MAX_ALTERNATIVES {
+            return Err(self.unsupported(field, &format!("a variant of {} alternatives", field.children().len())));
         }
-        let alternatives = field.children.iter().map(|&child| self.field(child, &[])).collect::<Result<_>>()?;
+        let alternatives = field.children().iter().map(|&child| self.field(child, &[])).collect::<Result<_>>()?;
         Ok(Shape::Variant { switch, alternatives })
     }
 }

@@ -1,5 +1,6 @@
 //! Slots: the columns of fields, whatever representation of them a cluster has.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -17,11 +18,13 @@ pub struct Slot {
     /// The field that has it.
     pub field: FieldId,
     /// Where its physical columns are among all of [`Slots::columns_of`].
-    columns: Range<usize>,
+    columns: Range<u32>,
     /// What an element of it belongs to.
     pub domain: usize,
     /// Elements for each item of the domain: the product of the fixed arrays around.
     pub factor: u64,
+    /// The first of the domains whose items it counts.
+    items: Option<u32>,
 }
 
 /// Items that are counted together: the entries, or the items of all lists of one collection.
@@ -77,32 +80,34 @@ impl Slots {
     fn add_field(&mut self, schema: &Schema, id: FieldId, domain: usize, factor: u64) -> Result<()> {
         let Some(field) = schema.field_of(id) else { return Ok(()) };
         // Those of projected fields are columns of other fields.
-        if field.source.is_some() {
+        if field.source().is_some() {
             return Ok(());
         }
-        let factor = factor.saturating_mul(field.array_size.unwrap_or(1));
-        let mut own = self.add_slots(schema, id, field, domain, factor)?;
+        let factor = factor.saturating_mul(field.array_size().unwrap_or(1));
+        let mut own = self.add_slots(schema, field, domain, factor)?;
         let first = own.next();
         let below = |slots: &mut Slots, by: SlotId, tag| {
+            let number = slots.domains.len();
             slots.domains.push(Domain { by: Some(by), tag, parent: domain });
-            slots.domains.len() - 1
+            slots.slots[by.0 as usize].items.get_or_insert(narrow(number));
+            number
         };
-        match (field.role, first.map(SlotId)) {
+        match (field.role(), first.map(SlotId)) {
             (Role::Collection | Role::Streamer, Some(ends)) => {
                 let items = below(self, ends, None);
                 self.put_in(items, own);
-                field.children.iter().try_for_each(|&child| self.add_field(schema, child, items, 1))
+                field.children().iter().try_for_each(|&child| self.add_field(schema, child, items, 1))
             }
             (Role::Leaf, Some(ends)) if !own.is_empty() => {
                 let items = below(self, ends, None);
                 self.put_in(items, own);
                 Ok(())
             }
-            (Role::Variant, Some(switch)) => (1..).zip(&field.children).try_for_each(|(tag, &child)| {
+            (Role::Variant, Some(switch)) => (1..).zip(field.children()).try_for_each(|(tag, &child)| {
                 let items = below(self, switch, Some(tag));
                 self.add_field(schema, child, items, 1)
             }),
-            _ => field.children.iter().try_for_each(|&child| self.add_field(schema, child, domain, factor)),
+            _ => field.children().iter().try_for_each(|&child| self.add_field(schema, child, domain, factor)),
         }
     }
 
@@ -114,22 +119,16 @@ impl Slots {
     }
 
     /// Returns the numbers of the field's own.
-    fn add_slots(
-        &mut self,
-        schema: &Schema,
-        id: FieldId,
-        field: &NtupleField,
-        domain: usize,
-        factor: u64,
-    ) -> Result<Range<u32>> {
-        let number = |column: ColumnId| schema.column_of(column).map(|found| usize::from(found.representation));
-        let mut columns: Vec<(usize, ColumnId)> =
-            field.columns.iter().filter_map(|&column| Some((number(column)?, column))).collect();
-        columns.sort_by_key(|&(representation, _)| representation);
-        let n_slots = columns.iter().take_while(|(representation, _)| *representation == 0).count();
-        for (place, &(representation, _)) in columns.iter().enumerate() {
+    fn add_slots(&mut self, schema: &Schema, field: NtupleField<'_>, domain: usize, factor: u64) -> Result<Range<u32>> {
+        let number = |column: &ColumnId| schema.column_of(*column).map_or(0, |found| usize::from(found.representation));
+        let mut columns = Cow::Borrowed(field.columns());
+        if !columns.is_sorted_by_key(number) {
+            columns.to_mut().sort_by_key(number);
+        }
+        let n_slots = columns.iter().take_while(|&column| number(column) == 0).count();
+        for (place, representation) in columns.iter().map(number).enumerate() {
             if n_slots == 0 || representation > place / n_slots {
-                let what = format!("field {:?} has a representation {representation} and not all before", field.name);
+                let what = format!("field {:?} has a representation {representation} and not all before", field.name());
                 return Err(Error::corrupt(0, what));
             }
             if representation < place / n_slots {
@@ -139,26 +138,34 @@ impl Slots {
         if n_slots > 0 && !columns.len().is_multiple_of(n_slots) {
             return Err(uneven(field));
         }
-        let first = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let first = narrow(self.slots.len());
         for (place, slot) in (0..n_slots).zip(first..) {
-            let start = self.columns.len();
-            for &(_, column) in columns.iter().skip(place).step_by(n_slots) {
+            let start = narrow(self.columns.len());
+            for &column in columns.iter().skip(place).step_by(n_slots) {
                 self.by_column[column.0 as usize] = Some(SlotId(slot));
                 self.columns.push(column);
             }
-            self.slots.push(Slot { field: id, columns: start..self.columns.len(), domain, factor });
+            let columns = start..narrow(self.columns.len());
+            self.slots.push(Slot { field: field.id(), columns, domain, factor, items: None });
         }
-        Ok(first..u32::try_from(self.slots.len()).unwrap_or(u32::MAX))
+        Ok(first..narrow(self.slots.len()))
     }
 
     /// The physical columns of a slot, by representation.
     pub fn columns_of(&self, slot: &Slot) -> &[ColumnId] {
-        &self.columns[slot.columns.clone()]
+        &self.columns[slot.columns.start as usize..slot.columns.end as usize]
     }
 
     /// A slot whose elements tell how many items a domain has.
     pub fn witness_of(&self, domain: usize) -> Option<SlotId> {
         self.witnesses.get(domain).copied().flatten()
+    }
+
+    /// The number of the domain of the items that a slot counts, or of an alternative of a variant.
+    pub fn domain_of(&self, by: SlotId, tag: Option<u32>) -> Option<usize> {
+        let first = self.slot(by).items? as usize;
+        let is_it = |domain: &Domain| domain.by == Some(by) && domain.tag == tag;
+        Some(first + self.domains[first..].iter().position(is_it)?)
     }
 
     /// A slot.
@@ -167,9 +174,9 @@ impl Slots {
     }
 
     /// The slots of a field, its own or those of the field that it shows.
-    pub(super) fn of_field(&self, field: &NtupleField) -> Vec<SlotId> {
+    pub(super) fn of_field(&self, field: NtupleField<'_>) -> Vec<SlotId> {
         let mut found: Vec<SlotId> = Vec::new();
-        for column in &field.columns {
+        for column in field.columns() {
             if let Some(slot) = self.by_column.get(column.0 as usize).copied().flatten()
                 && !found.contains(&slot)
             {
@@ -180,8 +187,13 @@ impl Slots {
     }
 }
 
-fn uneven(field: &NtupleField) -> Error {
-    let what = format!("representations of field {:?} have different numbers of columns", field.name);
+/// A number of columns, slots or domains: none is larger than that of the columns, fewer than 2^32, plus one.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn uneven(field: NtupleField<'_>) -> Error {
+    let what = format!("representations of field {:?} have different numbers of columns", field.name());
     Error::corrupt(0, what)
 }
 
@@ -189,21 +201,20 @@ fn uneven(field: &NtupleField) -> Error {
 ///
 /// Source: "Notes on Backward and Forward Compatibility" of the specification.
 fn strange_fields(schema: &Schema) -> HashSet<FieldId> {
-    let numbered = || (0..).map(FieldId).zip(&schema.fields);
-    let mut tops: Vec<FieldId> = Vec::with_capacity(schema.fields.len());
-    for (id, field) in numbered() {
-        // The field around comes first.
-        tops.push(field.parent.map_or(id, |parent| tops[parent.0 as usize]));
-    }
     let unknown =
         |column: &ColumnId| schema.column_of(*column).is_some_and(|column| column.column_type.encoding.is_none());
-    let is_strange = |field: &NtupleField| {
-        matches!(field.role, Role::Unknown(_)) || field.field_version > 0 || field.columns.iter().any(unknown)
+    let is_strange = |field: NtupleField<'_>| {
+        matches!(field.role(), Role::Unknown(_)) || field.field_version() > 0 || field.columns().iter().any(unknown)
     };
-    let strange_tops: HashSet<FieldId> =
-        numbered().filter(|(_, field)| is_strange(field)).map(|(id, _)| tops[id.0 as usize]).collect();
-    if strange_tops.is_empty() {
+    if !schema.fields().any(is_strange) {
         return HashSet::new();
     }
-    numbered().map(|(id, _)| id).filter(|id| strange_tops.contains(&tops[id.0 as usize])).collect()
+    let mut tops: Vec<FieldId> = Vec::new();
+    for field in schema.fields() {
+        // The field around comes first.
+        tops.push(field.parent().map_or(field.id(), |parent| tops[parent.0 as usize]));
+    }
+    let top_of = |field: NtupleField<'_>| tops[field.id().0 as usize];
+    let strange_tops: HashSet<FieldId> = schema.fields().filter(|field| is_strange(*field)).map(top_of).collect();
+    schema.fields().filter(|field| strange_tops.contains(&top_of(*field))).map(NtupleField::id).collect()
 }

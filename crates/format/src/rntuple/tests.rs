@@ -147,7 +147,7 @@ fn a_changed_anchor_is_corrupt_and_an_old_one_unsupported() {
 #[test]
 fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
     let schema = schema();
-    let names: Vec<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+    let names: Vec<&str> = schema.fields().map(NtupleField::name).collect();
     assert_eq!(names, ["x", "list", "_0", "new"]);
     assert_eq!(schema.top_fields, [FieldId(0), FieldId(1), FieldId(3)]);
     let slots = Slots::new(&schema).unwrap();
@@ -163,11 +163,24 @@ fn fields_and_columns_are_read_and_what_is_appended_is_passed_over() {
 fn a_name_with_a_zero_byte_is_corrupt() {
     let head = Bytes::default().u64(0).string("Events").string("a \0 is no name").string("test");
     let head = head.records(&[field(0, 0, "x", "f\0")]).records(&[]).records(&[]).records(&[]);
-    assert_eq!(Schema::parse(&head.envelope(1)).unwrap().fields.len(), 1);
+    assert_eq!(Schema::parse(&head.envelope(1)).unwrap().fields().count(), 1);
     let head = Bytes::default().u64(0).string("Events").string("").string("test");
     let head = head.records(&[field(0, 0, "x\0y", "float")]).records(&[]).records(&[]).records(&[]);
     let error = Schema::parse(&head.envelope(1)).unwrap_err();
     assert!(matches!(&error, Error::Corrupt(_)) && error.to_string().contains("zero byte"), "{error}");
+}
+
+#[test]
+fn a_long_name_around_many_fields_is_not_repeated_without_bound() {
+    let with = |n_inside: usize| {
+        let mut fields = vec![field(0, 2, &"x".repeat(1 << 20), "Event")];
+        fields.extend((0..n_inside).map(|number| field(0, 0, &format!("y{number}"), "float")));
+        let head = Bytes::default().u64(0).string("Events").string("").string("test");
+        Schema::parse(&head.records(&fields).records(&[]).records(&[]).records(&[]).envelope(1))
+    };
+    assert_eq!(with(60).unwrap().members().len(), 61);
+    let error = with(64).unwrap_err();
+    assert!(matches!(&error, Error::Unsupported(_)) && error.to_string().contains("paths"), "{error}");
 }
 
 #[test]
@@ -368,8 +381,8 @@ fn read_changed(mut header: Bytes, changes: &[(prop::sample::Index, u8)], which:
     let _ = Footer::parse(&footer.envelope(2), &mut schema);
     let _ = PageList::parse(&pages.envelope(3), &schema);
     if let Ok(slots) = Slots::new(&schema) {
-        for member in schema.members() {
-            let _ = shape(&slots, &schema, &schema.chain(member.field));
+        for member in schema.members().iter() {
+            let _ = shape(&slots, &schema, &schema.chain(member.field()));
         }
     }
 }

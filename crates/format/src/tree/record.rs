@@ -3,6 +3,7 @@
 use super::branch::{Branch, BranchId, read_branches, read_io_features};
 use super::leaf::{Leaf, LeafId, read_leaf_pointer};
 use super::objects::{Objects, Slot, read_array_head, read_list_head, read_named};
+use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
@@ -81,6 +82,23 @@ impl Reading<'_> {
     }
 }
 
+/// That the paths of all branches can be written down.
+pub(super) fn check_paths(branches: &[Branch], top_branches: &[BranchId]) -> Result<()> {
+    let mut n_bytes = 0_usize;
+    let mut waiting: Vec<(BranchId, usize)> = top_branches.iter().map(|&id| (id, 0)).collect();
+    while let Some((id, around)) = waiting.pop() {
+        let branch = &branches[id.0 as usize];
+        let path_bytes = around + branch.name.len();
+        n_bytes += path_bytes;
+        if n_bytes > MAX_PATH_BYTES {
+            let what = format!("branches whose paths take more than {} MiB", MAX_PATH_BYTES >> 20);
+            return Err(Error::unsupported(0, what));
+        }
+        waiting.extend(branch.branches.iter().map(|&inner| (inner, path_bytes + 1)));
+    }
+    Ok(())
+}
+
 /// The numbers of `TTree` whose place depends on its version.
 #[derive(Default)]
 struct Numbers {
@@ -117,6 +135,7 @@ impl TreeRecord {
         let (numbers, top_branches, tail) = parsed.within(|| format!("tree {name}"))?;
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
         let branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
+        check_paths(&branches, &top_branches).within(|| format!("tree {name}"))?;
         Ok(TreeRecord {
             name,
             title,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::tree::BasketHead;
+use crate::tree::record::check_paths;
 
 fn words(values: &[i64]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_be_bytes()).collect()
@@ -119,4 +120,17 @@ fn elements_of_root_3_have_no_checksum_and_at_first_one_counter() {
     }
     assert!(element(8, 1).is_err(), "version 8 has two counters");
     assert!(element(4, 1).is_err(), "what version 4 holds is not known");
+}
+
+#[test]
+fn a_long_name_around_many_branches_is_not_repeated_without_bound() {
+    let with = |n_inside: u32| {
+        let (inside, _) = branch(0, &[]);
+        let branches = (1..=n_inside).map(BranchId).collect();
+        let mut all = vec![Branch { name: "x".repeat(1 << 20), branches, ..inside.clone() }];
+        all.extend((0..n_inside).map(|_| inside.clone()));
+        check_paths(&all, &[BranchId(0)])
+    };
+    with(60).unwrap();
+    assert!(matches!(with(64), Err(Error::Unsupported(_))));
 }
