@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source};
-use format::container::{Directory, Key, is_directory_class, looks_like_directory, may_be_directory, parse_key_list};
+use format::container::{
+    Directory, Key, is_directory_class, is_object, looks_like_directory, may_be_directory, parse_key_list,
+};
 
 use crate::error::Result;
 use crate::fetch::read_parts;
@@ -107,7 +109,9 @@ impl Listing<'_> {
         let mut directories = Vec::new();
         for ((place, is_known), payload) in candidates.into_iter().zip(payloads) {
             let entry = &self.nodes[place].entry;
-            if !is_known && !looks_like_directory(&entry.key, &payload) {
+            let is_directory =
+                if is_known { !is_object(&entry.key, &payload) } else { looks_like_directory(&entry.key, &payload) };
+            if !is_directory {
                 continue;
             }
             let directory = Directory::parse(&mut format::Cursor::new(&payload))

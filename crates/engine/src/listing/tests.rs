@@ -106,3 +106,13 @@ fn a_directory_inside_itself_is_refused() {
     let message = keys_of(bytes).unwrap_err().to_string();
     assert!(message.contains("a directory inside itself"), "{message}");
 }
+
+#[test]
+fn an_object_of_the_class_of_a_directory_hides_no_key() {
+    let mut bytes = nested(1, "d", |_| 1);
+    let payload = directory(0);
+    let at = bytes.windows(payload.len()).rposition(|window| window == payload).unwrap();
+    bytes[at..at + 4].copy_from_slice(&word(0x4000_0000 | (payload.len() - 4)));
+    let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
+    assert_eq!(file.keys().unwrap().iter().map(|entry| entry.is_directory).collect::<Vec<_>>(), [false]);
+}

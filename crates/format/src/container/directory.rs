@@ -1,7 +1,7 @@
 //! Directories and their key lists.
 
 use crate::container::{Datime, FileHeader, Key, Uuid};
-use crate::cursor::Cursor;
+use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result, Within};
 
 /// Smallest size of a key: the fixed fields with 32-bit offsets, and three empty texts.
@@ -150,6 +150,13 @@ pub fn parse_key_list(record: &[u8]) -> Result<Vec<Key>> {
 /// Whether objects of this class are directories, by name: ROOT's, and those of frameworks that inherit from them.
 pub fn is_directory_class(class_name: &str) -> bool {
     matches!(class_name, "TDirectory" | "TDirectoryFile" | "TFile" | "TStorageFactoryFile" | "TMemFile")
+}
+
+/// Whether the payload of a record is an object of a directory's class, and no directory: `TDirectory` itself is streamed as
+/// any other class, with a byte count, where ROOT would read a version (`TBufferFile::WriteObjectAny`).
+pub fn is_object(key: &Key, payload: &[u8]) -> bool {
+    let count = payload.first_chunk().map(|chunk| u32::from_be_bytes(*chunk));
+    count.is_some_and(|count| count & BYTE_COUNT_MASK != 0 && (count & !BYTE_COUNT_MASK) + 4 == key.object_bytes)
 }
 
 /// Whether the record may be a directory of a class that is not known as one: then read its payload and ask

@@ -11,7 +11,7 @@ mod recovery;
 mod walk;
 
 pub use directory::{
-    Directory, RootRecord, is_directory_class, looks_like_directory, may_be_directory, parse_key_list,
+    Directory, RootRecord, is_directory_class, is_object, looks_like_directory, may_be_directory, parse_key_list,
 };
 pub use free::{FreeSegment, parse_free_segments};
 pub use header::{FileHeader, HEADER_BYTES};
