@@ -109,7 +109,11 @@ fn add_members(
             add_members(tree, id, &groups, members, read)?;
             continue;
         }
-        let path = member_path(&branch.name, groups);
+        let mut path = member_path(&branch.name, groups);
+        if path.len() > 1 && branch.element.as_ref().is_some_and(|part| part.class_name.starts_with("array<")) {
+            // The member of a `std::array` that holds its items is none that C++ knows.
+            path.pop();
+        }
         let shape = if branch.branches.is_empty() {
             let column = read.len();
             read.push((id, tree.path(id).to_owned()));

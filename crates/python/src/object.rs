@@ -353,6 +353,7 @@ fn item_hint(hint: Hint<'_>) -> Hint<'_> {
         Hint::ListOf(item) => Hint::Of(item),
         Hint::Of(Node::List(item) | Node::ToEnd(item) | Node::ToFit(item) | Node::Fixed(item, _)) => Hint::Of(item),
         Hint::Of(Node::CountedBy { item, .. }) => Hint::Of(item),
+        Hint::Of(Node::Sole(class)) => class.sole().map_or(Hint::Unknown, |node| item_hint(Hint::Of(node))),
         _ => Hint::Unknown,
     }
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .generate import Branch, Schema
 
-_MEMBER = re.compile(r"(m\d+|first|second)(\[\d+\])*")
+_MEMBER = re.compile(r"(m\d+|first|second|_\d+)(\[\d+\])*")
 
 
 @dataclass
@@ -128,7 +128,7 @@ def restricted(value: Any, members: list[str]) -> Any:
 
 def without_order(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: without_order(v) for k, v in value.items()}
+        return {k: without_order(value[k]) for k in sorted(value)}  # a tuple has its last part first
     if isinstance(value, tuple):
         return tuple(without_order(v) for v in value)
     return sorted((without_order(v) for v in value), key=repr) if isinstance(value, list) else value

@@ -18,6 +18,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -67,6 +68,7 @@ template <class T, size_t N> void fill(T (&x)[N], Draws &d);
 template <class T> void fill(T *&x, Draws &d);
 template <class T> void fill(std::unique_ptr<T> &x, Draws &d);
 template <class A, class B> void fill(std::pair<A, B> &x, Draws &d);
+template <class... T> void fill(std::tuple<T...> &x, Draws &d);
 template <class T, size_t N> void fill(std::array<T, N> &x, Draws &d);
 template <size_t N> void fill(std::bitset<N> &x, Draws &d);
 template <class T> void fill(std::vector<T> &x, Draws &d);
@@ -95,6 +97,9 @@ template <class T> void fill(std::unique_ptr<T> &x, Draws &d) {
   if (d.below(3)) x.reset(new T()), fill(*x, d);
 }
 template <class A, class B> void fill(std::pair<A, B> &x, Draws &d) { fill(x.first, d), fill(x.second, d); }
+template <class... T> void fill(std::tuple<T...> &x, Draws &d) {
+  std::apply([&d](auto &...items) { (fill(items, d), ...); }, x);
+}
 template <class T, size_t N> void fill(std::array<T, N> &x, Draws &d) {
   for (auto &item : x) fill(item, d);
 }

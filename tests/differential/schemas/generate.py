@@ -129,7 +129,7 @@ class Generator:
             if pick.random() < 0.4 and "unique" not in pointer.type.cpp:
                 return [pointer, t.Member(self.new_name(), pointer.type, twin=pointer.name)]
             return [pointer]
-        return [t.Member(self.new_name(), pick.choice([self.fixed(), self.pair(depth=0)]))]
+        return [t.Member(self.new_name(), pick.choice([self.fixed, self.pair, self.array, self.tuple])(0))]
 
     def dims(self) -> tuple[int, ...]:
         pick = self.random
@@ -162,9 +162,24 @@ class Generator:
             else self.number()
         )
 
-    def fixed(self) -> t.Type:
+    def fixed(self, depth: int) -> t.Type:
+        return t.Bitset(self.random.randint(1, 20)) if self.random.random() < 0.5 else self.array(depth)
+
+    def array(self, depth: int) -> t.Type:
+        """An array in a container."""
         pick = self.random
-        return pick.choice([t.Array(self.number(), pick.randint(1, 4)), t.Bitset(pick.randint(1, 20))])
+        kind = pick.random()
+        if kind < 0.5:
+            return t.Array(self.number(), pick.randint(1, 4))
+        # ROOT 6.40 writes nothing of an array of one container.
+        return t.Array(self.scalar_or_class() if kind < 0.8 else self.container(depth + 1), pick.randint(2, 3))
+
+    def tuple(self, depth: int) -> t.Type:
+        pick = self.random
+        kinds = [self.scalar_or_class() for _ in range(pick.randint(1, 3))]
+        if pick.random() < 0.4:
+            kinds[-1] = self.container(depth + 1)
+        return t.Tuple(tuple(kinds))
 
     def pair(self, depth: int) -> t.Type:
         return t.Pair(self.scalar_or_class(), self.item(depth + 1))
@@ -185,6 +200,10 @@ class Generator:
             return self.container(depth + 1)
         if depth < 2 and kind < 0.62:
             return self.pair(depth + 1)
+        if depth < 2 and kind < 0.68:
+            return self.array(depth + 1)
+        if depth < 2 and kind < 0.72:
+            return self.tuple(depth + 1)
         return self.scalar()
 
     def container(self, depth: int) -> t.Type:

@@ -179,6 +179,20 @@ class Pair(Type):
 
 
 @dataclass
+class Tuple(Type):
+    """ROOT calls its members ``_0``, ``_1`` and so on."""
+
+    items: tuple[Type, ...]
+
+    def __post_init__(self) -> None:
+        self.cpp = f"std::tuple<{', '.join(item.cpp for item in self.items)}>"
+        self.parts = self.items
+
+    def draw(self, draws: Draws) -> dict[str, Any]:
+        return {f"_{place}": item.draw(draws) for place, item in enumerate(self.items)}
+
+
+@dataclass
 class Array(Type):
     item: Type
     n_items: int

@@ -123,6 +123,14 @@ impl Class {
         DataType::Struct(self.members.clone())
     }
 
+    /// How the member of a class that has no other is read.
+    pub fn sole(&self) -> Option<&Node> {
+        match self.variants.first()?.steps.as_slice() {
+            [Step::Member(_, node)] => Some(node),
+            _ => None,
+        }
+    }
+
     /// The fewest bytes of an object.
     pub fn min_bytes(&self) -> usize {
         let members = self.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0);
@@ -208,7 +216,7 @@ impl Node {
         match self {
             Node::Unreadable(why) => Some(why),
             Node::Framed(node) | Node::Fixed(node, 1..) => node.fault(),
-            Node::Object(class) | Node::MembersOfEach(class) => all_faulty(&class.variants),
+            Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => all_faulty(&class.variants),
             Node::Named(named) => named.node.fault(),
             Node::Struct(members) => members.iter().find_map(|(_, node)| node.fault()),
             _ => None,
@@ -225,7 +233,9 @@ impl Node {
             Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.holds_objects(),
             Node::Map(map) => map.key.holds_objects() || map.value.holds_objects(),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.holds_objects(),
-            Node::Object(class) | Node::MembersOfEach(class) => class.variants.iter().any(Variant::holds_objects),
+            Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => {
+                class.variants.iter().any(Variant::holds_objects)
+            }
             Node::Struct(members) => members.iter().any(|(_, node)| node.holds_objects()),
             _ => false,
         }
@@ -244,7 +254,7 @@ impl Node {
                 any.alternatives.iter().fold(2, |sum, p| sum.saturating_add(p.node.size()))
             }
             Node::ClonesOf(clones) => clones.item.size(),
-            Node::Object(class) | Node::MembersOfEach(class) => class.size,
+            Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => class.size,
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
             _ => 0,
         };

@@ -129,6 +129,7 @@ impl<'i> Compiler<'i> {
         match name.name.as_str() {
             "string" => Node::Text,
             "unique_ptr" | "shared_ptr" if name.arguments.len() == 1 => self.pointer(&name.arguments[0].clone()),
+            "array" if item_code == code::ANY => self.item(name, 0),
             "array" if name.arguments.len() == 2 => match name.arguments[1].name.parse() {
                 Ok(n_items) => node_with_dims(self.value(&name.arguments[0], item_code), &[n_items]),
                 Err(_) => unreadable(format!("{name}, whose length is not known")),
@@ -141,7 +142,7 @@ impl<'i> Compiler<'i> {
     fn collection(&mut self, name: &TypeName, item_code: i32) -> Option<Node> {
         // Enumerations are ints there, whatever their own type is.
         let item_code = if (1..code::OBJECT).contains(&item_code) { code::INT } else { item_code };
-        let item = |compiler: &mut Self| name.argument(0).map(|item| compiler.value(item, item_code));
+        let item = |compiler: &mut Self| name.argument(0).map(|item| compiler.item(item, item_code));
         Some(match name.name.as_str() {
             "vector" | "list" | "deque" | "set" | "multiset" | "unordered_set" | "unordered_multiset"
             | "forward_list" | "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => Node::List(Box::new(item(self)?)),
@@ -158,6 +159,26 @@ impl<'i> Compiler<'i> {
             "bitset" => Node::List(Box::new(Node::Number(Number::plain(Primitive::Bool)))),
             _ => return None,
         })
+    }
+
+    /// An item of a collection, or a member that is said to be an object. There a `std::array` is one, too; as a member of
+    /// another kind or in another array it is no more than what is in it.
+    fn item(&mut self, name: &TypeName, item_code: i32) -> Node {
+        let is_array = name.name == "array" && name.arguments.len() == 2 && !name.is_pointer();
+        if !is_array || self.infos_of(&name.to_string()).is_empty() {
+            return self.value(name, item_code);
+        }
+        match self.object(name, 0) {
+            Node::Object(class) if class.sole().is_some() => match (class.sole().and_then(n_fixed), array_length(name))
+            {
+                (found, declared) if found == declared => Node::Sole(class),
+                (found, declared) => {
+                    let text = |n: Option<u64>| n.map_or_else(|| "no".to_owned(), |n| n.to_string());
+                    unreadable(format!("{name}, of whose {} items {} are stored", text(declared), text(found)))
+                }
+            },
+            other => other,
+        }
     }
 
     /// The type codes of keys and values of a map, as the file describes their pairs; 0 if it does not.
@@ -294,7 +315,7 @@ impl<'i> Compiler<'i> {
         let end = element.title.rfind('>')?;
         let item = TypeName::parse(element.title.get(..end)?.strip_prefix('<')?).ok()?;
         self.open.push(info.name.clone());
-        let item = self.value(&item, element.contained_type);
+        let item = self.item(&item, element.contained_type);
         self.open.pop();
         Some(Node::List(Box::new(item)))
     }
@@ -345,9 +366,10 @@ impl<'i> Compiler<'i> {
             }
             code::OBJECT | code::ANY | code::OBJECT_NEVER_NULL | code::ANY_NEVER_NULL => match type_name {
                 Ok(name) => {
-                    let node = self.value(&name, 0);
+                    let is_array = base_code != type_code;
+                    let node = if is_array { self.value(&name, 0) } else { self.item(&name, 0) };
                     // Those of a std::array have no frame, neither each nor all.
-                    let is_framed = base_code == type_code && self.is_framed_collection(&name);
+                    let is_framed = !is_array && self.is_framed_collection(&name);
                     let node = if is_framed { Node::Framed(Box::new(node)) } else { node };
                     node_with_dims(node, dims)
                 }
@@ -386,6 +408,25 @@ impl<'i> Compiler<'i> {
             Ok(name) => self.value(&name, 0),
             Err(_) => unreadable(element.type_name.clone()),
         }
+    }
+}
+
+/// Items of a `std::array` and of the arrays in it.
+fn array_length(name: &TypeName) -> Option<u64> {
+    let n_items = name.argument(1)?.name.parse::<u64>().ok()?;
+    let item = name.argument(0)?;
+    match item.name.as_str() {
+        "array" if !item.is_pointer() => n_items.checked_mul(array_length(item)?),
+        _ => Some(n_items),
+    }
+}
+
+/// Items of fixed arrays in each other.
+fn n_fixed(node: &Node) -> Option<u64> {
+    match node {
+        Node::Framed(node) => n_fixed(node),
+        Node::Fixed(item, n_items) => u64::from(*n_items).checked_mul(n_fixed(item).unwrap_or(1)),
+        _ => None,
     }
 }
 

@@ -83,6 +83,8 @@ pub enum Node {
     Framed(Box<Node>),
     /// An object: byte count, version of its class, members.
     Object(Arc<Class>),
+    /// An object of a class with one member, which is shown in its place: a `std::array` in a collection.
+    Sole(Arc<Class>),
     /// Null, an object behind the name of its class, or a reference to one.
     Pointer(Box<Pointer>),
     /// An object behind the name of its class (`TLeafObject`): a byte of length, the name and a zero.
@@ -294,7 +296,7 @@ impl Node {
             Node::Framed(node) => fewest_of_frame(node.min_bytes()),
             Node::Named(_) | Node::NamedAny(_) => 2,
             Node::Unreadable(_) | Node::Raw => 0,
-            Node::Object(class) => class.min_bytes(),
+            Node::Object(class) | Node::Sole(class) => class.min_bytes(),
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
         }
@@ -319,6 +321,7 @@ impl Node {
             Node::Map(map) => DataType::Map(Box::new(map.key.data_type()), Box::new(map.value.data_type())),
             Node::Framed(node) => node.data_type(),
             Node::Object(class) => class.data_type(),
+            Node::Sole(class) => class.members.first().map_or(DataType::Nothing, |(_, member)| member.clone()),
             Node::Pointer(pointer) => DataType::Optional(Box::new(pointer.node.data_type())),
             Node::Named(named) => named.node.data_type(),
             Node::Converted(_, primitive) => DataType::Primitive(*primitive),

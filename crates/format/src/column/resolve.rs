@@ -265,6 +265,13 @@ fn of_element<'i>(
         // A collection of objects without members: nothing to read.
         return Err(unsupported(branch, &part.class_name));
     }
+    let around = branch.parent.and_then(|around| tree.branch(around).element.as_ref());
+    if part.class_name.starts_with("array<") && around.is_some_and(|around| around.clones_name == part.class_name) {
+        // ROOT 6.40 makes the branch, says that it does not find the member, and writes nothing into it.
+        let what =
+            format!("branch {:?}: ROOT stores no items of a split collection of {}", branch.name, part.class_name);
+        return Err(Error::unsupported(0, what));
+    }
     let mut column = if part.id >= 0 {
         let infos = infos().ok();
         match infos.and_then(|infos| find_element(infos, part).map(|element| (infos, element))) {

@@ -116,33 +116,21 @@ impl<'a> Reader<'a> {
                 ends.push(list_end(items.len())?);
             }
             (Node::List(item), Values::List(ends, items)) => {
-                let (Node::Object(class), Values::Struct(n_values, columns)) = (&**item, &mut **items) else {
-                    if cursor.count(1)? > 0 {
+                match (&**item, &mut **items) {
+                    (Node::Object(class), Values::Struct(n_values, columns)) => {
+                        *n_values += self.items_by_member(cursor, class, head, variant, columns)?;
+                    }
+                    (Node::Sole(class), items) => {
+                        items
+                            .as_member(class, |columns| self.items_by_member(cursor, class, head, variant, columns))?;
+                    }
+                    _ if cursor.count(1)? == 0 => {}
+                    _ => {
                         let what = "a member-wise collection of what has no members";
                         return Err(Error::corrupt(cursor.position(), what));
                     }
-                    ends.push(list_end(items.len())?);
-                    return Ok(());
-                };
-                let variant = match variant.or(class.variants.first()) {
-                    Some(variant) => variant,
-                    None => {
-                        return Err(Error::unsupported(cursor.position(), format!("{} without members", class.name)));
-                    }
-                };
-                let item_bytes = variant.min_bytes();
-                let n_items = cursor.count(item_bytes)?;
-                if item_bytes == 0 && n_items > MAX_ITEMS_OF_NO_BYTES {
-                    let what = format!("{n_items} items of {}, which take no bytes", class.name);
-                    return Err(Error::unsupported(cursor.position(), what));
                 }
-                if n_items > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
-                    let around = self.begin_class(class);
-                    self.columns(cursor, variant, n_items, columns).within(|| class.name.clone())?;
-                    self.end_class(around);
-                }
-                *n_values += n_items;
-                ends.push(list_end(*n_values)?);
+                ends.push(list_end(items.len())?);
             }
             (Node::Map(map), Values::Map(ends, keys, values)) => {
                 let n_pairs = cursor.count(map.pair_bytes())?;
@@ -162,6 +150,32 @@ impl<'a> Reader<'a> {
             _ => return Err(misfit(cursor)),
         }
         Ok(())
+    }
+
+    /// Reads a count, and so many objects whose members are stored one by one. Returns how many.
+    fn items_by_member(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        class: &Class,
+        head: &MemberWise,
+        variant: Option<&Variant>,
+        columns: &mut [(String, Values)],
+    ) -> Result<usize> {
+        let variant = variant
+            .or(class.variants.first())
+            .ok_or_else(|| Error::unsupported(cursor.position(), format!("{} without members", class.name)))?;
+        let item_bytes = variant.min_bytes();
+        let n_items = cursor.count(item_bytes)?;
+        if item_bytes == 0 && n_items > MAX_ITEMS_OF_NO_BYTES {
+            let what = format!("{n_items} items of {}, which take no bytes", class.name);
+            return Err(Error::unsupported(cursor.position(), what));
+        }
+        if n_items > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
+            let around = self.begin_class(class);
+            self.columns(cursor, variant, n_items, columns).within(|| class.name.clone())?;
+            self.end_class(around);
+        }
+        Ok(n_items)
     }
 
     /// Reads one member of so many objects. Collections and `std::string` share one frame.
@@ -476,7 +490,7 @@ fn item_variant<'n>(cursor: &mut Cursor<'_>, node: &'n Node, version: u16) -> Re
     match node {
         Node::Fixed(node, _) | Node::ToEnd(node) => item_variant(cursor, node, version),
         Node::List(item) => match &**item {
-            Node::Object(class) => pick(cursor, &class.name, &class.variants, version).map(Some),
+            Node::Object(class) | Node::Sole(class) => pick(cursor, &class.name, &class.variants, version).map(Some),
             Node::Unreadable(why) => {
                 // The collection may be empty all the same.
                 if version == 0 {

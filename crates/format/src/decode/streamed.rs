@@ -243,6 +243,7 @@ impl<'a> Reader<'a> {
                 self.read(cursor, node, values)?;
                 is_there.push(1);
             }
+            (Node::Sole(class), out) => out.as_member(class, |columns| self.object(cursor, class, columns))?,
             (Node::Named(named), out) => self.named(cursor, named, out)?,
             (Node::Framed(node), out) => self.framed(cursor, node, 1, out)?,
             (Node::Converted(number, to), Values::Primitive(_, bytes)) => {

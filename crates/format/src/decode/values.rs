@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::column::DataType;
+use crate::column::{Class, DataType};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -50,6 +50,16 @@ impl Values {
             DataType::Link => Values::Links(Vec::new()),
             DataType::Bytes => Values::Bytes(Vec::new(), Vec::new()),
         }
+    }
+
+    /// Lets them be filled as the only member of a class.
+    pub(super) fn as_member<T>(&mut self, class: &Class, fill: impl FnOnce(&mut [(String, Values)]) -> T) -> T {
+        let name = class.members.first().map_or_else(String::new, |(name, _)| name.clone());
+        let mut columns = [(name, std::mem::replace(self, Values::Nothing(0)))];
+        let result = fill(&mut columns);
+        let [(_, values)] = columns;
+        *self = values;
+        result
     }
 
     /// Number of values.
