@@ -17,7 +17,7 @@ from .with_objects import N_ENTRIES
 if TYPE_CHECKING:
     from pathlib import Path
 
-BRANCHES = ["event.", "deep", "tags", "numbers", "columns", "lorentz", "tracks"]
+BRANCHES = ["event.", "deep", "tags", "numbers", "columns", "lorentz", "arrays", "tracks"]
 BOOKKEEPING = ("fUniqueID", "fBits", "_typename")
 
 
@@ -51,6 +51,8 @@ def as_arrow(value: Any, kind: pa.DataType, root: Any) -> Any:
         return {
             f.name: as_arrow(value.get(f.name), f.type, root) for f in fields if f.name not in BOOKKEEPING
         }
+    if pa.types.is_fixed_size_list(kind) and isinstance(value, dict):
+        value = value["_M_elems"]  # a std::array that is an object
     if hasattr(kind, "value_type"):
         return [as_arrow(item, kind.value_type, root) for item in value or []]
     return value
@@ -69,7 +71,7 @@ def date(entry: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("mode", ["members", "objects"])
 @pytest.mark.parametrize("split", [0, 1, 99])
-@pytest.mark.parametrize("branch", ["event.", "deep", "tags", "numbers", "columns", "lorentz"])
+@pytest.mark.parametrize("branch", ["event.", "deep", "tags", "numbers", "columns", "lorentz", "arrays"])
 def test_whole_objects_are_as_root_wrote_them(object_files, split, mode, branch):
     with ar.open(str(object_files / f"{split}_{mode}.root")) as file:
         table = pa.table(file["T"].to_arrow([branch], assemble=True))

@@ -233,6 +233,41 @@ struct Columns {
   std::vector<Tagged> tags;
 };
 
+/// Arrays in containers are objects of their own, in other places no more than what is in them.
+struct Arrays {
+  std::array<float, 2> plain;
+  std::array<Point, 2> points;
+  std::vector<std::array<double, 3>> in_vector;
+  std::list<std::array<std::string, 2>> of_texts;
+  std::deque<std::array<Point, 2>> of_points;
+  std::vector<std::array<std::vector<short>, 2>> of_vectors;
+  std::vector<std::vector<std::array<int, 2>>> in_vectors;
+  std::array<std::vector<std::array<short, 2>>, 2> of_vectors_of_arrays;
+  std::map<int, std::array<float, 2>> in_map;
+  std::vector<std::pair<int, std::array<float, 2>>> in_pairs;
+  std::vector<std::tuple<int, std::string>> tuples;
+  int last;
+
+  template <class T> static std::array<T, 2> two(int k) { return {T(k), T(k + 1)}; }
+  void fill(int k) {
+    *this = {};
+    plain = two<float>(k);
+    points[0].x = k, points[1].x = -k;
+    of_vectors_of_arrays[1].assign(k % 3, two<short>(k));
+    for (int i = 0; i < k % 4; i++) {
+      in_vector.push_back({double(k), double(i), 0.5});
+      of_texts.push_back({std::string(i, 'a'), std::to_string(k)});
+      of_points.emplace_back(points);
+      of_vectors.push_back({std::vector<short>(i, k), std::vector<short>(k % 3, i)});
+      in_vectors.emplace_back(i, two<int>(k));
+      in_map[k + i] = two<float>(i);
+      in_pairs.emplace_back(i, two<float>(k));
+      tuples.emplace_back(k, std::to_string(i));
+    }
+    last = k;
+  }
+};
+
 std::string json(const void *object, const char *name) {
   return std::string(TBufferJSON::ConvertToJSON(object, TClass::GetClass(name), 3).Data());
 }
@@ -248,6 +283,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
   auto numbers = new std::map<int, Deep>;
   auto columns = new Columns;
   auto lorentz = new TLorentzVector;
+  auto arrays = new Arrays;
   auto tracks = new TClonesArray("ar::Track");
   tree.Branch("event.", &event, 4000, split);
   tree.Branch("deep", &deep, 4000, split);
@@ -255,6 +291,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
   tree.Branch("numbers", &numbers, 4000, split);
   tree.Branch("columns", &columns, 4000, split);
   tree.Branch("lorentz", &lorentz, 4000, split);
+  tree.Branch("arrays", &arrays, 4000, 0);  // of a split container of arrays ROOT 6.40 stores nothing
   if (split) tree.Branch("tracks", &tracks, 4000, split);
   for (int k = 0; k < n_entries; k++) {
     event->fill(k);
@@ -268,6 +305,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
     columns->deep = *deep;
     columns->tags.assign(tags->begin(), tags->end());
     lorentz->SetXYZT(k, 1, 2, 3);
+    arrays->fill(k);
     tree.Fill();
     lines.push_back(json(event, "ar::Event"));
     lines.push_back(json(deep, "vector<ar::Deep>"));
@@ -275,6 +313,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
     lines.push_back(json(numbers, "map<int,ar::Deep>"));
     lines.push_back(json(columns, "ar::Columns"));
     lines.push_back(json(lorentz, "TLorentzVector"));
+    lines.push_back(json(arrays, "ar::Arrays"));
     lines.push_back(json(tracks, "TClonesArray"));
   }
   tree.Write();
@@ -290,6 +329,18 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
 #pragma link C++ struct ar::Tagged+;
 #pragma link C++ struct ar::Deep+;
 #pragma link C++ struct ar::Columns+;
+#pragma link C++ struct ar::Arrays+;
+#pragma link C++ class std::vector<std::array<double, 3>>+;
+#pragma link C++ class std::list<std::array<std::string, 2>>+;
+#pragma link C++ class std::deque<std::array<ar::Point, 2>>+;
+#pragma link C++ class std::vector<std::array<std::vector<short>, 2>>+;
+#pragma link C++ class std::vector<std::array<int, 2>>+;
+#pragma link C++ class std::vector<std::vector<std::array<int, 2>>>+;
+#pragma link C++ class std::vector<std::array<short, 2>>+;
+#pragma link C++ class std::map<int, std::array<float, 2>>+;
+#pragma link C++ class std::vector<std::pair<int, std::array<float, 2>>>+;
+#pragma link C++ class std::tuple<int, std::string>+;
+#pragma link C++ class std::vector<std::tuple<int, std::string>>+;
 #pragma link C++ class ar::Base+;
 #pragma link C++ class ar::Track+;
 #pragma link C++ class ar::Event+;

@@ -150,8 +150,8 @@ impl<'i> Compiler<'i> {
                 let (key, value) = (name.argument(0)?, name.argument(1)?);
                 let [key_code, value_code] = self.pair_codes(key, value);
                 Node::Map(Box::new(MapNode {
-                    key: self.value(key, key_code),
-                    value: self.value(value, value_code),
+                    key: self.item(key, key_code),
+                    value: self.item(value, value_code),
                     key_column: self.member_of_type(key, key_code),
                     value_column: self.member_of_type(value, value_code),
                 }))
@@ -161,7 +161,7 @@ impl<'i> Compiler<'i> {
         })
     }
 
-    /// An item of a collection, or a member that is said to be an object. There a `std::array` is one, too; as a member of
+    /// An item of a collection, a key or value that follows the other, or a member that is said to be an object. There a `std::array` is one, too; as a member of
     /// another kind or in another array it is no more than what is in it.
     fn item(&mut self, name: &TypeName, item_code: i32) -> Node {
         let is_array = name.name == "array" && name.arguments.len() == 2 && !name.is_pointer();
