@@ -12,6 +12,7 @@ from arrowroot._errors import (
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
+    cancelled,
     warn_left_out,
 )
 from arrowroot._events import EventList
@@ -400,7 +401,9 @@ class InARow:
         return self._schema
 
     def next_batch(self) -> _native.Batch | None:
-        while self._current < len(self._parts) and not self._is_cancelled:
+        while self._current < len(self._parts):
+            if self._is_cancelled:
+                raise cancelled()
             source = self._source(self._current)
             if self._n_delivered + 1 >= source.native.n_batches:
                 self._begin_next(source)
@@ -495,14 +498,18 @@ class Reordered:
     def next_batch(self) -> pa.RecordBatch | None:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
+        if self._is_cancelled:
+            raise cancelled()
         if self._batches is None:
             read = []
             while (batch := self._inner.next_batch()) is not None:
                 read.append(import_batch(batch))
-            table = pa.Table.from_batches(read, schema=self.schema()).take(pa.array(self._order))
+            table = pa.Table.from_batches(read, schema=self.schema())
+            if self.column_names:  # without columns the order of the entries is nothing but their number
+                table = table.take(pa.array(self._order))
             n_rows = max(1, self._batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
             self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
-        return None if self._is_cancelled else next(self._batches, None)
+        return next(self._batches, None)
 
     @property
     def num_entries(self) -> int:

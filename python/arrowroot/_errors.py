@@ -170,6 +170,11 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
 
 
+def cancelled() -> ArrowrootError:
+    """Return the error of a scan that is drawn from after it was cancelled: what it gave is not the whole."""
+    return ArrowrootError("the scan was cancelled")
+
+
 def not_picklable(what: str, instead: str) -> TypeError:
     """Return the error for what holds a file open: another process opens the file for itself."""
     return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from arrowroot import _accounts
+from arrowroot._errors import cancelled
 from arrowroot._sizes import parse_size
 from arrowroot._source import import_batch
 
@@ -208,7 +209,9 @@ class FilteredSource:
         return self._schema
 
     def next_batch(self) -> pa.RecordBatch | None:
-        while not self._is_cancelled:
+        while True:
+            if self._is_cancelled:
+                raise cancelled()
             batch = next(self._running, None) if self._running else None
             if batch is not None:
                 self._n_delivered += batch.num_rows
@@ -217,7 +220,6 @@ class FilteredSource:
             if self._is_over:
                 return None
             self._running = self._next_step()
-        return None
 
     def _next_step(self) -> Iterator[pa.RecordBatch] | None:
         """Look at entries until so many are selected as make a batch; return what reads these."""

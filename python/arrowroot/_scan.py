@@ -78,7 +78,7 @@ class Scan(Conversions):
         return self._source.physical_reads()
 
     def cancel(self) -> None:
-        """Stop the latest pass; may be called from another thread."""
+        """Stop the latest pass; may be called from another thread. Who draws from it gets an ArrowrootError."""
         self._source.cancel()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

@@ -180,6 +180,8 @@ class SideBySide:
         # An empty slice would hold the memory of its batch while the next one is read.
         self._rest = [batch.slice(n_rows) if batch.num_rows > n_rows else None for batch in current]
         heads = [batch.slice(0, n_rows) for batch in current]
+        if not self._order:
+            return heads[0]  # no columns: nothing but the number of entries
         return pa.RecordBatch.from_arrays(
             [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()
         )

@@ -40,15 +40,18 @@ def dataframe(
     """Return a ``dask.dataframe.DataFrame``; columns that the computation does not use are not read.
 
     ``options`` are those of ``arrowroot.partitions``: target, filter, filter_name, strings, and those of the storage.
-    Lists become objects (NumPy arrays); numbers that may be null have Arrow's types.
+    Lists become objects (NumPy arrays); numbers that may be null, and texts, have Arrow's types.
     """
     try:
+        import dask  # noqa: PLC0415 - an optional extra
         import dask.dataframe as dd  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()", "dask") from error
     pieces = partitions(paths, tree, columns, **options)
     meta = _frame_of(_empty(pieces[0]))
-    return dd.from_map(_frame, pieces, meta=meta, label="arrowroot")
+    # By default Dask takes whatever is an object for text, and makes text of it: of lists, too.
+    with dask.config.set({"dataframe.convert-string": False}):
+        return dd.from_map(_frame, pieces, meta=meta, label="arrowroot")
 
 
 def _frame(piece: Partition, columns: list[str] | None = None) -> pd.DataFrame:
@@ -66,6 +69,8 @@ def _frame_of(table: Table) -> pd.DataFrame:
         if one.nullable and (pa.types.is_primitive(one.type)):
             values = pd.arrays.ArrowExtensionArray(table[one.name])
             frame[one.name] = pd.Series(values, index=frame.index)
+        elif pa.types.is_string(one.type):
+            frame[one.name] = frame[one.name].astype("string[pyarrow]")
     return frame
 
 

@@ -111,3 +111,34 @@ def test_a_file_that_was_replaced_since_is_an_error(tmp_path, monkeypatch):
     write_tree(tmp_path / "b.root", 30, seed=2)
     with pytest.raises(ar.StorageError, match=r"b\.root: the file changed since"):
         scan.read_all()
+
+
+def test_a_cancelled_scan_of_files_never_gives_a_part_of_them(tmp_path):
+    for name in ("a", "b"):
+        write_tree(tmp_path / f"{name}.root", 400, seed=1)
+    for entries in (None, [700, 1, 500]):
+        scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"], entries=entries, batch_size=8)
+        batches = iter(scan)
+        next(batches)
+        scan.cancel()
+        with pytest.raises(ar.ArrowrootError, match="cancelled"):
+            list(batches)
+        assert scan.read_all().num_rows == (800 if entries is None else 3)
+
+
+def test_without_columns_the_number_of_entries_is_left(tmp_path):
+    for name in ("a", "b"):
+        write_tree(tmp_path / f"{name}.root", 400, seed=1)
+    paths = [tmp_path / "a.root", tmp_path / "b.root"]
+    for options, n_entries in (
+        ({}, 800),
+        ({"entries": [1, 700]}, 2),
+        ({"entries": [700, 1, 700]}, 3),
+        ({"friends": {"w": paths}}, 800),
+    ):
+        assert ar.scan(paths, "Events", [], **options).read_all().num_rows == n_entries, options
+    with ar.open(paths[0]) as file, ar.open(paths[1]) as other:
+        tree = file["Events"]
+        tree.add_friend(other["Events"], "w", index=False)
+        assert tree.to_arrow([]).num_rows == 400
+        assert tree.to_arrow([], entries=[5, 3]).num_rows == 2

@@ -11,6 +11,8 @@ dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 dak = pytest.importorskip("dask_awkward")
+ak = pytest.importorskip("awkward")
+uproot = pytest.importorskip("uproot")
 
 ard = pytest.importorskip("arrowroot.dask")
 
@@ -88,6 +90,18 @@ def test_a_frame_has_the_values_in_order_and_reads_what_is_used(files, whole, as
     assert found["weight"].tolist() == [r["weight"] for r in rows]
     assert asked == [["run", "weight"]] * frame.npartitions
     assert frame.dtypes.to_dict() == frame.compute(scheduler="synchronous").dtypes.to_dict()
+
+
+def test_lists_in_a_frame_are_arrays_and_texts_are_texts(tmp_path):
+    lists, texts = [[1.5, -0.25], [], [3.0] * 100], ["one", "", "three"]
+    with uproot.recreate(tmp_path / "texts.root") as file:
+        file.mkrntuple("Events", {"numbers": ak.Array(lists), "text": ak.Array(texts)})
+    frame = ard.dataframe(tmp_path / "texts.root", "Events")
+    found = frame.compute(scheduler="sync")
+    assert [np.asarray(x).tolist() for x in found.numbers] == lists
+    assert found.text.tolist() == texts
+    assert (frame.dtypes == found.dtypes).all()
+    assert found.dtypes.tolist() == [object, "string[pyarrow]"]
 
 
 def test_an_array_has_the_values_in_order_and_reads_what_is_used(files, whole, asked):

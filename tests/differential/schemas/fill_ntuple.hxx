@@ -10,14 +10,12 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
-#include <tuple>
 #include <variant>
 
 namespace fuzz {
 
 template <class T> void fill(std::atomic<T> &x, Draws &d);
 template <class T> void fill(std::optional<T> &x, Draws &d);
-template <class... T> void fill(std::tuple<T...> &x, Draws &d);
 template <class... T> void fill(std::variant<T...> &x, Draws &d);
 inline void fill(std::byte &x, Draws &d) {
   unsigned char value;
@@ -33,9 +31,6 @@ template <class T> void fill(std::atomic<T> &x, Draws &d) {
 template <class T> void fill(std::optional<T> &x, Draws &d) {
   x.reset();
   if (d.below(3)) x.emplace(), fill(*x, d);
-}
-template <class... T> void fill(std::tuple<T...> &x, Draws &d) {
-  std::apply([&](auto &...part) { (fill(part, d), ...); }, x);
 }
 template <size_t I = 0, class... T> void hold(std::variant<T...> &x, size_t tag, Draws &d) {
   if constexpr (I < sizeof...(T)) {
