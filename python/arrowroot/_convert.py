@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 from arrowroot._errors import missing_library
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import awkward as ak
     import numpy as np
     import numpy.typing as npt
@@ -25,14 +27,35 @@ class Conversions:
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """Return a ``pandas.DataFrame``; ``options`` are those of ``pyarrow.Table.to_pandas``.
 
-        Lists become objects (NumPy arrays). To keep Arrow's types, and copy nothing, give
+        Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
+        get pandas' types for such (``Int64``), which lose nothing. To keep Arrow's types, and copy nothing, give
         ``types_mapper=pandas.ArrowDtype``.
         """
         try:
-            import pandas  # noqa: F401, ICN001, PLC0415
+            import pandas as pd  # noqa: PLC0415 - an optional extra
         except ImportError as error:
             raise missing_library("pandas", "to_pandas()") from error
-        return cast("pd.DataFrame", self.to_pyarrow().to_pandas(**options))
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+        table = self.to_pyarrow()
+        variants = [field.name for field in table.schema if _has_union(field.type)]
+        frame = table.drop_columns(variants).to_pandas(**options)
+        for place, field in enumerate(table.schema):
+            column = table.column(place)
+            if field.name in variants:
+                if frame.shape[1] == 0:
+                    frame = frame.reindex(pd.RangeIndex(table.num_rows))
+                frame.insert(
+                    place, field.name, pd.Series(column.to_pylist(), index=frame.index, dtype=object)
+                )
+            elif (
+                field.nullable
+                and not options
+                and (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type))
+            ):
+                values = pd.api.types.pandas_dtype(_with_null(field.type)).__from_arrow__(column)
+                frame[field.name] = pd.Series(values, index=frame.index)
+        return cast("pd.DataFrame", frame)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a ``polars.DataFrame``, without a copy where Polars can."""
@@ -52,60 +75,153 @@ class Conversions:
         except ImportError as error:
             raise missing_library("awkward", "to_awkward()") from error
         table = self.to_pyarrow()
-        fields = [field.with_type(_without_maps(field.type)) for field in table.schema]
-        if any(field.type != old.type for field, old in zip(fields, table.schema, strict=True)):
-            table = table.cast(_schema(fields))
+        for place, field in enumerate(table.schema):
+            chunks = table.column(place).chunks or [_none(field.type)]
+            plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
+            if any(new is not old for new, old in zip(plain, chunks, strict=True)):
+                column = _chunked(plain)
+                table = table.set_column(place, field.with_type(column.type), column)
         return awkward.from_arrow(table)
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
         """Return a NumPy array for each column.
 
         Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
-        (entries, ...)); booleans are unpacked. Lists become an object array of arrays, text one of ``str``.
+        (entries, ...)); booleans are unpacked. Lists become an object array of arrays, text one of ``str``. Numbers of
+        which some are null become a masked array (``numpy.ma``).
         """
         table = self.to_pyarrow()
         return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
 
 
-def _schema(fields: list[pa.Field]) -> pa.Schema:
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of no entries; ``Schema.empty_table`` knows no unions, and imports pandas."""
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    return pa.schema(fields)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
-def _without_maps(kind: pa.DataType) -> pa.DataType:
-    """Return the type with each map, wherever it is, as a list of its pairs."""
+def _chunked(chunks: list[pa.Array]) -> pa.ChunkedArray:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    def inner(field: pa.Field) -> pa.Field:
-        return field.with_type(_without_maps(field.type))
+    return pa.chunked_array(chunks)
 
-    if pa.types.is_map(kind):
-        pair = pa.struct([inner(kind.key_field), inner(kind.item_field)])
-        return pa.list_(pa.field("item", pair, nullable=False))
-    if pa.types.is_fixed_size_list(kind):
-        return pa.list_(inner(kind.value_field), kind.list_size)
-    if pa.types.is_list(kind):
-        return pa.list_(inner(kind.value_field))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(inner(kind.value_field))
+
+def _none(kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return pa.nulls(0, kind)
+
+
+def _with_null(kind: pa.DataType) -> str:
+    """Return the name of pandas' type for integers or truth values that may be null."""
+    name = str(kind)
+    return "boolean" if name == "bool" else name.replace("uint", "UInt").replace("int", "Int")
+
+
+def _holds(kind: pa.DataType, is_it: Callable[[pa.DataType], bool]) -> bool:
+    """Return whether a type is of a kind, or any part of it."""
+    return is_it(kind) or any(_holds(kind.field(i).type, is_it) for i in range(kind.num_fields))
+
+
+def _has_map(kind: pa.DataType) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return _holds(kind, pa.types.is_map)
+
+
+def _has_union(kind: pa.DataType) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return _holds(kind, pa.types.is_union)
+
+
+def _without_offset(array: Any) -> Any:
+    """Return a slice that has nulls as an array of its own: Awkward 2.14 takes the nulls of the array it is of."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    is_slice = array.offset and _any_null(array)
+    return array.take(pa.array(range(len(array)), pa.int64())) if is_slice else array
+
+
+def _any_null(array: Any) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    kind = array.type
+    if array.null_count:
+        return True
     if pa.types.is_struct(kind):
-        return pa.struct([inner(kind.field(i)) for i in range(kind.num_fields)])
-    return kind
+        return any(_any_null(array.field(i)) for i in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return _any_null(array.keys) or _any_null(array.items)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _any_null(array.values)
+    return False
+
+
+def _without_maps(array: Any) -> Any:
+    """Return an array with each map, wherever it is, as a list of its pairs."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    kind = array.type
+    if not _has_map(kind):
+        return array
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_struct(kind):
+        parts = [_without_maps(array.field(i)) for i in range(kind.num_fields)]
+        fields = [kind.field(i).with_type(part.type) for i, part in enumerate(parts)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    if pa.types.is_fixed_size_list(kind):
+        first = array.offset * kind.list_size
+        values = _without_maps(array.values.slice(first, len(array) * kind.list_size))  # noqa: PD011 - not of pandas
+        made = pa.list_(kind.value_field.with_type(values.type), kind.list_size)
+        return pa.FixedSizeListArray.from_arrays(values, type=made, mask=mask)
+    if pa.types.is_map(kind):
+        parts = [_without_maps(array.keys), _without_maps(array.items)]
+        fields = [
+            one.with_type(part.type)
+            for one, part in zip((kind.key_field, kind.item_field), parts, strict=True)
+        ]
+        values = pa.StructArray.from_arrays(parts, fields=fields)
+        field = pa.field("item", values.type, nullable=False)
+    elif pa.types.is_list(kind):
+        values = _without_maps(array.values)
+        field = kind.value_field.with_type(values.type)
+    else:
+        return array
+    # A copy: Arrow takes no mask beside offsets that are a slice.
+    offsets = pa.array(array.offsets.to_numpy(), pa.int32())
+    return pa.ListArray.from_arrays(offsets, values, type=pa.list_(field), mask=mask)
 
 
 def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Return one column as a NumPy array, one element for each entry."""
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
+    if column.null_count and _is_number(column.type):
+        return _masked(column)
     arrays = [_to_numpy(chunk) for chunk in column.chunks]
     if len(arrays) == 1:
         return arrays[0]
     if not arrays:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-        return _to_numpy(pa.array([], type=column.type))
+        return _to_numpy(pa.nulls(0, column.type))
     return np.concatenate(arrays)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _masked(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    values = column.fill_null(pa.scalar(0).cast(column.type)).to_numpy()
+    return np.ma.masked_array(values, mask=column.is_null().to_numpy())
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from arrowroot._convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
 
 if TYPE_CHECKING:
@@ -93,13 +94,7 @@ class TextFilter:
         }
         self.columns = list(dict.fromkeys(path for path, _ in self._found.values()))
         # An empty batch has all types: what can be known before the reading is told before.
-        empty = schema_of(self.columns).empty_table().combine_chunks().to_batches()
-        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-        self.mask(
-            empty[0] if empty else pa.RecordBatch.from_pylist([], schema=schema_of(self.columns)),
-            lambda row: row,
-        )
+        self.mask(empty_batch(schema_of(self.columns)), lambda row: row)
 
     def _resolve(self, name: Name) -> tuple[str, list[str]]:
         parts = [name.name] if name.exact else name.name.split(".")
@@ -273,15 +268,18 @@ class ArrowFilter:
             raise InvalidRequestError(
                 f"filter: {self.text}: name the columns; fields by number are not taken"
             )
-        paths = [b.path for b in branches if not b.is_group and b.unsupported is None]
+        # A friend's column goes by its alias, and where that is needed too: once.
+        paths = list(dict.fromkeys(b.path for b in branches if not b.is_group and b.unsupported is None))
         self.columns = self._needed(schema_of(paths))
         if not self.columns:
             raise FilterError(f"{self.text}: it names no column", "", 0, 0)
 
     def _needed(self, schema: pa.Schema) -> list[str]:
         """Return the fewest columns with which the expression has a type. pyarrow does not tell its fields."""
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
         names = schema.names
-        self._mask_of(schema.empty_table())
+        self._mask_of(pa.Table.from_batches([empty_batch(schema)]))
         needed: list[str] = []
         while not self._is_bound(schema, needed):
             # The first name without which it fails, with all before it there: by halves.
@@ -300,7 +298,8 @@ class ArrowFilter:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
         try:
-            self._evaluated(pa.schema([schema.field(name) for name in dict.fromkeys(names)]).empty_table())
+            fields = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
+            self._evaluated(pa.Table.from_batches([empty_batch(fields)]))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError):
             return False
         return True

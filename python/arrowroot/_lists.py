@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_INT64 = np.iinfo(np.int64)
+_INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
 class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filter
@@ -23,18 +23,25 @@ class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filte
         self.row = row
 
 
+class Level(NamedTuple):
+    """Lists: where each begins in what is inside of it, from 0, and one end more; which are not null (None: all)."""
+
+    ends: Array
+    valid: Array | None = None
+
+
 class Items(NamedTuple):
     """One value for each entry, or nested lists of values.
 
     data: all items, flat: a NumPy array of truth values or numbers, an Arrow array of text or records; for a
         constant, an array without dimensions, or the text.
     valid: which items are not null; None: all.
-    levels: for lists, where each begins in what is inside it, and one end more; the outermost first, from 0.
+    levels: for lists, the outermost first. A list that is null has no items.
     """
 
     data: Any
     valid: Array | None = None
-    levels: tuple[Array, ...] = ()
+    levels: tuple[Level, ...] = ()
 
     @property
     def is_constant(self) -> bool:
@@ -54,21 +61,15 @@ class Items(NamedTuple):
 def of_arrow(array: pa.Array) -> Items:
     """Return the values of an Arrow array, without a copy where that can be.
 
-    Raises: Problem for types that have no numbers, text or records in them, and for lists that are null.
+    Raises: Problem for types that have no numbers, text or records in them.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
         return of_arrow(array.dictionary_decode())
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        if array.null_count:
-            raise Problem("has lists that are null", int(np.flatnonzero(array.is_null().to_numpy(False))[0]))
-        if pa.types.is_fixed_size_list(kind):
-            offsets = np.arange(len(array) + 1, dtype=np.int64) * kind.list_size
-        else:
-            offsets = array.offsets.to_numpy()
-            offsets = offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64)
-        inner = of_arrow(array.flatten())
-        return Items(inner.data, inner.valid, (offsets, *inner.levels))
+        level = _level(array)
+        inner = of_arrow(array.flatten())  # without what is behind null
+        return Items(inner.data, inner.valid, (level, *inner.levels))
     valid = None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_struct(kind) or _is_text(kind):
         return Items(array if valid is None or pa.types.is_struct(kind) else array.fill_null(""), valid)
@@ -77,6 +78,20 @@ def of_arrow(array: pa.Array) -> Items:
             array = array.fill_null(pa.scalar(0).cast(kind))
         return Items(array.to_numpy(zero_copy_only=False), valid)
     raise Problem(f"has the type {kind}, which filters in text cannot use")
+
+
+def _level(array: pa.Array) -> Level:
+    if array.null_count:
+        lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+        return Level(_ends(lengths), array.is_valid().to_numpy(zero_copy_only=False))
+    if pa.types.is_fixed_size_list(array.type):
+        return Level(np.arange(len(array) + 1, dtype=np.int64) * array.type.list_size)
+    offsets = array.offsets.to_numpy()
+    return Level(offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64))
+
+
+def _ends(lengths: Array) -> Array:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -93,6 +108,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def member(of: Items, name: str) -> Items:
     """Return a member of records."""
+    if of.kind != "record":
+        raise Problem(f"has no member {name!r}: it is {_WITHOUT_MEMBERS[of.kind]}, not a record")
     names = [field.name for field in of.data.type]
     if name not in names:
         raise Problem(f"the record has no member {name!r}, only {', '.join(names)}")
@@ -101,30 +118,39 @@ def member(of: Items, name: str) -> Items:
         return inner._replace(levels=(*of.levels, *inner.levels))
     if not inner.levels:
         return Items(inner.data, of.valid if inner.valid is None else of.valid & inner.valid, of.levels)
-    # The list of a record that is not there is an empty one: the one behind all others.
-    level = np.append(inner.levels[0], inner.levels[0][-1])
     at = np.where(of.valid, np.arange(len(of.valid)), len(of.valid))
-    levels, (data, valid) = take((level, *inner.levels[1:]), [inner.data, inner.valid], at)
+    levels, (data, valid) = take(_with_null(inner.levels), [inner.data, inner.valid], at)
     return Items(data, valid, (*of.levels, *levels))
 
 
-def take(levels: tuple[Array, ...], arrays: list[Any], chosen: Array) -> tuple[tuple[Array, ...], list[Any]]:
+_WITHOUT_MEMBERS = {"truth": "a condition", "integer": "a number", "number": "a number", "text": "text"}
+
+
+def _with_null(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Put a list that is null behind all others: that of what is not there."""
+    ends, valid = levels[0]
+    known = np.ones(len(ends) - 1, dtype=np.bool_) if valid is None else valid
+    return (Level(np.append(ends, ends[-1]), np.append(known, False)), *levels[1:])
+
+
+def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[tuple[Level, ...], list[Any]]:
     """Return some of several flat or nested values, by their places; ``arrays`` share the lists."""
     if not levels:
         return (), [array if array is None else _picked(array, chosen) for array in arrays]
-    starts = levels[0][:-1][chosen].astype(np.int64)
-    n_items = levels[0][1:][chosen] - starts
-    ends = np.concatenate(([0], np.cumsum(n_items)))
+    before, valid = levels[0]
+    starts = before[:-1][chosen].astype(np.int64)
+    n_items = before[1:][chosen] - starts
+    ends = _ends(n_items)
     inside = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], n_items)
     inner, taken = take(levels[1:], arrays, inside)
-    return (ends, *inner), taken
+    return (Level(ends, None if valid is None else valid[chosen]), *inner), taken
 
 
 def _picked(array: Any, chosen: Array) -> Any:
     return array.take(pa.array(chosen)) if isinstance(array, pa.Array) else array[chosen]
 
 
-def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Array, ...]]:
+def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, ...]]:
     """Return the data of several values item by item, which of the items are valid in all, and their lists.
 
     A value of an entry meets every item of its list. Raises: Problem if lists differ in length.
@@ -132,32 +158,41 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Array, 
     deepest = max(values, key=lambda value: (len(value.levels), not value.is_constant))
     data = []
     valid: Array | None = None
+    levels = deepest.levels
     for value in values:
         one, its_valid = value.data, value.valid
         if not value.is_constant:
-            for mine, other in zip(value.levels, deepest.levels, strict=False):
-                _check_same(mine, other)
-            for level in deepest.levels[len(value.levels) :]:
-                repeats = np.diff(level)
+            levels = _common(levels, value.levels)
+            for level in levels[len(value.levels) :]:
+                repeats = np.diff(level.ends)
                 if isinstance(one, pa.Array):
                     one = one.take(pa.array(np.repeat(np.arange(len(one)), repeats)))
                 else:
                     one = np.repeat(one, repeats)
                 its_valid = None if its_valid is None else np.repeat(its_valid, repeats)
         data.append(one)
-        if its_valid is not None:
-            valid = its_valid if valid is None else valid & its_valid
+        valid = _both(valid, its_valid)
     if valid is not None and valid.ndim == 0 and not deepest.is_constant:
         valid = np.broadcast_to(valid, (len(deepest.data),))  # a constant that is null
-    return data, valid, deepest.levels
+    return data, valid, levels
 
 
-def _check_same(one: Array, other: Array) -> None:
-    if one is other or np.array_equal(one, other):
-        return
-    row = int(np.flatnonzero(np.diff(one) != np.diff(other))[0])
-    lengths = f"{one[row + 1] - one[row]} and {other[row + 1] - other[row]} items"
-    raise Problem(f"the lists on both sides have {lengths}", row)
+def _both(one: Array | None, other: Array | None) -> Array | None:
+    """Return which are valid in both."""
+    return other if one is None else one if other is None else one & other
+
+
+def _common(levels: tuple[Level, ...], others: tuple[Level, ...]) -> tuple[Level, ...]:
+    """Return lists that are null where those of either side are. Raises: Problem if they differ in length."""
+    for (one, _), (other, _) in zip(levels, others, strict=False):
+        if one is not other and not np.array_equal(one, other):
+            row = int(np.flatnonzero(np.diff(one) != np.diff(other))[0])
+            lengths = f"{one[row + 1] - one[row]} and {other[row + 1] - other[row]} items"
+            raise Problem(f"the lists on both sides have {lengths}", row)
+    common = [
+        Level(one.ends, _both(one.valid, other.valid)) for one, other in zip(levels, others, strict=False)
+    ]
+    return (*common, *levels[len(common) :])
 
 
 def truth(of: Items) -> Items:
@@ -280,17 +315,15 @@ def item(of: Items, index: Items) -> Items:
         return _where(of, index)
     if index.kind != "integer" or index.levels:
         raise Problem("an index is one integer for each entry, or a condition for each item")
-    starts, counts = of.levels[0][:-1], np.diff(of.levels[0])
+    starts, counts = of.levels[0].ends[:-1], np.diff(of.levels[0].ends)
     places = np.broadcast_to(_clipped(index.data), counts.shape)
     is_there = (places >= 0) & (places < counts)
     if index.valid is not None:
         is_there &= index.valid
     at = np.where(is_there, starts + places, 0)
     if len(of.levels) > 1:
-        # A list that is not there is an empty one: the item behind all others.
-        level = np.append(of.levels[1], of.levels[1][-1])
-        at = np.where(is_there, at, len(level) - 2)
-        levels, (data, valid) = take((level, *of.levels[2:]), [of.data, of.valid], at)
+        at = np.where(is_there, at, len(of.levels[1].ends) - 1)
+        levels, (data, valid) = take(_with_null(of.levels[1:]), [of.data, of.valid], at)
         return Items(data, valid, levels)
     if len(of.data) == 0:
         return Items(_picked(_one_like(of.data), np.zeros(len(counts), dtype=np.int64)), is_there)
@@ -314,52 +347,86 @@ def _one_like(data: Any) -> Any:
 def _where(of: Items, condition: Items) -> Items:
     if len(of.levels) != len(condition.levels):
         raise Problem("the condition must have one value for each item of the list")
-    for mine, other in zip(of.levels, condition.levels, strict=True):
-        _check_same(mine, other)
+    of = of._replace(levels=_common(of.levels, condition.levels))
     keeps = condition.data if condition.valid is None else condition.data & condition.valid
     return Items(*_kept(of, keeps))
 
 
-def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Array, ...]]:
-    n_before = np.concatenate(([0], np.cumsum(keeps)))
+def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]]:
+    n_before = _ends(keeps)
     data = of.data.filter(pa.array(keeps)) if isinstance(of.data, pa.Array) else of.data[keeps]
     valid = None if of.valid is None else of.valid[keeps]
-    return data, valid, (*of.levels[:-1], n_before[of.levels[-1]])
+    ends, its_valid = of.levels[-1]
+    return data, valid, (*of.levels[:-1], Level(n_before[ends], its_valid))
 
 
 def reduce(function: str, of: Items) -> Items:
-    """Return one value for each of the innermost lists. Nulls are passed over, but by any() and all()."""
+    """Return one value for each of the innermost lists, null for a list that is.
+
+    Nulls in a list are passed over, but by any() and all().
+    """
     if not of.levels:
         raise Problem(f"{function}() is of a list, and this has one value for each entry")
     if function == "len":
-        return Items(np.diff(of.levels[-1]).astype(np.int64), None, of.levels[:-1])
+        return Items(np.diff(of.levels[-1].ends).astype(np.int64), of.levels[-1].valid, of.levels[:-1])
     if function in ("any", "all", "count"):
         return _counted(function, of)
     if of.kind in ("text", "record"):
         raise Problem(f"{function}() is of numbers, not of {of.kind}")
     if of.valid is not None:
         of = Items(*_kept(of, of.valid))._replace(valid=None)
-    ends = of.levels[-1]
+    ends, is_there = of.levels[-1]
     is_filled = ends[1:] > ends[:-1]
     starts = ends[:-1][is_filled]
     if function == "sum":
-        data = _summable(of.data, int(np.diff(ends).max(initial=0)))
-        sums = np.zeros(len(ends) - 1, dtype=data.dtype)
-        if len(starts):
-            sums[is_filled] = np.add.reduceat(data, starts)
-        return Items(sums, None, of.levels[:-1])
+        return Items(_sums(of.data, starts, is_filled, of.levels), is_there, of.levels[:-1])
     extremes = np.zeros(len(ends) - 1, dtype=of.data.dtype)
     if len(starts):
         extremes[is_filled] = (np.minimum if function == "min" else np.maximum).reduceat(of.data, starts)
     return Items(extremes, None if is_filled.all() else is_filled, of.levels[:-1])
 
 
-def _summable(data: Array, longest: int) -> Array:
+def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...]) -> Array:
+    """Return the sum of each list; ``starts`` of those with items. Integers add exactly."""
+    longest = int(np.diff(levels[-1].ends).max(initial=0))
+    is_wide = False
     if data.dtype.kind == "f":
-        return data.astype(np.float64, copy=False)
-    if len(data) and max(abs(int(data.min())), abs(int(data.max()))) * longest > _INT64.max:
-        raise Problem("a sum that may not fit into 64 bits; make it a number with a point: sum(1.0 * ...)")
-    return data.astype(np.int64, copy=False)
+        data = data.astype(np.float64, copy=False)
+    else:
+        # Seldom: Python's integers do not wrap.
+        is_wide = bool(len(data)) and max(abs(int(data.min())), abs(int(data.max()))) * longest > _INT64.max
+        data = data.astype(object if is_wide else np.int64, copy=False)
+    sums = np.zeros(len(is_filled), dtype=data.dtype)
+    if len(starts):
+        sums[is_filled] = np.add.reduceat(data, starts)
+    return narrowed(sums, "a sum", levels[:-1]) if is_wide else sums
+
+
+def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
+    """Return Python's integers as those of 64 bits, without a sign if there are such.
+
+    Raises: Problem if one is too large.
+    """
+    lowest, highest = min(wide.flat, default=0), max(wide.flat, default=0)
+    if lowest >= _INT64.min and highest <= _INT64.max:
+        return wide.astype(np.int64)
+    if lowest >= 0 and highest <= _UINT64.max:
+        return wide.astype(np.uint64)
+    top = _UINT64.max if lowest >= 0 else _INT64.max
+    wrong = np.asarray([not _INT64.min <= one <= top for one in wide.flat], dtype=np.bool_).reshape(
+        wide.shape
+    )
+    raise Problem(f"{what} does not fit into 64 bits; write 1.0 * x for doubles", row_of(wrong, levels))
+
+
+def row_of(places: Array, levels: tuple[Level, ...]) -> int | None:
+    """Return the entry of the first item that is marked, None for a constant."""
+    if places.ndim == 0:
+        return None
+    place = int(np.flatnonzero(places)[0])
+    for level in reversed(levels):
+        place = int(np.searchsorted(level.ends, place, side="right")) - 1
+    return place
 
 
 def _counted(function: str, of: Items) -> Items:
@@ -369,16 +436,17 @@ def _counted(function: str, of: Items) -> Items:
         is_true = of.data
     else:
         is_true = truth(of).data
-    ends = of.levels[-1]
+    ends, is_there = of.levels[-1]
 
     def number(of_items: Array) -> Array:
-        return np.diff(np.concatenate(([0], np.cumsum(of_items)))[ends])
+        return np.diff(_ends(of_items)[ends])
 
     known = _valid(of)
     n_true = number(is_true & known)
     if function == "count":
-        return Items(n_true, None, of.levels[:-1])
+        return Items(n_true, is_there, of.levels[:-1])
     n_false = number(~is_true & known)
     has_unknown = None if of.valid is None else number(~known) > 0
     result, decided = (n_true > 0, n_true > 0) if function == "any" else (n_false == 0, n_false > 0)
-    return Items(result, None if has_unknown is None else decided | ~has_unknown, of.levels[:-1])
+    is_known = None if has_unknown is None else decided | ~has_unknown
+    return Items(result, _both(is_known, is_there), of.levels[:-1])

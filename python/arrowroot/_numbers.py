@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arrowroot._lists import Array, Items, Problem, aligned
+from arrowroot._lists import Array, Items, Level, Problem, aligned, narrowed
 
 _INT64 = np.iinfo(np.int64)
 _FUNCTIONS: dict[str, Any] = {
@@ -43,14 +43,14 @@ def arithmetic(operator: str, left: Items, right: Items) -> Items:
             one, other
         )
         return Items(np.asarray(result), valid, levels)
-    one, other = (_signed(side, levels) for side in data)
+    one, other = (side.astype(np.int64) if side.dtype.kind == "b" else side for side in data)
     if operator == "%":
         has_rest = np.asarray(other != 0)
-        result = np.fmod(one, np.where(has_rest, other, 1))
         if not has_rest.all():
-            shape = np.shape(result)
-            valid = np.broadcast_to(has_rest if valid is None else valid & has_rest, shape)
-        return Items(np.asarray(result), valid, levels)
+            other = np.where(has_rest, other, 1)
+            valid = np.broadcast_to(
+                has_rest if valid is None else valid & has_rest, np.broadcast(one, other).shape
+            )
     return Items(_exact(operator, one, other, levels), valid, levels)
 
 
@@ -65,48 +65,24 @@ def _bits(operator: str, data: list[Array], kinds: tuple[str, str]) -> Array:
     return np.asarray(np.bitwise_and(*data) if operator == "&" else np.bitwise_or(*data))
 
 
-def _row(places: Array, levels: tuple[Array, ...]) -> int | None:
-    """Return the entry of the first item that is marked, None for a constant."""
-    if places.ndim == 0:
-        return None
-    place = int(np.flatnonzero(places)[0])
-    for level in reversed(levels):
-        place = int(np.searchsorted(level, place, side="right")) - 1
-    return place
+def _rest(one: Any, other: Any) -> Any:
+    """Return what C's % does, of Python's integers: it has the sign of the left side."""
+    return abs(one) % abs(other) * (1 if one >= 0 else -1)
 
 
-def _signed(data: Array, levels: tuple[Array, ...]) -> Array:
-    if data.dtype == np.uint64:
-        too_large = data > np.uint64(_INT64.max)
-        if np.any(too_large):
-            raise Problem(
-                "an integer above 2^63 - 1 cannot be computed with; write 1.0 * x for doubles",
-                _row(np.asarray(too_large), levels),
-            )
-    return data.astype(np.int64, copy=False)
+_INTEGERS: dict[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "%": np.fmod}
+_WIDE: dict[str, Any] = _INTEGERS | {"%": np.frompyfunc(_rest, 2, 1)}
 
 
-def _exact(operator: str, one: Array, other: Array, levels: tuple[Array, ...]) -> Array:
-    """Return + - * of integers. Raises: Problem if a result does not fit into 64 bits."""
-    with np.errstate(over="ignore"):
-        result = np.asarray({"+": np.add, "-": np.subtract, "*": np.multiply}[operator](one, other))
-    if result.size == 0:
-        return result
-    largest = [max(abs(int(side.min())), abs(int(side.max()))) for side in (one, other) if side.size]
-    bound = largest[0] * largest[-1] if operator == "*" else sum(largest)
+def _exact(operator: str, one: Array, other: Array, levels: tuple[Level, ...]) -> Array:
+    """Return + - * % of integers. Raises: Problem if a result does not fit into 64 bits."""
+    largest = [max(abs(int(side.min())), abs(int(side.max()))) if side.size else 0 for side in (one, other)]
+    bound = {"*": largest[0] * largest[1], "%": max(largest)}.get(operator, sum(largest))
     if bound <= _INT64.max:
-        return result
+        return np.asarray(_INTEGERS[operator](one.astype(np.int64), other.astype(np.int64)))
     # Seldom: some are so large that each must be looked at, as Python's integers, which do not wrap.
-    wide = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator](
-        one.astype(object), other.astype(object)
-    )
-    wrong = np.asarray(np.not_equal(wide, result.astype(object)), dtype=np.bool_)
-    if wrong.any():
-        raise Problem(
-            f'the result of "{operator}" does not fit into 64 bits; write 1.0 * x for doubles',
-            _row(wrong, levels),
-        )
-    return result
+    wide = np.asarray(_WIDE[operator](one.astype(object), other.astype(object)), dtype=object)
+    return narrowed(wide, f'the result of "{operator}"', levels)
 
 
 def negative(of: Items) -> Items:
@@ -121,11 +97,9 @@ def absolute(of: Items) -> Items:
     _numeric([of], "abs()")
     if of.kind == "number":
         return of._replace(data=np.asarray(np.abs(of.data)))
-    data = _signed(of.data, of.levels)
-    if data.size and data.min() == _INT64.min:
-        raise Problem(
-            "abs() of the lowest integer does not fit into 64 bits", _row(data == _INT64.min, of.levels)
-        )
+    data = of.data.astype(np.int64) if of.kind == "truth" else of.data
+    if data.dtype.kind == "i" and data.size and data.min() == np.iinfo(data.dtype).min:
+        data = narrowed(np.asarray(np.abs(data.astype(object)), dtype=object), "abs()", of.levels)
     return of._replace(data=np.asarray(np.abs(data)))
 
 
@@ -147,6 +121,12 @@ def extreme(name: str, values: list[Items]) -> Items:
         if "number" in (result.kind, value.kind):
             data = [one.astype(np.float64, copy=False) for one in data]
         else:
-            data = [_signed(one, levels) for one in data]
-        result = Items(np.asarray(choose(*data)), valid, levels)
+            data = [one.astype(np.int64) if one.dtype.kind == "b" else one for one in data]
+        if "number" not in (result.kind, value.kind) and np.result_type(*data).kind == "f":
+            # With and without a sign, of 64 bits: NumPy would make doubles of them.
+            wide = np.asarray(choose(*(one.astype(object) for one in data)), dtype=object)
+            chosen = narrowed(wide, f"{name}()", levels)
+        else:
+            chosen = np.asarray(choose(*data))
+        result = Items(chosen, valid, levels)
     return result

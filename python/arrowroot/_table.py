@@ -98,7 +98,10 @@ class Table(Conversions):
             start, stop, step = key.indices(self.num_rows)
             if step == 1:
                 return Table(self._table.slice(start, max(0, stop - start)))
-            return Table(self._table.take(list(range(start, stop, step))))
+            import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+            places = pa.array(range(start, stop, step), pa.int64())
+            return Table(self._table.take(places))
         if isinstance(key, list):
             for name in key:
                 self._check(name)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._convert import empty_batch
 from arrowroot._errors import missing_library
 from arrowroot._partitions import partitions
 
@@ -76,9 +77,11 @@ def _frame_of(table: Table) -> pd.DataFrame:
 
 def _empty(piece: Partition) -> Table:
     """Return a table of no entries with the columns of a piece."""
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
     from arrowroot._table import Table  # noqa: PLC0415
 
-    return Table(piece.schema().empty_table())
+    return Table(pa.Table.from_batches([empty_batch(piece.schema())]))
 
 
 def bag(

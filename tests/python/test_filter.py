@@ -287,6 +287,7 @@ ROWS = pa.table(
         "b": pa.array([True, False, True, True, False, False]),
         "n": pa.array([1, None, 3, None, 0, 7], pa.int64()),
         "l": pa.array([[1, 2], [], [3], [-1, 0, 5], [2], []], pa.list_(pa.int16())),
+        "o": pa.array([[1, -2], None, [], [7], None, [0, 3]], pa.list_(pa.int32())),
         "m": pa.array([[0.5, -2.0], [], [9.0], [1.0, 1.0, 0.0], [2.5], []], pa.list_(pa.float32())),
         "s": pa.array(["a", "", None, "ab", "é", "b"]),
         "k": pa.array([[[1], []], [], [[2, 3]], [[], []], [[4]], []], pa.list_(pa.list_(pa.int32()))),
@@ -330,7 +331,7 @@ def both(left, right):
 
 
 def at(values, index):
-    return values[index] if index is not None and 0 <= index < len(values) else None
+    return values[index] if None not in (values, index) and 0 <= index < len(values) else None
 
 
 def leaf(name):
@@ -339,24 +340,28 @@ def leaf(name):
 
 numbers = st.deferred(
     lambda: st.one_of(
-        st.sampled_from(["i", "x", "f", "n"]).map(leaf),
+        st.sampled_from(["i", "u", "x", "f", "n"]).map(leaf),
         st.integers(-5, 9).map(lambda v: (str(v), lambda _: v, 9 if v >= 0 else 8)),
         st.floats(-9, 9).map(lambda v: (repr(v), lambda _: v, 9 if not str(v).startswith("-") else 8)),
         st.tuples(lists, st.integers(0, 3)).map(
             lambda t: (f"{t[0][0]}[{t[1]}]", lambda r: at(t[0][1](r), t[1]), 9)
         ),
-        lists.map(lambda t: (f"len({t[0]})", lambda r: len(t[1](r)), 9)),
-        lists.map(lambda t: (f"max({t[0]})", lambda r: max(t[1](r), default=None), 9)),
-        lists.map(lambda t: (f"sum({t[0]})", lambda r: sum(t[1](r)), 9)),
+        lists.map(lambda t: (f"len({t[0]})", lambda r: null_if(len)(t[1](r)), 9)),
+        lists.map(lambda t: (f"max({t[0]})", lambda r: max(t[1](r) or [], default=None), 9)),
+        lists.map(lambda t: (f"sum({t[0]})", lambda r: null_if(sum)(t[1](r)), 9)),
         numbers.map(lambda t: (f"abs({t[0]})", lambda r: null_if(abs)(t[1](r)), 9)),
         st.integers(-3, 3).map(lambda v: (f"i % {v}", lambda r: int(math.fmod(r["i"], v)) if v else None, 7)),
+        st.integers(-3, 3).map(lambda v: (f"u % {v}", lambda r: r["u"] % abs(v) if v else None, 7)),
         numbers.map(lambda t: (f"-{wrapped(t, 9)}", lambda r: null_if(lambda v: -v)(t[1](r)), 8)),
         binary(numbers, "+", lambda a, b: a + b, 6),
         binary(numbers, "-", lambda a, b: a - b, 6),
         binary(numbers, "*", lambda a, b: a * b, 7),
     )
 )
-lists = st.sampled_from(["l", "m"]).map(leaf)
+lists = st.one_of(
+    st.sampled_from(["l", "m", "o"]).map(leaf),
+    st.integers(0, 2).map(lambda i: (f"k[{i}]", lambda r: at(r["k"], i), 9)),
+)
 conditions = st.deferred(
     lambda: st.one_of(
         leaf_conditions,
@@ -368,10 +373,13 @@ conditions = st.deferred(
             lambda sign: st.tuples(lists, st.integers(-2, 4)).map(
                 lambda t: (
                     f"any({t[0][0]} {sign} {t[1]})",
-                    lambda r: any(COMPARISONS[sign](v, t[1]) for v in t[0][1](r)),
+                    lambda r: null_if(lambda vs: any(COMPARISONS[sign](v, t[1]) for v in vs))(t[0][1](r)),
                     9,
                 )
             )
+        ),
+        lists.map(
+            lambda t: (f"all({t[0]} > 0)", lambda r: null_if(lambda vs: all(v > 0 for v in vs))(t[1](r)), 9)
         ),
     )
 )
@@ -476,3 +484,25 @@ def test_a_filter_error_survives_the_way_between_processes():
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert str(again) == str(error)
     assert (again.start, again.end) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("x.y > 1", "'y': it is a number, not a record"),
+        ("any(l.y > 1)", "'y': it is a number, not a record"),
+        ("s.x == 'a'", "'x': it is text, not a record"),
+        ("(x > 1).y", "'y': it is a condition, not a record"),
+    ],
+)
+def test_members_of_what_is_no_record_are_errors_with_a_place(text, what):
+    with pytest.raises(ar.FilterError, match=what):
+        mask_of(text)
+
+
+def test_integers_are_computed_exactly_up_to_64_bits():
+    assert mask_of("u % 2 == 1") == [False, True, True, False, True, False]
+    assert mask_of("abs(u) * 1 == 9223372036854775808") == [False, False, False, True, False, False]
+    assert mask_of("min(u, i) == i") == [True, True, True, True, False, True]
+    with pytest.raises(ar.FilterError, match="does not fit into 64 bits"):
+        mask_of("u + 1 > 0")

@@ -172,7 +172,9 @@ class Generator:
         if kind < 0.5:
             return t.Array(self.number(), pick.randint(1, 4))
         # ROOT 6.40 writes nothing of an array of one container.
-        return t.Array(self.scalar_or_class() if kind < 0.8 else self.container(depth + 1), pick.randint(2, 3))
+        return t.Array(
+            self.scalar_or_class() if kind < 0.8 else self.container(depth + 1), pick.randint(2, 3)
+        )
 
     def tuple(self, depth: int) -> t.Type:
         pick = self.random

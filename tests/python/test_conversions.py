@@ -1,0 +1,79 @@
+"""What becomes of a table in NumPy, pandas and Awkward, where their types are not Arrow's."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arrowroot._table import Table
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("awkward")
+
+
+def test_numbers_that_are_null_lose_nothing():
+    wide = [2**53 + 1, None, 2**53 + 3]
+    table = Table(
+        pa.table({"i": pa.array(wide, pa.int64()), "b": [True, None, False], "f": [1.5, None, 2.0]})
+    )
+    frame = table.to_pandas()
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "boolean", "float64"]
+    assert frame["i"].to_list() == [2**53 + 1, pd.NA, 2**53 + 3]
+    found = table.to_numpy()
+    assert found["i"].dtype == np.int64
+    assert found["i"].tolist() == wide
+    assert found["b"].tolist() == [True, None, False]
+    assert found["f"].tolist() == [1.5, None, 2.0]
+
+
+def test_variants_become_objects_in_pandas():
+    union = pa.UnionArray.from_sparse(
+        pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
+    )
+    frame = Table(pa.table({"x": [1.0, 2.0, 3.0], "u": union, "y": [4, 5, 6]})).to_pandas()
+    assert frame.columns.to_list() == ["x", "u", "y"]
+    assert frame["u"].to_list() == [1, "b", 3]
+    assert Table(pa.table({"u": union})).to_pandas()["u"].to_list() == [1, "b", 3]
+
+
+def pairs_as_records(value):
+    if isinstance(value, list):
+        if value and isinstance(value[0], tuple):
+            return [{"key": key, "value": pairs_as_records(item)} for key, item in value]
+        return [pairs_as_records(item) for item in value]
+    return {k: pairs_as_records(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+MAP = pa.map_(pa.string(), pa.map_(pa.int8(), pa.float32()))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([[("a", [(1, 2.5)])], None, [("b", []), ("c", [(2, 1.0), (3, 4.0)])]], MAP),
+        pa.array(
+            [{"x": 1, "m": [("a", [(1, 2.0)])]}, None, {"x": 3, "m": []}],
+            pa.struct([("x", pa.int8()), ("m", MAP)]),
+        ),
+        pa.array([[[("a", [(1, 2.0)])], []], None, [[], [("b", [])]]], pa.list_(MAP, 2)),
+        pa.array(
+            [[{"m": [("a", [])]}], None, [], [{"m": []}, {"m": [("q", [])]}]],
+            pa.list_(pa.struct([("m", MAP)])),
+        ),
+    ],
+    ids=["map", "struct", "fixed", "list"],
+)
+def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
+    nullable = pa.array(
+        [{"x": 1}, None, {"x": 2}, None], pa.struct([pa.field("x", pa.int8(), nullable=False)])
+    )
+    for part in (slice(None), slice(1, None), slice(1, 3), slice(0, 0)):
+        columns = {"m": array[part], "s": nullable[: len(array)][part]}
+        found = Table(pa.table(columns)).to_awkward()
+        assert found["m"].to_list() == pairs_as_records(array[part].to_pylist())
+        assert found["s"].to_list() == columns["s"].to_pylist()
+
+
+def test_a_slice_with_a_step_may_be_empty():
+    table = Table(pa.table({"x": [1, 2, 3]}))
+    assert table[0:0:2].num_rows == 0
+    assert table[::-2]["x"].to_pylist() == [3, 1]
