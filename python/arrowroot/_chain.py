@@ -80,7 +80,8 @@ def scan(
         "FILE:TREE".
     tree: of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
-        :class:`EventList` are looked for in all files.
+        :class:`EventList` are looked for in all files. Entries that go back and forth between files are all
+        in memory at once.
 
     friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the

@@ -91,6 +91,8 @@ def _from_list(entries: Any, num_entries: int) -> EntrySet:
     )  # a property of Arrow's arrays, a method of Polars' series
     if n_null:
         raise InvalidRequestError(f"entries: {n_null} of the {len(entries)} values are null")
+    if isinstance(entries, np.ma.MaskedArray) and np.ma.getmaskarray(entries).any():
+        raise InvalidRequestError("entries: some of the values are masked")
     if isinstance(entries, Iterator):
         entries = list(entries)
     try:

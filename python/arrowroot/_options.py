@@ -61,6 +61,10 @@ class Options(NamedTuple):
         """
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
+        switches = {"trace": trace, "verify_checksums": verify_checksums, "assemble": assemble, "raw": raw}
+        for name, value in switches.items():
+            if not isinstance(value, bool):
+                raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
         if assemble and raw:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
         return cls(

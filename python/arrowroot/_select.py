@@ -97,8 +97,8 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
                     else translate(text)
                 )
             )
-        except re.error as error:
-            raise InvalidRequestError(f"filter_name: {text!r}: {error}") from None
+        except (re.error, RecursionError, OverflowError) as error:
+            raise InvalidRequestError(f"filter_name: {text[:200]!r}: {error}") from None
     return lambda path, name: any(pattern.match(path) or pattern.match(name) for pattern in patterns)
 
 

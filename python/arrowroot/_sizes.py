@@ -20,6 +20,7 @@ _STEP = 1000
 _LARGEST = 2**63 - 1
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+_LONGEST_S = 1e9
 _BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
 
 
@@ -33,7 +34,7 @@ def parse_size(size: int | str, what: str = "size") -> int:
         factor = _FACTORS.get(match[2].lower() or "b", 0) if match is not None else 0
         if match is None or factor == 0:
             raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
-        n_bytes = round(float(match[1]) * factor)
+        n_bytes = round(min(float(match[1]) * factor, 2.0 * _LARGEST))  # of infinity there is no integer
     else:
         try:
             n_bytes = operator.index(size)
@@ -60,24 +61,27 @@ def checked_count(count: int, what: str) -> int:
 def parse_seconds(text: str, what: str = "duration") -> float:
     """Return a duration in seconds from text as "5 ms", "0.2 s" or "100us".
 
-    Raises: InvalidRequestError, naming ``what``, for anything else and for a number without a unit.
+    Raises: InvalidRequestError, naming ``what``, for anything else, for a number without a unit, and above 10^9 s.
     """
     match = re.fullmatch(_QUANTITY, text)
     factor = _SECONDS.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise InvalidRequestError(f"{what}: {text!r} is not a duration; write '5ms', '0.2s' or '100us'")
-    return float(match[1]) * factor
+    seconds = float(match[1]) * factor
+    if seconds > _LONGEST_S:
+        raise InvalidRequestError(f"{what}: {text!r} is longer than anybody waits")
+    return seconds
 
 
 def parse_rate(text: str, what: str = "bandwidth") -> float:
     """Return bytes per second from text as "12 MB/s" (10^6), "1 GiB/s" (2^30) or "100 Mbit/s".
 
-    Raises: InvalidRequestError, naming ``what``, for anything else and for a rate of nothing.
+    Raises: InvalidRequestError, naming ``what``, for anything else and for less than a byte a second.
     """
     amount, slash, unit = text.rpartition("/")
     match = re.fullmatch(_QUANTITY, amount) if slash and unit.strip().lower() == "s" else None
     factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
-    if match is None or factor is None or not 0 < float(match[1]) * factor < math.inf:
+    if match is None or factor is None or not 1 <= float(match[1]) * factor < math.inf:
         raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")
     return float(match[1]) * factor
 

@@ -244,6 +244,8 @@ class Tree:
                 ) from None
         elif index is not False:
             keys = _select.texts_of(index, "index")
+            if not keys:
+                raise InvalidRequestError("index: no columns; index=False goes by the numbers")
         together = self._together or _friends.Together(self)
         together.add(alias, tree, None if keys is None else list(keys))
         self._together = together

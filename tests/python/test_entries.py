@@ -89,3 +89,10 @@ def test_the_callers_array_is_not_changed():
 def test_what_cannot_be_is_refused_with_the_reason(wrong, why):
     with pytest.raises(InvalidRequestError, match=why):
         normalise(wrong, N)
+
+
+def test_masked_values_are_no_entries():
+    plain = np.ma.masked_array([1, 2], mask=[False, False])
+    assert normalise(plain, 5).tolist() == [1, 2]
+    with pytest.raises(InvalidRequestError, match="masked"):
+        normalise(np.ma.masked_array([1, 2], mask=[False, True]), 5)

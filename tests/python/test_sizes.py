@@ -1,7 +1,15 @@
 import pytest
 
 from arrowroot import InvalidRequestError
-from arrowroot._sizes import counted, format_bytes, format_seconds, parse_size, three_digits
+from arrowroot._sizes import (
+    counted,
+    format_bytes,
+    format_seconds,
+    parse_rate,
+    parse_seconds,
+    parse_size,
+    three_digits,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,3 +59,18 @@ def test_counts_take_the_plural_that_fits():
 def test_seconds_are_shown_in_the_unit_that_fits():
     assert [format_seconds(s) for s in (4.2e-6, 0.0123, 4.56)] == ["4.20 µs", "12.3 ms", "4.56 s"]
     assert three_digits(float("nan")) == "nan"
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_size, "9" * 400),
+        (parse_seconds, "1e308 min"),
+        (parse_seconds, "1e10 s"),
+        (parse_rate, "1e-300 B/s"),
+        (parse_rate, "1e400 B/s"),
+    ],
+)
+def test_what_is_beyond_all_is_an_error(parse, text):
+    with pytest.raises(InvalidRequestError):
+        parse(text)

@@ -36,6 +36,11 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; the entry point of `arrowroot`."""
+    if sys.stdout is None or sys.stderr is None:
+        # Python has no stream for what the caller closed; nobody would see what goes wrong without stderr.
+        if sys.stderr is not None:
+            print("arrowroot: the standard output is closed", file=sys.stderr)
+        return EXIT_DATA
     options = parser().parse_args(argv)
     debug = options.debug or os.environ.get("ARROWROOT_DEBUG", "") not in ("", "0")
     warnings.showwarning = _show_warning

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
+_LARGEST = 2**63 - 1
+
 URL_HELP = (
     "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
     'root://host//run7.root:Events. The text is split at its last ":" only if what stands before it ends in '
@@ -46,20 +48,23 @@ def _number(kind: Callable[[str], N], text: str) -> N:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
+def _counting(text: str, lowest: int) -> int:
+    number = _number(int, text)
+    if number < lowest:
+        raise argparse.ArgumentTypeError(f"{text} is below {lowest}")
+    if number > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text} is more than can be counted")
+    return number
+
+
 def count(text: str) -> int:
     """Return a number from 0 on."""
-    number = _number(int, text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
+    return _counting(text, 0)
 
 
 def positive(text: str) -> int:
     """Return a number from 1 on."""
-    number = _number(int, text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return number
+    return _counting(text, 1)
 
 
 def fraction(text: str) -> float:
