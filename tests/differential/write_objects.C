@@ -247,6 +247,7 @@ struct Arrays {
   std::vector<std::pair<int, std::array<float, 2>>> in_pairs;
   std::vector<std::tuple<int, std::string>> tuples;
   int last;
+  std::map<short, std::array<unsigned char, 1>> behind_it;  // nothing comes after the smallest pairs there can be
 
   template <class T> static std::array<T, 2> two(int k) { return {T(k), T(k + 1)}; }
   void fill(int k) {
@@ -265,6 +266,7 @@ struct Arrays {
       tuples.emplace_back(k, std::to_string(i));
     }
     last = k;
+    for (int i = 0; i < k; i++) behind_it[i] = {(unsigned char)(k)};
   }
 };
 
@@ -338,6 +340,7 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
 #pragma link C++ class std::vector<std::vector<std::array<int, 2>>>+;
 #pragma link C++ class std::vector<std::array<short, 2>>+;
 #pragma link C++ class std::map<int, std::array<float, 2>>+;
+#pragma link C++ class std::map<short, std::array<unsigned char, 1>>+;
 #pragma link C++ class std::vector<std::pair<int, std::array<float, 2>>>+;
 #pragma link C++ class std::tuple<int, std::string>+;
 #pragma link C++ class std::vector<std::tuple<int, std::string>>+;

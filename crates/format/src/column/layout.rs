@@ -136,6 +136,15 @@ impl MapNode {
     pub fn pair_bytes(&self) -> usize {
         self.key.min_bytes().saturating_add(self.value.min_bytes()).max(1)
     }
+
+    /// The same where keys and values are stored one after the other: frames are shared.
+    pub fn pair_column_bytes(&self) -> usize {
+        let bytes_of = |node: &Node| match node {
+            Node::Framed(node) => node.min_bytes(),
+            node => node.min_bytes(),
+        };
+        bytes_of(&self.key_column).saturating_add(bytes_of(&self.value_column)).max(1)
+    }
 }
 
 /// A pointer to objects of several classes.

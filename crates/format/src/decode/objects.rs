@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
                 ends.push(list_end(items.len())?);
             }
             (Node::Map(map), Values::Map(ends, keys, values)) => {
-                let n_pairs = cursor.count(map.pair_bytes())?;
+                let n_pairs = cursor.count(map.pair_column_bytes())?;
                 if n_pairs > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
                     self.column(cursor, &map.key_column, n_pairs, keys)?;
                     self.column(cursor, &map.value_column, n_pairs, values)?;

@@ -81,6 +81,40 @@ fn members_are_read_one_by_one_where_the_version_says_so() {
     assert!(matches!(decode(&node, &[&too_many]), Err(Error::Corrupt(_))));
 }
 
+/// A `std::array` of one byte as an object, and as no more than what is in it.
+fn arrays() -> (Node, Node) {
+    let plain = Node::Fixed(Box::new(byte()), 1);
+    let steps = vec![Step::Member(0, plain.clone())];
+    (Node::Sole(class(&[("_M_elems", plain.data_type())], vec![variant(9, 0x11, steps, Vec::new())])), plain)
+}
+
+#[test]
+fn the_only_member_of_an_object_is_shown_in_its_place() {
+    let (object, _) = arrays();
+    let node = Node::Framed(Box::new(Node::List(Box::new(object))));
+    let array = counted(&[0, 0, 0, 0, 0, 0x11, 7]);
+    let by_object = counted(&[&[0, 9, 0, 0, 0, 2], array.as_slice(), array.as_slice()].concat());
+    let by_member = counted(&[0x40, 9, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 3, 1, 2, 3]);
+    let Values::List(ends, items) = decode(&node, &[&by_object, &by_member]).unwrap() else { panic!("no list") };
+    assert_eq!(ends, [2, 5]);
+    assert_eq!(*items, Values::FixedList(Box::new(Values::Primitive(Primitive::UInt8, vec![7, 7, 1, 2, 3])), 1));
+    let cut = counted(&[0x40, 9, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 3, 1, 2]);
+    assert!(matches!(decode(&node, &[&cut]), Err(Error::Corrupt(_) | Error::Truncated(_))));
+}
+
+#[test]
+fn arrays_in_maps_are_objects_only_where_pairs_follow_each_other() {
+    let (object, plain) = arrays();
+    let map = MapNode { key: byte(), value: object, key_column: byte(), value_column: plain };
+    let node = Node::Framed(Box::new(Node::Map(Box::new(map))));
+    let by_pair = counted(&[&[0, 9, 0, 0, 0, 1, 5], counted(&[0, 9, 6]).as_slice()].concat());
+    let by_column = counted(&[0x40, 9, 0, 0, 0, 0, 0, 0x33, 0, 0, 0, 3, 1, 2, 3, 7, 8, 9]);
+    let Values::Map(ends, keys, values) = decode(&node, &[&by_pair, &by_column]).unwrap() else { panic!("no map") };
+    assert_eq!(ends, [1, 4]);
+    assert_eq!(*keys, Values::Primitive(Primitive::UInt8, vec![5, 1, 2, 3]));
+    assert_eq!(values.into_number_bytes().unwrap(), [6, 7, 8, 9]);
+}
+
 #[test]
 fn items_without_bytes_are_bounded() {
     let nothing = class(&[], vec![variant(1, 0x11, Vec::new(), Vec::new())]);
