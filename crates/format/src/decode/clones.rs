@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::graph::{Object, number_of};
-use super::objects::{Reader, is_class};
+use super::objects::Reader;
+use super::pointers::is_class;
 use super::streamed::{IS_REFERENCED, misfit};
 use super::values::{Values, list_end};
 use crate::column::{ClonesNode, DataType, Node};

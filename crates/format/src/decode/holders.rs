@@ -1,6 +1,7 @@
 //! Objects of classes that only the data tell.
 
-use super::objects::{Followed, Reader, is_class};
+use super::objects::Reader;
+use super::pointers::{Followed, is_class};
 use super::streamed::{decode_members_with, misfit};
 use super::values::{Values, list_end};
 use crate::column::{AnyNode, Class, Layout, Met, Node};

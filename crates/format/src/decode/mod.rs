@@ -13,6 +13,7 @@ pub mod kernels;
 mod objects;
 #[cfg(test)]
 mod objects_tests;
+mod pointers;
 mod streamed;
 #[cfg(test)]
 mod streamed_tests;

@@ -1,4 +1,4 @@
-//! Objects: frames, versions of classes, pointers, and members stored one by one.
+//! Objects: frames, versions of classes, and members stored one by one.
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
@@ -6,15 +6,13 @@ use super::graph::Links;
 use super::streamed::{check_fixed, counted_items, last_integers, misfit, push_numbers};
 use super::t_object::Doubts;
 use super::values::{Values, list_end};
-use crate::column::{Base, Class, CountedHead, Met, Node, Pointer, Step, T_OBJECT_BYTES, Variant};
+use crate::column::{Base, Class, CountedHead, Met, Node, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
-use crate::streamer::{ObjectSlot, ObjectSlots, TypeName};
+use crate::streamer::ObjectSlots;
 
 /// Bit of a reference whose object is known by a UUID. Source: `TObject::kHasUUID`.
 const HAS_UUID: i64 = 1 << 5;
-/// What references say that lead to the object of the entry.
-const OUTERMOST: usize = 1;
 /// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
 const MEMBER_WISE: u16 = 0x4000;
 /// The version of a frame from which on that of the items' class follows.
@@ -24,7 +22,7 @@ const EMPTY_HAS_NO_MEMBERS: u16 = 7;
 /// A list may have so many items that take no bytes: nothing else bounds them.
 pub(super) const MAX_ITEMS_OF_NO_BYTES: usize = 1 << 16;
 /// References may lead to so many times the bytes of their entry.
-const MAX_REPEATS: usize = 64;
+pub(super) const MAX_REPEATS: usize = 64;
 
 /// Reads the values of one entry.
 pub(super) struct Reader<'a> {
@@ -36,18 +34,8 @@ pub(super) struct Reader<'a> {
     /// Objects behind links, where a graph is read.
     pub(super) links: Option<Box<Links<'a>>>,
     /// Bytes of objects that may still be read again for references.
-    n_repeats_left: usize,
+    pub(super) n_repeats_left: usize,
     pub(super) doubts: Doubts,
-}
-
-/// An object that a pointer leads to.
-pub(super) struct Followed<'a> {
-    /// Its class.
-    pub(super) class: &'a [u8],
-    /// Where its slot begins.
-    pub(super) start: usize,
-    /// Where it ends, if a byte count says so.
-    pub(super) end: Option<usize>,
 }
 
 /// What stands before the counts of collections that are stored member by member.
@@ -388,90 +376,10 @@ impl<'a> Reader<'a> {
         }
         leave(cursor, start, frame_end)
     }
-
-    /// Reads a pointer; returns whether it led to an object.
-    pub(super) fn pointer(&mut self, cursor: &mut Cursor<'a>, pointer: &Pointer, out: &mut Values) -> Result<bool> {
-        self.follow(cursor, |reader, cursor, slot| {
-            expect_class(pointer, slot.class, slot.start)?;
-            reader.read(cursor, &pointer.node, out)
-        })
-    }
-
-    /// Reads a slot and, by a function, the object that it leads to; returns whether there is one.
-    pub(super) fn follow(
-        &mut self,
-        cursor: &mut Cursor<'a>,
-        mut read: impl FnMut(&mut Self, &mut Cursor<'a>, &Followed<'a>) -> Result<()>,
-    ) -> Result<bool> {
-        let start = cursor.position();
-        match self.slots.read(cursor)? {
-            ObjectSlot::Null => Ok(false),
-            ObjectSlot::Object { class, end, .. } => {
-                read(self, cursor, &Followed { class, start, end })?;
-                leave(cursor, start, end)?;
-                Ok(true)
-            }
-            ObjectSlot::Reference(OUTERMOST) => {
-                Err(Error::unsupported(start, "a pointer to the object of the entry, which is around it"))
-            }
-            ObjectSlot::Reference(mapped) => {
-                // The object was read before; it is read again.
-                let position = mapped
-                    .checked_sub(self.origin + 2)
-                    .filter(|&position| position < start)
-                    .ok_or_else(|| Error::corrupt(start, format!("a reference to an object at {mapped}")))?;
-                let mut earlier = Cursor::at(cursor.data(), position);
-                let ObjectSlot::Object { class, end, .. } = self.slots.read(&mut earlier)? else {
-                    return Err(Error::corrupt(start, format!("a reference to {mapped}, where no object is")));
-                };
-                read(self, &mut earlier, &Followed { class, start: position, end })?;
-                leave(&earlier, position, end)?;
-                let n_bytes = earlier.position() - position;
-                self.n_repeats_left = self.n_repeats_left.checked_sub(n_bytes).ok_or_else(|| {
-                    Error::unsupported(
-                        start,
-                        format!("references to more than {MAX_REPEATS} times what an entry holds"),
-                    )
-                })?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// Reads the name of a class that stands before its object.
-    pub(super) fn class_name(&mut self, cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
-        let n_bytes = usize::from(cursor.u8()?);
-        let class = cursor.take(n_bytes)?;
-        cursor.skip(1)?; // the zero that ends the name
-        Ok(class)
-    }
-
-    /// Reads an object behind the name of its class.
-    pub(super) fn named(&mut self, cursor: &mut Cursor<'a>, named: &Pointer, out: &mut Values) -> Result<()> {
-        let start = cursor.position();
-        let class = self.class_name(cursor)?;
-        expect_class(named, class, start)?;
-        self.read(cursor, &named.node, out)
-    }
-}
-
-/// Checks that an object is of the class that was declared: no other is read in its place.
-fn expect_class(pointer: &Pointer, class: &[u8], start: usize) -> Result<()> {
-    if is_class(class, &pointer.class) {
-        return Ok(());
-    }
-    let what = format!("a pointer to {} that leads to a {}", pointer.class, String::from_utf8_lossy(class));
-    Err(Error::unsupported(start, what))
-}
-
-/// Whether the name of a class in the data is that of this class.
-pub(super) fn is_class(stored: &[u8], class: &str) -> bool {
-    let is_same = |stored: TypeName| stored.with_usual_numbers().to_string() == class;
-    stored == class.as_bytes() || TypeName::parse(&String::from_utf8_lossy(stored)).is_ok_and(is_same)
 }
 
 /// Checks that an object or collection has ended where its byte count says.
-fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Result<()> {
+pub(super) fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Result<()> {
     match end {
         Some(end) if end != cursor.position() => Err(Error::corrupt(
             start,
