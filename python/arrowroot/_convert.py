@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: Options of pyarrow that say what becomes of integers that are null.
+_TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
+
+
 class Conversions:
     """The ``to_*`` methods of everything that can become a pyarrow table."""
 
@@ -28,7 +32,8 @@ class Conversions:
         """Return a ``pandas.DataFrame``; ``options`` are those of ``pyarrow.Table.to_pandas``.
 
         Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
-        get pandas' types for such (``Int64``), which lose nothing. To keep Arrow's types, and copy nothing, give
+        get pandas' types for such (``Int64``), which lose nothing; inside of lists they become doubles where one is
+        null. To keep Arrow's types, and copy nothing, give
         ``types_mapper=pandas.ArrowDtype``.
         """
         try:
@@ -48,11 +53,9 @@ class Conversions:
                 frame.insert(
                     place, field.name, pd.Series(column.to_pylist(), index=frame.index, dtype=object)
                 )
-            elif (
-                field.nullable
-                and not options
-                and (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type))
-            ):
+            elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_number(field.type):
+                if pa.types.is_floating(field.type):
+                    continue
                 values = pd.api.types.pandas_dtype(_with_null(field.type)).__from_arrow__(column)
                 frame[field.name] = pd.Series(values, index=frame.index)
         return cast("pd.DataFrame", frame)
@@ -88,7 +91,7 @@ class Conversions:
 
         Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
         (entries, ...)); booleans are unpacked. Lists become an object array of arrays, text one of ``str``. Numbers of
-        which some are null become a masked array (``numpy.ma``).
+        which some are null, in lists too, become masked arrays (``numpy.ma``), variants objects.
         """
         table = self.to_pyarrow()
         return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
@@ -137,25 +140,26 @@ def _has_union(kind: pa.DataType) -> bool:
 
 
 def _without_offset(array: Any) -> Any:
-    """Return a slice that has nulls as an array of its own: Awkward 2.14 takes the nulls of the array it is of."""
+    """Return a slice of what may be null as an array of its own: Awkward 2.14 takes the nulls of the array it is of."""
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    is_slice = array.offset and _any_null(array)
+    is_slice = array.offset and _has_validity(array)
     return array.take(pa.array(range(len(array)), pa.int64())) if is_slice else array
 
 
-def _any_null(array: Any) -> bool:
+def _has_validity(array: Any) -> bool:
+    """Return whether an array, or one inside of it, says which values are null."""
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     kind = array.type
-    if array.null_count:
+    if array.buffers()[0] is not None:
         return True
     if pa.types.is_struct(kind):
-        return any(_any_null(array.field(i)) for i in range(kind.num_fields))
+        return any(_has_validity(array.field(i)) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
-        return _any_null(array.keys) or _any_null(array.items)
+        return _has_validity(array.keys) or _has_validity(array.items)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _any_null(array.values)
+        return _has_validity(array.values)
     return False
 
 
@@ -198,8 +202,6 @@ def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Return one column as a NumPy array, one element for each entry."""
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-    if column.null_count and _is_number(column.type):
-        return _masked(column)
     arrays = [_to_numpy(chunk) for chunk in column.chunks]
     if len(arrays) == 1:
         return arrays[0]
@@ -207,21 +209,14 @@ def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
         return _to_numpy(pa.nulls(0, column.type))
-    return np.concatenate(arrays)
+    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
+    return cast("npt.NDArray[Any]", (np.ma.concatenate if is_masked else np.concatenate)(arrays))
 
 
 def _is_number(kind: pa.DataType) -> bool:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _masked(column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-    values = column.fill_null(pa.scalar(0).cast(column.type)).to_numpy()
-    return np.ma.masked_array(values, mask=column.is_null().to_numpy())
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
@@ -233,7 +228,23 @@ def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         return values.reshape(len(array), kind.list_size, *values.shape[1:])
     if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and not array.null_count:
         return _lists(array)
+    if _has_union(kind):
+        return _objects(array)
+    if array.null_count and _is_number(kind):
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        values = array.fill_null(pa.scalar(0).cast(kind)).to_numpy(zero_copy_only=False)
+        return np.ma.masked_array(values, mask=array.is_null().to_numpy(zero_copy_only=False))
     return cast("npt.NDArray[Any]", array.to_numpy(zero_copy_only=False))
+
+
+def _objects(array: pa.Array) -> npt.NDArray[np.object_]:
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+    objects = np.empty(len(array), dtype=object)
+    for place, value in enumerate(array.to_pylist()):
+        objects[place] = value
+    return objects
 
 
 def _lists(array: pa.ListArray[Any]) -> npt.NDArray[np.object_]:

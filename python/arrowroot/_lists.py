@@ -33,8 +33,8 @@ class Level(NamedTuple):
 class Items(NamedTuple):
     """One value for each entry, or nested lists of values.
 
-    data: all items, flat: a NumPy array of truth values or numbers, an Arrow array of text or records; for a
-        constant, an array without dimensions, or the text.
+    data: all items, flat: a NumPy array of truth values or numbers (Python's integers, where some are negative and
+        some beyond 2^63), an Arrow array of text or records; for a constant, an array without dimensions, or the text.
     valid: which items are not null; None: all.
     levels: for lists, the outermost first. A list that is null has no items.
     """
@@ -55,7 +55,9 @@ class Items(NamedTuple):
             return "text"
         if isinstance(self.data, pa.Array):
             return "record" if pa.types.is_struct(self.data.type) else "text"
-        return {"b": "truth", "i": "integer", "u": "integer"}.get(self.data.dtype.kind, "number")
+        return {"b": "truth", "i": "integer", "u": "integer", "O": "integer"}.get(
+            self.data.dtype.kind, "number"
+        )
 
 
 def of_arrow(array: pa.Array) -> Items:
@@ -155,6 +157,7 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
 
     A value of an entry meets every item of its list. Raises: Problem if lists differ in length.
     """
+    values = _equally_null(values)
     deepest = max(values, key=lambda value: (len(value.levels), not value.is_constant))
     data = []
     valid: Array | None = None
@@ -175,6 +178,26 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
     if valid is not None and valid.ndim == 0 and not deepest.is_constant:
         valid = np.broadcast_to(valid, (len(deepest.data),))  # a constant that is null
     return data, valid, levels
+
+
+def _equally_null(values: list[Items]) -> list[Items]:
+    """Make lists null in all where one is: what is computed of them is, however long they are on the other side."""
+    values = list(values)
+    for depth in range(max(len(value.levels) for value in values)):
+        known: Array | None = None
+        for value in values:
+            if len(value.levels) > depth:
+                known = _both(known, value.levels[depth].valid)
+        for place, value in enumerate(values):
+            if known is None or len(value.levels) <= depth:
+                continue
+            ends = value.levels[depth].ends
+            if len(known) == len(ends) - 1 and np.any(np.diff(ends)[~known]):
+                chosen = np.where(known, np.arange(len(known)), len(known))
+                arrays = [value.data, value.valid]
+                levels, (data, valid) = take(_with_null(value.levels[depth:]), arrays, chosen)
+                values[place] = Items(data, valid, (*value.levels[:depth], *levels))
+    return values
 
 
 def _both(one: Array | None, other: Array | None) -> Array | None:
@@ -201,7 +224,7 @@ def truth(of: Items) -> Items:
         return of
     if of.kind in ("text", "record"):
         raise Problem(f"a {of.kind} is no condition")
-    return Items(np.asarray(of.data != 0), of.valid, of.levels)
+    return Items(np.asarray(of.data != 0, dtype=np.bool_), of.valid, of.levels)
 
 
 def logic(operator: str, values: list[Items]) -> Items:
@@ -240,9 +263,11 @@ def compare(operator: str, left: Items, right: Items) -> Items:
         return Items(_compare_text(operator, data[0], data[1]), valid, levels)
     if "number" in kinds:
         data = [one.astype(np.float64, copy=False) for one in data]
+    elif "O" in {one.dtype.kind for one in data}:
+        data = [one.astype(object) for one in data]
     elif {one.dtype.kind for one in data} == {"i", "u"}:
         return Items(_compare_signs(operator, data[0], data[1]), valid, levels)
-    return Items(np.asarray(_UFUNCS[operator](*data)), valid, levels)
+    return Items(np.asarray(_UFUNCS[operator](*data), dtype=np.bool_), valid, levels)
 
 
 _UFUNCS: dict[str, Any] = {
@@ -334,7 +359,7 @@ def item(of: Items, index: Items) -> Items:
 def _clipped(index: Array) -> Array:
     """Return an index with a sign; those that no list can have stay beyond all."""
     return (
-        np.minimum(index, _INT64.max).astype(np.int64) if index.dtype == np.uint64 else index.astype(np.int64)
+        np.minimum(index, _INT64.max).astype(np.int64) if index.dtype.kind in "uO" else index.astype(np.int64)
     )
 
 
@@ -347,6 +372,7 @@ def _one_like(data: Any) -> Any:
 def _where(of: Items, condition: Items) -> Items:
     if len(of.levels) != len(condition.levels):
         raise Problem("the condition must have one value for each item of the list")
+    of, condition = _equally_null([of, condition])
     of = of._replace(levels=_common(of.levels, condition.levels))
     keeps = condition.data if condition.valid is None else condition.data & condition.valid
     return Items(*_kept(of, keeps))
@@ -403,7 +429,7 @@ def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...
 
 
 def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
-    """Return Python's integers as those of 64 bits, without a sign if there are such.
+    """Return Python's integers as those of 64 bits, with a sign or without, or as they are if there are both.
 
     Raises: Problem if one is too large.
     """
@@ -412,10 +438,10 @@ def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
         return wide.astype(np.int64)
     if lowest >= 0 and highest <= _UINT64.max:
         return wide.astype(np.uint64)
-    top = _UINT64.max if lowest >= 0 else _INT64.max
-    wrong = np.asarray([not _INT64.min <= one <= top for one in wide.flat], dtype=np.bool_).reshape(
-        wide.shape
-    )
+    if lowest >= _INT64.min and highest <= _UINT64.max:
+        return wide
+    wrong = np.asarray([not _INT64.min <= one <= _UINT64.max for one in wide.flat], dtype=np.bool_)
+    wrong = wrong.reshape(wide.shape)
     raise Problem(f"{what} does not fit into 64 bits; write 1.0 * x for doubles", row_of(wrong, levels))
 
 

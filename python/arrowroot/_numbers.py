@@ -60,8 +60,8 @@ def _bits(operator: str, data: list[Array], kinds: tuple[str, str]) -> Array:
             f'"{operator}" of a condition and a number: it binds less than a comparison, as in C; '
             f'write "(a {operator} b) == c"'
         )
-    if {one.dtype.kind for one in data} == {"i", "u"}:
-        data = [one.astype(np.uint64) for one in data]  # the same bits
+    if np.result_type(*data).kind == "f":
+        data = [one.astype(np.uint64) for one in data]  # the same bits, as in C
     return np.asarray(np.bitwise_and(*data) if operator == "&" else np.bitwise_or(*data))
 
 
@@ -122,7 +122,7 @@ def extreme(name: str, values: list[Items]) -> Items:
             data = [one.astype(np.float64, copy=False) for one in data]
         else:
             data = [one.astype(np.int64) if one.dtype.kind == "b" else one for one in data]
-        if "number" not in (result.kind, value.kind) and np.result_type(*data).kind == "f":
+        if "number" not in (result.kind, value.kind) and np.result_type(*data).kind in "fO":
             # With and without a sign, of 64 bits: NumPy would make doubles of them.
             wide = np.asarray(choose(*(one.astype(object) for one in data)), dtype=object)
             chosen = narrowed(wide, f"{name}()", levels)

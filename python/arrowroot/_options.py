@@ -61,9 +61,14 @@ class Options(NamedTuple):
         """
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
-        switches = {"trace": trace, "verify_checksums": verify_checksums, "assemble": assemble, "raw": raw}
+        switches: dict[str, object] = {
+            "trace": trace,
+            "verify_checksums": verify_checksums,
+            "assemble": assemble,
+            "raw": raw,
+        }
         for name, value in switches.items():
-            if not isinstance(value, bool):
+            if not isinstance(value, bool) and str(getattr(value, "dtype", "")) != "bool":
                 raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
         if assemble and raw:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
@@ -71,11 +76,11 @@ class Options(NamedTuple):
             None if batch_size is None else parse_size(batch_size, "batch_size"),
             parse_size(memory_budget, "memory_budget"),
             checked_count(n_threads, "n_threads"),
-            trace,
+            bool(trace),
             strings,
-            verify_checksums,
-            assemble,
-            raw,
+            bool(verify_checksums),
+            bool(assemble),
+            bool(raw),
         )
 
     @classmethod

@@ -18,7 +18,7 @@ from arrowroot._errors import missing_library
 from arrowroot._partitions import partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import dask.bag
     import dask.dataframe
@@ -102,10 +102,9 @@ def bag(
     return dask.bag.from_sequence(pieces, npartitions=len(pieces)).map_partitions(_entries)
 
 
-def _entries(pieces: Sequence[Partition]) -> Iterator[dict[str, Any]]:
-    for piece in pieces:
-        for batch in piece.scan():
-            yield from batch.to_pylist()
+def _entries(pieces: Sequence[Partition]) -> list[dict[str, Any]]:
+    # A list: what goes between processes cannot be a generator.
+    return [entry for piece in pieces for batch in piece.scan() for entry in batch.to_pylist()]
 
 
 def awkward(

@@ -23,6 +23,9 @@ def test_numbers_that_are_null_lose_nothing():
     assert found["i"].tolist() == wide
     assert found["b"].tolist() == [True, None, False]
     assert found["f"].tolist() == [1.5, None, 2.0]
+    assert table.to_pandas(use_threads=False)["i"].to_list() == frame["i"].to_list()
+    parts = pa.table({"i": pa.chunked_array([[1, 2], [None, 2**53 + 1]])})
+    assert Table(parts).to_numpy()["i"].tolist() == [1, 2, None, 2**53 + 1]
 
 
 def test_variants_become_objects_in_pandas():
@@ -71,6 +74,27 @@ def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
         found = Table(pa.table(columns)).to_awkward()
         assert found["m"].to_list() == pairs_as_records(array[part].to_pylist())
         assert found["s"].to_list() == columns["s"].to_pylist()
+
+
+def test_slices_of_what_has_nulls_elsewhere_are_right_in_awkward():
+    item = pa.struct([pa.field("x", pa.int8())])
+    columns = {
+        "number": pa.array([None, 1, 2, 3]),
+        "text": pa.array([None, "a", "b", "c"]),
+        "list": pa.array([None, [1], [2, 3], []]),
+        "member": pa.array([{"x": None}, {"x": 1}, {"x": 2}, {"x": 3}], item),
+    }
+    for part in (slice(1, None), slice(2, 4), slice(0, 2), slice(3, 4)):
+        found = Table(pa.table(columns))[part].to_awkward()
+        assert found.to_list() == pa.table(columns)[part].to_pylist(), part
+
+
+def test_null_numbers_in_lists_lose_nothing_in_numpy():
+    wide = [[2**53 + 1, None], [], [2**53 + 3]]
+    found = Table(pa.table({"v": pa.array(wide, pa.list_(pa.int64()))})).to_numpy()["v"]
+    assert [one.tolist() for one in found] == wide
+    fixed = Table(pa.table({"a": pa.array([[2**53 + 1, None]], pa.list_(pa.int64(), 2))})).to_numpy()["a"]
+    assert fixed.tolist() == [[2**53 + 1, None]]
 
 
 def test_a_slice_with_a_step_may_be_empty():

@@ -288,6 +288,7 @@ ROWS = pa.table(
         "n": pa.array([1, None, 3, None, 0, 7], pa.int64()),
         "l": pa.array([[1, 2], [], [3], [-1, 0, 5], [2], []], pa.list_(pa.int16())),
         "o": pa.array([[1, -2], None, [], [7], None, [0, 3]], pa.list_(pa.int32())),
+        "p": pa.array([[3, 4], [9, 9], [], [1], [], [5, 2]], pa.list_(pa.int64())),
         "m": pa.array([[0.5, -2.0], [], [9.0], [1.0, 1.0, 0.0], [2.5], []], pa.list_(pa.float32())),
         "s": pa.array(["a", "", None, "ab", "é", "b"]),
         "k": pa.array([[[1], []], [], [[2, 3]], [[], []], [[4]], []], pa.list_(pa.list_(pa.int32()))),
@@ -504,5 +505,16 @@ def test_integers_are_computed_exactly_up_to_64_bits():
     assert mask_of("u % 2 == 1") == [False, True, True, False, True, False]
     assert mask_of("abs(u) * 1 == 9223372036854775808") == [False, False, False, True, False, False]
     assert mask_of("min(u, i) == i") == [True, True, True, True, False, True]
+    # With a sign and without in one column, whatever else is read with it.
+    assert mask_of("u - 5 == 18446744073709551610 || u - 5 < 0") == [True, True, True, False, True, False]
+    assert mask_of("(i | u) == 18446744073709551615") == [False, True, True, False, False, False]
     with pytest.raises(ar.FilterError, match="does not fit into 64 bits"):
         mask_of("u + 1 > 0")
+
+
+def test_a_list_that_is_null_makes_null_of_any_other():
+    assert mask_of("any(o > p)") == [False, False, False, True, False, True]
+    assert mask_of("any(p > o) || b") == [True, False, True, True, False, True]
+    assert mask_of("any(o > p) || true") == [True] * 6
+    assert mask_of("len(p[o > 0]) >= 0") == [True, False, True, True, False, True]
+    assert mask_of("sum(o * p) != 99") == [True, False, True, True, False, True]

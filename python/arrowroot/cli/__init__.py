@@ -36,10 +36,11 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; the entry point of `arrowroot`."""
-    if sys.stdout is None or sys.stderr is None:
-        # Python has no stream for what the caller closed; nobody would see what goes wrong without stderr.
-        if sys.stderr is not None:
-            print("arrowroot: the standard output is closed", file=sys.stderr)
+    # Python has no stream for what the caller closed.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
+    if sys.stdout is None:
+        print("arrowroot: the standard output is closed", file=sys.stderr)
         return EXIT_DATA
     options = parser().parse_args(argv)
     debug = options.debug or os.environ.get("ARROWROOT_DEBUG", "") not in ("", "0")

@@ -181,11 +181,13 @@ impl<'i> Compiler<'i> {
         }
     }
 
-    /// The type codes of keys and values of a map, as the file describes their pairs; 0 if it does not.
+    /// The type codes of keys and values of a map, as the file describes their pairs. Of pairs that it does not describe
+    /// they are objects.
     fn pair_codes(&self, key: &TypeName, value: &TypeName) -> [i32; 2] {
         let pair = TypeName { arguments: vec![key.clone(), value.clone()], ..TypeName::plain("pair") };
         let info = self.infos.latest(&pair.to_string());
-        ["first", "second"].map(|name| info.and_then(|info| info.element(name)).map_or(0, |part| part.type_code))
+        let code = |name| info.map_or(code::ANY, |info| info.element(name).map_or(0, |part| part.type_code));
+        ["first", "second"].map(code)
     }
 
     /// A value of a type as a member: collections and `std::string` have a frame.
@@ -476,6 +478,34 @@ mod tests {
         assert_eq!(compiler.member(&list), Node::Framed(Box::new(Node::List(Box::new(number(Primitive::Int32))))));
         let Node::Map(map) = compiler.value(&TypeName::parse("map<E,E>").unwrap(), 0) else { panic!("no map") };
         assert_eq!((map.key, map.value), (number(Primitive::UInt8), number(Primitive::Int32)));
+    }
+
+    #[test]
+    fn arrays_in_maps_are_what_the_pairs_say_and_objects_where_nothing_does() {
+        let items =
+            Element { array_length: 2, max_index: vec![2], ..Element::member("_M_elems", "int", ARRAY + code::INT) };
+        let array = StreamerInfo {
+            name: "array<int,2>".to_owned(),
+            checksum: 1,
+            version: 0,
+            info_version: 9,
+            elements: vec![items.clone()],
+        };
+        let first = Element::member("first", "int", code::INT);
+        let pair = StreamerInfo {
+            name: "pair<int,array<int,2> >".to_owned(),
+            elements: vec![first, Element { name: "second".to_owned(), ..items }],
+            ..array.clone()
+        };
+        let value_columns = |infos: Vec<StreamerInfo>| {
+            let infos = StreamerInfos::of(infos);
+            let node = Compiler::new(&infos).value(&TypeName::parse("map<int,array<int,2>>").unwrap(), 0);
+            let Node::Map(map) = node else { panic!("no map") };
+            (map.value, map.value_column)
+        };
+        assert!(matches!(value_columns(vec![array.clone(), pair]), (Node::Sole(_), Node::Fixed(..))));
+        assert!(matches!(value_columns(vec![array]), (Node::Sole(_), Node::Sole(_))));
+        assert!(matches!(value_columns(Vec::new()), (Node::Fixed(..), Node::Fixed(..))));
     }
 
     #[test]

@@ -266,10 +266,12 @@ fn of_element<'i>(
         return Err(unsupported(branch, &part.class_name));
     }
     let around = branch.parent.and_then(|around| tree.branch(around).element.as_ref());
-    if part.class_name.starts_with("array<") && around.is_some_and(|around| around.clones_name == part.class_name) {
+    let is_array_around = |around: &ElementPart| {
+        around.clones_name == part.class_name || (around.id < 0 && around.class_name == part.class_name)
+    };
+    if part.class_name.starts_with("array<") && part.id >= 0 && around.is_some_and(is_array_around) {
         // ROOT 6.40 makes the branch, says that it does not find the member, and writes nothing into it.
-        let what =
-            format!("branch {:?}: ROOT stores no items of a split collection of {}", branch.name, part.class_name);
+        let what = format!("branch {:?}: ROOT stores nothing of {} that was split", branch.name, part.class_name);
         return Err(Error::unsupported(0, what));
     }
     let mut column = if part.id >= 0 {
