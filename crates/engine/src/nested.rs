@@ -9,7 +9,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, Schema, SchemaRef};
 use arrowroot_format as format;
 use arrowroot_format::column::DataType;
-use arrowroot_format::tree::BranchId;
+use arrowroot_format::tree::{BranchId, ElementPart};
 
 use crate::error::{Error, Result, lasting};
 use crate::file::format_error;
@@ -110,9 +110,8 @@ fn add_members(
             continue;
         }
         let mut path = member_path(&branch.name, groups);
-        if path.len() > 1 && branch.element.as_ref().is_some_and(|part| part.class_name.starts_with("array<")) {
-            // The member of a `std::array` that holds its items is none that C++ knows.
-            path.pop();
+        if path.len() > 1 && branch.element.as_ref().is_some_and(ElementPart::is_in_array) {
+            path.pop(); // C++ knows no such member
         }
         let shape = if branch.branches.is_empty() {
             let column = read.len();

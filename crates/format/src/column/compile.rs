@@ -161,8 +161,8 @@ impl<'i> Compiler<'i> {
         })
     }
 
-    /// An item of a collection, a key or value that follows the other, or a member that is said to be an object. There a `std::array` is one, too; as a member of
-    /// another kind or in another array it is no more than what is in it.
+    /// An item of a collection, a key or value that follows the other, or a member that is said to be an object. There a
+    /// `std::array` is one, too; as a member of another kind or in another array it is no more than what is in it.
     fn item(&mut self, name: &TypeName, item_code: i32) -> Node {
         let is_array = name.name == "array" && name.arguments.len() == 2 && !name.is_pointer();
         if !is_array || self.infos_of(&name.to_string()).is_empty() {

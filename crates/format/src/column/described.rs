@@ -57,10 +57,6 @@ fn base(name: &str) -> Element {
     Element::member(name, "BASE", BASE)
 }
 
-fn number(name: &str, type_name: &str, code: i32) -> Element {
-    Element::member(name, type_name, code)
-}
-
 fn text(name: &str) -> Element {
     Element::member(name, "TString", code::T_STRING)
 }
@@ -78,10 +74,10 @@ fn numbers(name: &str, type_name: &str, item_code: i32, counter: &str, factor: u
 
 /// Not in the order of its streamer information, and some of its bits as bools.
 fn canvas() -> Vec<StreamerInfo> {
-    let float = |name| number(name, "float", FLOAT);
-    let int = |name| number(name, "int", INT);
-    let unsigned = |name| number(name, "unsigned int", UNSIGNED);
-    let bool = |name| number(name, "bool", BOOL);
+    let float = |name| Element::member(name, "float", FLOAT);
+    let int = |name| Element::member(name, "int", INT);
+    let unsigned = |name| Element::member(name, "unsigned int", UNSIGNED);
+    let bool = |name| Element::member(name, "bool", BOOL);
     versions(4..=8, |_| {
         vec![
             base("TPad"),
@@ -101,7 +97,7 @@ fn canvas() -> Vec<StreamerInfo> {
             Element::member("fCatt", "TAttCanvas", code::ANY),
             bool("kMoveOpaque"),
             bool("kResizeOpaque"),
-            number("fHighLightColor", "short", SHORT),
+            Element::member("fHighLightColor", "short", SHORT),
             bool("fBatch"),
             bool("kShowEventStatus"),
             bool("kAutoExec"),
@@ -111,7 +107,7 @@ fn canvas() -> Vec<StreamerInfo> {
 }
 
 fn points_3d(attributes: &str) -> Vec<Element> {
-    let counter = number("fN", "int", COUNTER);
+    let counter = Element::member("fN", "int", COUNTER);
     vec![base("TObject"), base(attributes), counter, numbers("fP", "float", FLOAT, "fN", 3), text("fOption")]
 }
 
@@ -125,7 +121,7 @@ fn poly_marker_3d(version: u16) -> Vec<Element> {
 
 fn tree_index(version: u16) -> Vec<Element> {
     let values = |name| numbers(name, "Long64_t", LONG64, "fN", 1);
-    let counter = number("fN", "Long64_t", LONG64);
+    let counter = Element::member("fN", "Long64_t", LONG64);
     let mut elements = vec![base("TVirtualIndex"), text("fMajorName"), text("fMinorName"), counter];
     elements.push(values("fIndexValues"));
     if version > 1 {
@@ -136,7 +132,7 @@ fn tree_index(version: u16) -> Vec<Element> {
 }
 
 fn roo_real_var(version: u16) -> Vec<Element> {
-    let double = |name| number(name, "double", DOUBLE);
+    let double = |name| Element::member(name, "double", DOUBLE);
     let mut elements = vec![base("RooAbsRealLValue"), double("_error"), double("_asymErrLo"), double("_asymErrHi")];
     elements.push(pointer("_binning", "RooAbsBinning"));
     if version > 3 {

@@ -269,7 +269,7 @@ fn of_element<'i>(
     let is_array_around = |around: &ElementPart| {
         around.clones_name == part.class_name || (around.id < 0 && around.class_name == part.class_name)
     };
-    if part.class_name.starts_with("array<") && part.id >= 0 && around.is_some_and(is_array_around) {
+    if part.is_in_array() && around.is_some_and(is_array_around) {
         // ROOT 6.40 makes the branch, says that it does not find the member, and writes nothing into it.
         let what = format!("branch {:?}: ROOT stores nothing of {} that was split", branch.name, part.class_name);
         return Err(Error::unsupported(0, what));

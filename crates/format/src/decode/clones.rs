@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::{Object, number_of};
-use super::objects::Reader;
+use super::objects::{Reader, check_objects};
 use super::pointers::is_class;
 use super::streamed::{IS_REFERENCED, misfit};
 use super::values::{Values, list_end};
@@ -13,8 +13,6 @@ use crate::error::{Error, Result, Within};
 
 /// Bit of the array that says that members are stored one by one. Source: `TClonesArray::kBypassStreamer`.
 const BYPASS_STREAMER: u32 = 1 << 12;
-/// Objects that take no bytes are read up to so many.
-const MAX_OBJECTS_OF_NO_BYTES: usize = 1 << 16;
 
 /// What a `TClonesArray` begins with.
 struct Head<'a> {
@@ -194,15 +192,7 @@ impl<'a> Reader<'a> {
             let what = format!("{} of version {version:?}, which the file does not describe", class.name);
             return Err(Error::unsupported(cursor.position(), what));
         };
-        let object_bytes = variant.min_bytes();
-        let is_too_many = match object_bytes {
-            0 => n_objects > MAX_OBJECTS_OF_NO_BYTES,
-            _ => n_objects.saturating_mul(object_bytes) > cursor.remaining(),
-        };
-        if is_too_many {
-            let what = format!("{n_objects} objects of {object_bytes} bytes, {} left", cursor.remaining());
-            return Err(Error::corrupt(cursor.position(), what));
-        }
+        check_objects(cursor, class, variant, n_objects)?;
         // Containers have a frame even where there are no objects.
         let around = self.begin_class(class);
         self.columns(cursor, variant, n_objects, columns)?;

@@ -152,12 +152,8 @@ impl<'a> Reader<'a> {
         let variant = variant
             .or(class.variants.first())
             .ok_or_else(|| Error::unsupported(cursor.position(), format!("{} without members", class.name)))?;
-        let item_bytes = variant.min_bytes();
-        let n_items = cursor.count(item_bytes)?;
-        if item_bytes == 0 && n_items > MAX_ITEMS_OF_NO_BYTES {
-            let what = format!("{n_items} items of {}, which take no bytes", class.name);
-            return Err(Error::unsupported(cursor.position(), what));
-        }
+        let n_items = cursor.count(variant.min_bytes())?;
+        check_objects(cursor, class, variant, n_items)?;
         if n_items > 0 || head.frame < EMPTY_HAS_NO_MEMBERS {
             let around = self.begin_class(class);
             self.columns(cursor, variant, n_items, columns).within(|| class.name.clone())?;
@@ -391,6 +387,22 @@ pub(super) fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Re
         )),
         _ => Ok(()),
     }
+}
+
+/// That there is room for so many objects whose members are stored one by one.
+pub(super) fn check_objects(cursor: &Cursor<'_>, class: &Class, variant: &Variant, n_objects: usize) -> Result<()> {
+    let object_bytes = variant.min_bytes();
+    if object_bytes == 0 && n_objects > MAX_ITEMS_OF_NO_BYTES {
+        let what = format!("{n_objects} objects of {}, which take no bytes", class.name);
+        return Err(Error::unsupported(cursor.position(), what));
+    }
+    if n_objects.saturating_mul(object_bytes) > cursor.remaining() {
+        let left = cursor.remaining();
+        let what =
+            format!("{n_objects} objects of {}, of {object_bytes} bytes at least, in the {left} left", class.name);
+        return Err(Error::corrupt(cursor.position(), what));
+    }
+    Ok(())
 }
 
 /// The version of the items' class in a member-wise collection, whose checksum may follow.

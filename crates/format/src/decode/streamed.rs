@@ -1,7 +1,7 @@
 //! Values of any nesting, entry by entry.
 
 use super::kernels;
-use super::objects::{MAX_ITEMS_OF_NO_BYTES, Reader};
+use super::objects::{Reader, check_objects};
 use super::t_object::read_entry;
 use super::values::{Values, list_end};
 use crate::column::{Class, CountedHead, Framing, Node, Number};
@@ -104,7 +104,9 @@ pub(super) fn decode_members_with<'a>(
         return Err(misfit(&cursor));
     };
     let Values::Struct(n_values, columns) = &mut **objects else { return Err(misfit(&cursor)) };
-    let n_objects = objects_that_fit(&cursor, n_objects, variant.min_bytes())?;
+    let n_objects = n_objects.and_then(|n_objects| usize::try_from(n_objects).ok());
+    let n_objects = n_objects.ok_or_else(|| Error::corrupt(cursor.position(), "nothing tells how many objects"))?;
+    check_objects(&cursor, class, variant, n_objects)?;
     reader.begin_class(class);
     reader.columns(&mut cursor, variant, n_objects, columns)?;
     *n_values += n_objects;
@@ -113,20 +115,6 @@ pub(super) fn decode_members_with<'a>(
         0 => Ok(()),
         n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the members take"))),
     }
-}
-
-/// So many objects, if there is room for them.
-fn objects_that_fit(cursor: &Cursor<'_>, n_objects: Option<i64>, object_bytes: usize) -> Result<usize> {
-    let n_objects = n_objects.and_then(|n_objects| usize::try_from(n_objects).ok());
-    let n_objects = n_objects.ok_or_else(|| Error::corrupt(cursor.position(), "nothing tells how many objects"))?;
-    if object_bytes == 0 && n_objects > MAX_ITEMS_OF_NO_BYTES {
-        return Err(Error::unsupported(cursor.position(), format!("{n_objects} objects, which take no bytes")));
-    }
-    if n_objects.saturating_mul(object_bytes) > cursor.remaining() {
-        let what = format!("{n_objects} objects of {object_bytes} bytes in the {} left", cursor.remaining());
-        return Err(Error::corrupt(cursor.position(), what));
-    }
-    Ok(n_objects)
 }
 
 /// Whether the first word is the byte count of exactly these bytes.

@@ -81,6 +81,13 @@ pub struct ElementPart {
     pub counter: Option<BranchId>,
 }
 
+impl ElementPart {
+    /// Whether it is the member of a `std::array` that holds the items.
+    pub fn is_in_array(&self) -> bool {
+        self.id >= 0 && self.class_name.starts_with("array<")
+    }
+}
+
 /// Where the arrays of a branch lie in the object data of its tree: they are decoded when asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BasketTable {
