@@ -40,24 +40,19 @@ class Conversions:
             import pandas as pd  # noqa: PLC0415 - an optional extra
         except ImportError as error:
             raise missing_library("pandas", "to_pandas()") from error
-        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
         table = self.to_pyarrow()
-        variants = [field.name for field in table.schema if _has_union(field.type)]
-        frame = table.drop_columns(variants).to_pandas(**options)
-        for place, field in enumerate(table.schema):
-            column = table.column(place)
-            if field.name in variants:
-                if frame.shape[1] == 0:
-                    frame = frame.reindex(pd.RangeIndex(table.num_rows))
-                frame.insert(
-                    place, field.name, pd.Series(column.to_pylist(), index=frame.index, dtype=object)
-                )
-            elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_number(field.type):
-                if pa.types.is_floating(field.type):
-                    continue
-                values = pd.api.types.pandas_dtype(_with_null(field.type)).__from_arrow__(column)
-                frame[field.name] = pd.Series(values, index=frame.index)
+        apart: dict[str, Any] = {}
+        for field in table.schema:
+            if _has_union(field.type):
+                apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+            elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
+                dtype = pd.api.types.pandas_dtype(_with_null(field.type))
+                apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
+        frame = table.drop_columns(list(apart)).to_pandas(**options)
+        if apart:
+            # Made anew: so many inserts into a frame scatter it.
+            columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
+            frame = pd.DataFrame(columns, copy=False)
         return cast("pd.DataFrame", frame)
 
     def to_polars(self) -> pl.DataFrame:
@@ -77,12 +72,14 @@ class Conversions:
             import awkward  # noqa: PLC0415
         except ImportError as error:
             raise missing_library("awkward", "to_awkward()") from error
+        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
         table = self.to_pyarrow()
         for place, field in enumerate(table.schema):
-            chunks = table.column(place).chunks or [_none(field.type)]
+            chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
             plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
             if any(new is not old for new, old in zip(plain, chunks, strict=True)):
-                column = _chunked(plain)
+                column = pa.chunked_array(plain)
                 table = table.set_column(place, field.with_type(column.type), column)
         return awkward.from_arrow(table)
 
@@ -102,18 +99,6 @@ def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-
-
-def _chunked(chunks: list[pa.Array]) -> pa.ChunkedArray:
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-    return pa.chunked_array(chunks)
-
-
-def _none(kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-    return pa.nulls(0, kind)
 
 
 def _with_null(kind: pa.DataType) -> str:
@@ -216,7 +201,13 @@ def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 def _is_number(kind: pa.DataType) -> bool:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    return _is_exact(kind) or bool(pa.types.is_floating(kind))
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:

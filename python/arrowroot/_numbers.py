@@ -20,6 +20,7 @@ _FUNCTIONS: dict[str, Any] = {
     "isnan": np.isnan,
     "isfinite": np.isfinite,
 }
+_EXTREMES: dict[str, Any] = {"min": np.minimum, "max": np.maximum}
 
 
 def _numeric(values: list[Items], what: str) -> None:
@@ -114,19 +115,24 @@ def function(name: str, values: list[Items]) -> Items:
 def extreme(name: str, values: list[Items]) -> Items:
     """Return the smallest or largest of several values; NaN if one of them is NaN."""
     _numeric(values, f"{name}()")
-    choose = np.minimum if name == "min" else np.maximum
+    choose = _EXTREMES[name]
     result = values[0]
     for value in values[1:]:
         data, valid, levels = aligned([result, value])
         if "number" in (result.kind, value.kind):
             data = [one.astype(np.float64, copy=False) for one in data]
+            chosen = np.asarray(choose(*data))
         else:
             data = [one.astype(np.int64) if one.dtype.kind == "b" else one for one in data]
-        if "number" not in (result.kind, value.kind) and np.result_type(*data).kind in "fO":
-            # With and without a sign, of 64 bits: NumPy would make doubles of them.
-            wide = np.asarray(choose(*(one.astype(object) for one in data)), dtype=object)
-            chosen = narrowed(wide, f"{name}()", levels)
-        else:
-            chosen = np.asarray(choose(*data))
+            chosen = _extreme_integers(name, data, levels)
         result = Items(chosen, valid, levels)
     return result
+
+
+def _extreme_integers(name: str, data: list[Array], levels: tuple[Level, ...]) -> Array:
+    choose = _EXTREMES[name]
+    if np.result_type(*data).kind not in "fO":
+        return np.asarray(choose(*data))
+    # With and without a sign, of 64 bits: NumPy would make doubles of them.
+    wide = np.asarray(choose(*(one.astype(object) for one in data)), dtype=object)
+    return narrowed(wide, f"{name}()", levels)

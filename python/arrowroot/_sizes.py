@@ -17,7 +17,7 @@ _FACTORS: dict[str, int] = {
 _SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _STEP = 1000
 #: What the engine's integers hold.
-_LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _LONGEST_S = 1e9
@@ -34,7 +34,7 @@ def parse_size(size: int | str, what: str = "size") -> int:
         factor = _FACTORS.get(match[2].lower() or "b", 0) if match is not None else 0
         if match is None or factor == 0:
             raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
-        n_bytes = round(min(float(match[1]) * factor, 2.0 * _LARGEST))  # of infinity there is no integer
+        n_bytes = round(min(float(match[1]) * factor, 2.0 * LARGEST))  # of infinity there is no integer
     else:
         try:
             n_bytes = operator.index(size)
@@ -42,7 +42,7 @@ def parse_size(size: int | str, what: str = "size") -> int:
             raise InvalidRequestError(f"{what}: expected bytes or text as '64 MB', got {size!r}") from None
     if n_bytes < 1:
         raise InvalidRequestError(f"{what}: {size!r} is below one byte")
-    if n_bytes > _LARGEST:
+    if n_bytes > LARGEST:
         raise InvalidRequestError(f"{what}: {size!r} is more than any memory")
     return n_bytes
 
@@ -53,7 +53,7 @@ def checked_count(count: int, what: str) -> int:
         number = operator.index(count)
     except TypeError:
         number = -1
-    if not 0 <= number <= _LARGEST:
+    if not 0 <= number <= LARGEST:
         raise InvalidRequestError(f"{what}: expected a number from 0 on, got {count!r}")
     return number
 

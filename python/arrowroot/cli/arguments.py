@@ -8,14 +8,12 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from arrowroot import InvalidRequestError
-from arrowroot._sizes import parse_rate, parse_seconds
+from arrowroot._sizes import LARGEST, parse_rate, parse_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 N = TypeVar("N", int, float)
-
-_LARGEST = 2**63 - 1
 
 URL_HELP = (
     "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
@@ -52,7 +50,7 @@ def _counting(text: str, lowest: int) -> int:
     number = _number(int, text)
     if number < lowest:
         raise argparse.ArgumentTypeError(f"{text} is below {lowest}")
-    if number > _LARGEST:
+    if number > LARGEST:
         raise argparse.ArgumentTypeError(f"{text} is more than can be counted")
     return number
 
