@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ def start(directory: Path) -> None:
 def start_with(macro: Path, directory: Path) -> None:
     """As :func:`start`, with the dictionaries of a macro, compiled in the directory.
 
-    Raises: SystemExit if it cannot be compiled.
+    Raises: SystemExit if it cannot be compiled, of status NO_COMPILER where there is nothing to compile it with.
     """
+    if not any(map(shutil.which, ("c++", "g++", "clang++"))):
+        raise SystemExit(NO_COMPILER)
     start(directory)
     import ROOT
 
     ROOT.gSystem.SetFlagsOpt("-O0")  # compiling takes longest
     if not ROOT.gSystem.CompileMacro(str(macro), "kO", "", str(directory)):
-        raise SystemExit(NO_COMPILER)
+        raise SystemExit(f"{macro} does not compile")
