@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, UnsupportedError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
 # Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
@@ -136,13 +136,13 @@ def select(
     ``assemble``: a group stands for itself, and with neither so do all at the top. ``raw``: what cannot be read
     is chosen too.
 
-    Raises: NoSuchColumnError with the nearest names; UnsupportedError for a column named exactly that cannot
-    be read (others of that kind are reported in ``left_out``); InvalidRequestError for a name of several
-    branches.
+    Raises: NoSuchColumnError with the nearest names; UnsupportedError for a column named exactly, or a group, of
+    which nothing can be read (others of that kind are reported in ``left_out``); InvalidRequestError for a name
+    of several branches.
     """
     chosen: Iterable[Candidate]
     if columns is None:
-        at_top = [branch for branch in branches if branch.depth == 0] if assemble else branches
+        at_top = [b for b in branches if (b.depth == 0 if assemble else not b.is_group)]
         chosen = at_top if filter_name is not None else whole(at_top)
     else:
         index = _Index(branches, where, assemble=assemble, raw=raw)
@@ -150,9 +150,34 @@ def select(
     if filter_name is not None:
         accepts = name_filter(filter_name)
         chosen = whole(branch for branch in chosen if accepts(branch.path, branch.name))
-    unique = {branch.path: branch for branch in chosen if assemble or not branch.is_group}
-    left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None and not raw}
+    unique = {branch.path: branch for branch in chosen}
+    if raw:
+        return Selection(list(unique), [])
+    left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None}
+    if assemble:
+        inside, hollow = _unreadable_inside(branches, unique)
+        unique = {path: branch for path, branch in unique.items() if path not in hollow}
+        left_out |= inside
     return Selection([path for path in unique if path not in left_out], list(left_out.items()))
+
+
+def _unreadable_inside(branches: Sequence[C], chosen: Container[str]) -> tuple[dict[str, str], set[str]]:
+    """Return (path: C++ type) of what cannot be read inside of the chosen groups, and those with nothing else."""
+    left_out: dict[str, str] = {}
+    hollow: set[str] = set()
+    around: C | None = None
+    for branch in branches:
+        if around is not None and branch.depth <= around.depth:
+            around = None
+        if around is None:
+            if branch.is_group and branch.path in chosen:
+                around = branch
+                hollow.add(branch.path)
+        elif branch.unsupported is not None:
+            left_out[branch.path] = branch.type_name
+        elif not branch.is_group:
+            hollow.discard(around.path)
+    return left_out, hollow
 
 
 class _Index:
@@ -181,22 +206,29 @@ class _Index:
             branch = same_name[0] if same_name else None
         if branch is None:
             return self._matching(text)
-        if branch.is_group and not self.assemble:
-            return self._members(branch)
+        if branch.is_group:
+            return self._inside(branch)
         if branch.unsupported is not None and not self.raw:
             raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
 
-    def _members(self, group: Candidate) -> list[Candidate]:
-        """Return the branches inside a group: those that follow it and are deeper."""
+    def _inside(self, group: Candidate) -> list[Candidate]:
+        """Return the columns of a group, those that follow it and are deeper; or itself."""
         behind = islice(self.branches, self.branches.index(group) + 1, None)
-        return list(takewhile(lambda branch: branch.depth > group.depth, behind))
+        columns = [b for b in takewhile(lambda b: b.depth > group.depth, behind) if not b.is_group]
+        if self.raw:
+            return columns or [group]
+        if all(column.unsupported is not None for column in columns):
+            reason = columns[0].unsupported if columns else f"{group.type_name} has no members"
+            raise UnsupportedError(f"{self.where}: nothing in {group.path!r} can be read: {reason}")
+        return [group] if self.assemble else columns
 
     def _matching(self, text: str) -> list[Candidate]:
         matching = []
         if re.search(_GLOB, text):
             accepts = name_filter(text)
-            matching = whole(branch for branch in self.branches if accepts(branch.path, branch.name))
+            found = (branch for branch in self.branches if accepts(branch.path, branch.name))
+            matching = whole(branch for branch in found if self.assemble or not branch.is_group)
         if not matching:
             names = [*self.by_path, *self.by_name]
             what = "no branch matches" if re.search(_GLOB, text) else "no branch"

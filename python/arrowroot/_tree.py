@@ -300,7 +300,8 @@ class Tree:
             TTrees have none but in their LZ4 blocks, where they are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
         assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
-            ``columns``, every object whole. Otherwise a group stands for its members.
+            ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
+            a group stands for its members.
         raw: every column becomes binary: the bytes of each entry as they are stored, of branches that cannot
             be read too. Not of RNTuples.
 

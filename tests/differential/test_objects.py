@@ -115,6 +115,29 @@ def test_columns_of_split_objects_are_their_members(object_files, split, mode):
     assert n_compared > 60
 
 
+@pytest.mark.parametrize("assemble", [False, True])
+def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: Path, assemble: bool) -> None:
+    why = {
+        "in_vector": r"ROOT stores nothing of array<double,3> that was split",
+        "in_vector._M_elems[3]": r"ROOT stores nothing of array<double,3> that was split",
+        "bare.": r"nothing in 'bare\.' can be read: ar::Bare has no members",
+    }
+    counts = list(range(N_ENTRIES))
+    with ar.open(str(object_files / "hollow.root")) as file:
+        tree = file["T"]
+        for name, reason in why.items():
+            with pytest.raises(ar.UnsupportedError, match=reason):
+                tree.to_arrow([name], assemble=assemble)
+        with pytest.warns(ar.UnsupportedColumnWarning, match=r"1 branch .*: in_vector/in_vector\._M_elems"):
+            table = tree.to_arrow(assemble=assemble)
+        wanted = [{"x": count} for count in counts] if assemble else counts
+        assert values_of(table, table.column_names[0]) == wanted
+        assert table.column_names[1:] == ["alone", "beside"]
+        assert values_of(table, "alone") == [[0, count, 0] for count in counts]
+        assert values_of(table, "beside") == counts
+        assert len(tree.to_arrow(["bare."], raw=True).to_pyarrow()["bare."][0].as_py()) == 6
+
+
 def member_of(value: Any, path: list[str]) -> Any:
     """A member of an object, or of each object of a collection."""
     for name in path:

@@ -1,7 +1,7 @@
 """Writes objects of many classes with ROOT, and what ROOT's JSON says of them. Started by test_objects.py.
 
 ``with_objects.py DIRECTORY`` compiles ``write_objects.C`` there and writes ``SPLIT_MODE.root`` and ``.json``: for each
-entry and branch, in turn, one text of JSON.
+entry and branch, in turn, one text of JSON; and ``hollow.root``, with what ROOT stores nothing of.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> None:
             path = directory / f"{split}_{mode}"
             ROOT.ar.write(f"{path}.root", N_ENTRIES, split, member_wise, lines)
             path.with_suffix(".json").write_text(json.dumps([str(line) for line in lines]))
+    ROOT.ar.write_hollow(str(directory / "hollow.root"), N_ENTRIES)
 
 
 if __name__ == "__main__":

@@ -322,6 +322,40 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
   TVirtualStreamerInfo::SetStreamMemberWise(true);
 }
 
+struct Nothing {
+  virtual ~Nothing() {}
+  ClassDef(Nothing, 1)
+};
+struct Bare : Nothing {
+  ClassDef(Bare, 1)
+};
+struct OnBare : Bare {
+  int x = 0;
+  ClassDef(OnBare, 1)
+};
+
+/// Split arrays, of which ROOT 6.40 makes branches and fills none, and classes without members.
+void write_hollow(const char *path, int n_entries) {
+  TFile file(path, "RECREATE");
+  TTree tree("T", "");
+  std::vector<std::array<double, 3>> in_vector;
+  std::array<double, 3> alone{};
+  int beside;
+  auto bare = new Bare;
+  auto on_bare = new OnBare;
+  tree.Branch("bare.", &bare, 4000, 99);
+  tree.Branch("on_bare.", &on_bare, 4000, 99);
+  tree.Branch("in_vector", &in_vector, 4000, 99);
+  tree.Branch("alone", &alone, 4000, 99);
+  tree.Branch("beside", &beside);
+  for (beside = 0; beside < n_entries; beside++) {
+    in_vector.assign(beside % 3, alone);
+    alone[1] = on_bare->x = beside;
+    tree.Fill();
+  }
+  tree.Write();
+}
+
 }  // namespace ar
 
 #ifdef __CLING__
@@ -345,6 +379,9 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
 #pragma link C++ class std::tuple<int, std::string>+;
 #pragma link C++ class std::vector<std::tuple<int, std::string>>+;
 #pragma link C++ class ar::Base+;
+#pragma link C++ class ar::Nothing+;
+#pragma link C++ class ar::Bare+;
+#pragma link C++ class ar::OnBare+;
 #pragma link C++ class ar::Track+;
 #pragma link C++ class ar::Event+;
 #pragma link C++ class std::vector<ar::Point>+;
@@ -367,4 +404,5 @@ void write(const char *path, int n_entries, int split, bool member_wise, std::ve
 #pragma link C++ class std::vector<std::pair<float, ar::Tagged>>+;
 #pragma link C++ class std::vector<TString>+;
 #pragma link C++ function ar::write;
+#pragma link C++ function ar::write_hollow;
 #endif

@@ -46,8 +46,10 @@ enum Shape {
 
 /// The request for the columns that have to be read, and how they nest; `None` if they are what is asked for.
 ///
+/// Members that cannot be read are left out.
+///
 /// # Errors
-/// [`Error::Format`] for a member that cannot be read.
+/// [`Error::Format`] for a column that cannot be read, or a group without a member that can.
 pub(crate) fn unnested(tree: &Tree, request: &Request) -> Result<Option<(Request, Nesting)>> {
     let is_group = |id: BranchId| !tree.branch(id).branches.is_empty();
     if request.raw || !request.columns.iter().any(|&(id, _)| is_group(id)) {
@@ -57,7 +59,10 @@ pub(crate) fn unnested(tree: &Tree, request: &Request) -> Result<Option<(Request
     let mut shapes = Vec::with_capacity(request.columns.len());
     for (id, name) in &request.columns {
         if is_group(*id) {
-            shapes.push(group_shape(tree, *id, &mut read)?);
+            match group_shape(tree, *id, &mut read)? {
+                Some(shape) => shapes.push(shape),
+                None => return Err(unreadable(tree, *id)),
+            }
         } else {
             read.push((*id, name.clone()));
             shapes.push(Shape::Column(read.len() - 1));
@@ -71,18 +76,35 @@ pub(crate) fn unnested(tree: &Tree, request: &Request) -> Result<Option<(Request
     Ok(Some((Request { columns: read, ..request.clone() }, nesting)))
 }
 
-/// The shape of a group; the columns inside are added to `read`.
-fn group_shape(tree: &Tree, group: BranchId, read: &mut Vec<(BranchId, String)>) -> Result<Shape> {
+/// The shape of a group, if any of its members can be read; the columns inside are added to `read`.
+fn group_shape(tree: &Tree, group: BranchId, read: &mut Vec<(BranchId, String)>) -> Result<Option<Shape>> {
     let branch = tree.branch(group);
     let mut members = Vec::new();
     add_members(tree, group, &[&branch.name], &mut members, read)?;
+    if members.is_empty() {
+        return Ok(None);
+    }
+    let has_both = members.len() == 2;
     let inner = Shape::Struct(members);
     let part = branch.element.as_ref();
-    Ok(match part.map(|part| part.node_type) {
-        Some(node::CLONES | node::STL) if is_map(tree.type_name(group)?) => Shape::Pairs(Box::new(inner)),
+    Ok(Some(match part.map(|part| part.node_type) {
+        // Of keys or values that cannot be read the others remain.
+        Some(node::CLONES | node::STL) if has_both && is_map(tree.type_name(group)?) => Shape::Pairs(Box::new(inner)),
         Some(node::CLONES | node::STL) => Shape::Items(Box::new(inner)),
         _ => inner,
-    })
+    }))
+}
+
+/// Why nothing in a group can be read.
+fn unreadable(tree: &Tree, group: BranchId) -> Error {
+    let mut inside = tree.branch(group).branches.clone();
+    while let Some(id) = inside.pop() {
+        inside.extend(&tree.branch(id).branches);
+        if let (true, Err(error)) = (tree.branch(id).branches.is_empty(), tree.column(id)) {
+            return error;
+        }
+    }
+    Error::Internal { what: format!("{}: {} has no members", tree.file().url(), tree.path(group)) }
 }
 
 fn is_map(type_name: &str) -> bool {
@@ -102,8 +124,11 @@ fn add_members(
 ) -> Result<()> {
     for &id in &tree.branch(group).branches {
         let branch = tree.branch(id);
-        let is_base = lasting(tree.column(id))?.is_ok_and(|column| column.is_base);
-        if is_base && !branch.branches.is_empty() {
+        let column = lasting(tree.column(id))?;
+        if branch.branches.is_empty() && column.as_ref().map_or(true, |column| column.layout.is_none()) {
+            continue;
+        }
+        if column.is_ok_and(|column| column.is_base) && !branch.branches.is_empty() {
             // The members of a base are among those of the class.
             let groups: Vec<&str> = std::iter::once(branch.name.as_str()).chain(groups.iter().copied()).collect();
             add_members(tree, id, &groups, members, read)?;
@@ -124,7 +149,10 @@ fn add_members(
             }
             Shape::Column(column)
         } else {
-            group_shape(tree, id, read)?
+            match group_shape(tree, id, read)? {
+                Some(shape) => shape,
+                None => continue,
+            }
         };
         put(members, &path, shape);
     }
@@ -185,7 +213,7 @@ fn field_of(tree: &Tree, request: &Request, read: &[(BranchId, String)], shape: 
                 }),
                 kind => part_of(kind),
             };
-            found.ok_or_else(|| disagreement(tree.file().url(), name))?
+            found.ok_or_else(|| not_of_members(tree.file().url(), name))?
         }
         Shape::Struct(members) => {
             let fields = members.iter().map(|(name, member)| field_of(tree, request, read, member, name));
@@ -198,7 +226,7 @@ fn field_of(tree: &Tree, request: &Request, read: &[(BranchId, String)], shape: 
         Shape::Pairs(inner) => {
             let pair = item_field(tree, &field_of(tree, request, read, inner, "entries")?, name)?;
             let ArrowType::Struct(members) = pair.data_type() else {
-                return Err(disagreement(tree.file().url(), name));
+                return Err(not_of_members(tree.file().url(), name));
             };
             let members =
                 members.iter().zip(["key", "value"]).map(|(field, name)| field.as_ref().clone().with_name(name));
@@ -206,6 +234,10 @@ fn field_of(tree: &Tree, request: &Request, read: &[(BranchId, String)], shape: 
             Field::new(name, ArrowType::Map(Arc::new(pair), false), false)
         }
     })
+}
+
+fn not_of_members(url: &str, group: &str) -> Error {
+    Error::Internal { what: format!("{url}: {group} has a member that is none of its column's") }
 }
 
 /// The field of one object, of those of the lists of its members.
@@ -236,46 +268,56 @@ impl Nesting {
         let failed = |error: ArrowError| Error::Internal { what: format!("{url}: a batch: {error}") };
         let mut columns = Vec::with_capacity(self.shapes.len());
         for (shape, field) in self.shapes.iter().zip(self.schema.fields()) {
-            let column = nested(shape, field, batch).map_err(failed)?;
-            columns.push(column.ok_or_else(|| disagreement(url, field.name()))?);
+            columns.push(nested(shape, field, batch).map_err(|fault| match fault {
+                Fault::Arrow(error) => failed(error),
+                Fault::Uneven(what) => uneven(url, field.name(), what),
+            })?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(failed)
     }
 }
 
-fn disagreement(url: &str, group: &str) -> Error {
-    let source = format::Error::corrupt(0, "the members of a split collection are not equally many");
-    Error::Format { url: url.to_owned(), object: group.to_owned(), source }
+/// What keeps columns from being nested.
+enum Fault {
+    Arrow(ArrowError),
+    /// The members of a collection are not equally many.
+    Uneven(String),
 }
 
-/// A column of a shape; `None` if the members of a collection are not equally many.
-fn nested(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<Option<ArrayRef>, ArrowError> {
+impl From<ArrowError> for Fault {
+    fn from(error: ArrowError) -> Self {
+        Self::Arrow(error)
+    }
+}
+
+fn uneven(url: &str, group: &str, what: String) -> Error {
+    let what = format!("{what}; without assemble they can be read one by one");
+    Error::Format { url: url.to_owned(), object: group.to_owned(), source: format::Error::corrupt(0, what) }
+}
+
+fn misfit(field: &Field) -> Fault {
+    Fault::Uneven(format!("{} is not what its column holds", field.name()))
+}
+
+fn nested(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<ArrayRef, Fault> {
     Ok(match (shape, field.data_type()) {
-        (Shape::Column(place), _) => Some(Arc::clone(batch.column(*place))),
-        (Shape::Part(place, part), _) => part_of(batch.column(*place), *part),
+        (Shape::Column(place), _) => Arc::clone(batch.column(*place)),
+        (Shape::Part(place, part), _) => part_of(batch.column(*place), *part).ok_or_else(|| misfit(field))?,
         (Shape::Struct(members), ArrowType::Struct(fields)) => {
-            let mut arrays = Vec::with_capacity(members.len());
-            for ((_, member), field) in members.iter().zip(fields) {
-                match nested(member, field, batch)? {
-                    Some(array) => arrays.push(array),
-                    None => return Ok(None),
-                }
-            }
-            Some(Arc::new(structs(fields, arrays, batch.num_rows())?))
+            let arrays = members.iter().zip(fields).map(|((_, member), field)| nested(member, field, batch));
+            Arc::new(structs(fields, arrays.collect::<Result<_, Fault>>()?, batch.num_rows())?)
         }
-        (Shape::Items(inner), ArrowType::List(item)) => match items(inner, item, batch)? {
-            Some((ends, values)) => Some(Arc::new(ListArray::try_new(Arc::clone(item), ends, values, None)?)),
-            None => None,
-        },
-        (Shape::Pairs(inner), ArrowType::Map(pair, _)) => match items(inner, pair, batch)? {
-            Some((ends, values)) => {
-                let pairs = StructArray::from(values.to_data());
-                Some(Arc::new(MapArray::try_new(Arc::clone(pair), ends, pairs, None, false)?))
-            }
-            None => None,
-        },
-        _ => None,
+        (Shape::Items(inner), ArrowType::List(item)) => {
+            let (ends, values) = items(inner, item, batch)?;
+            Arc::new(ListArray::try_new(Arc::clone(item), ends, values, None)?)
+        }
+        (Shape::Pairs(inner), ArrowType::Map(pair, _)) => {
+            let (ends, values) = items(inner, pair, batch)?;
+            let pairs = StructArray::from(values.to_data());
+            Arc::new(MapArray::try_new(Arc::clone(pair), ends, pairs, None, false)?)
+        }
+        _ => return Err(misfit(field)),
     })
 }
 
@@ -292,40 +334,41 @@ fn structs(fields: &Fields, arrays: Vec<ArrayRef>, n_values: usize) -> Result<St
 }
 
 /// The objects of a collection and the ends of their lists, which all members have in common.
-fn items(
-    shape: &Shape,
-    field: &Field,
-    batch: &RecordBatch,
-) -> Result<Option<(OffsetBuffer<i32>, ArrayRef)>, ArrowError> {
+fn items(shape: &Shape, field: &Field, batch: &RecordBatch) -> Result<(OffsetBuffer<i32>, ArrayRef), Fault> {
+    let lists_of = |place: usize| batch.column(place).as_any().downcast_ref::<ListArray>().ok_or_else(|| misfit(field));
     match (shape, field.data_type()) {
         (Shape::Column(place), _) => {
-            let lists = batch.column(*place).as_any().downcast_ref::<ListArray>();
-            Ok(lists.map(|lists| (lists.offsets().clone(), Arc::clone(lists.values()))))
+            let lists = lists_of(*place)?;
+            Ok((lists.offsets().clone(), Arc::clone(lists.values())))
         }
         (Shape::Part(place, part), _) => {
-            let lists = batch.column(*place).as_any().downcast_ref::<ListArray>();
-            Ok(lists.and_then(|lists| Some((lists.offsets().clone(), part_of(lists.values(), *part)?))))
+            let lists = lists_of(*place)?;
+            Ok((lists.offsets().clone(), part_of(lists.values(), *part).ok_or_else(|| misfit(field))?))
         }
         (Shape::Struct(members), ArrowType::Struct(fields)) => {
             let mut common: Option<OffsetBuffer<i32>> = None;
             let mut arrays = Vec::with_capacity(members.len());
             for ((_, member), field) in members.iter().zip(fields) {
-                let Some((ends, values)) = items(member, field, batch)? else { return Ok(None) };
-                if common.as_ref().is_some_and(|common| common[..] != ends[..]) {
-                    return Ok(None);
+                let (ends, values) = items(member, field, batch)?;
+                let common = common.get_or_insert_with(|| ends.clone());
+                if let Some(end) = (1..common.len()).find(|&end| common[end] != ends[end]) {
+                    let of_entry = |ends: &OffsetBuffer<i32>| ends[end] - ends[end - 1];
+                    let (n_values, n_others, other) = (of_entry(&ends), of_entry(common), fields[0].name());
+                    let what =
+                        format!("{} has {n_values} values in an entry where {other} has {n_others}", field.name());
+                    return Err(Fault::Uneven(what));
                 }
-                common.get_or_insert(ends);
+                if values.len() != usize::try_from(common.last()).unwrap_or(0) {
+                    return Err(misfit(field));
+                }
                 arrays.push(values);
             }
-            let Some(ends) = common else { return Ok(None) };
+            let ends = common.ok_or_else(|| misfit(field))?;
             let n_items = usize::try_from(ends.last()).unwrap_or(0);
-            if arrays.iter().any(|array| array.len() != n_items) {
-                return Ok(None);
-            }
             let values: ArrayRef = Arc::new(structs(fields, arrays, n_items)?);
-            Ok(Some((ends, values)))
+            Ok((ends, values))
         }
-        _ => Ok(None),
+        _ => Err(misfit(field)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::column::Column;
-use arrowroot::format::tree::{Branch, BranchId};
+use arrowroot::format::tree::{Branch, BranchId, ElementPart};
 use arrowroot::{MemberId, Ntuple, TextForm, Tree, lasting};
 use pyo3::prelude::*;
 
@@ -19,6 +19,8 @@ pub(crate) struct Description {
     pub(crate) type_name: String,
     pub(crate) arrow_type: Option<String>,
     pub(crate) unsupported: Option<String>,
+    /// Whether it is no column, but others are inside of it.
+    pub(crate) is_group: bool,
     /// Column types of a field; empty for a branch.
     pub(crate) encoding: String,
 }
@@ -117,11 +119,12 @@ impl PyBranch {
     }
 
     #[getter]
-    fn is_group(&self) -> bool {
-        match &self.source {
-            Source::Tree(tree, id, _) => !tree.branch(*id).branches.is_empty(),
-            Source::Ntuple(..) => false,
-        }
+    fn is_group(&self, py: Python<'_>) -> PyResult<bool> {
+        let Source::Tree(tree, id, _) = &self.source else { return Ok(false) };
+        let branch = tree.branch(*id);
+        // Of a class without members there are no branches inside.
+        let may_be_bare = || branch.element.as_ref().is_some_and(ElementPart::is_split);
+        Ok(!branch.branches.is_empty() || may_be_bare() && self.description(py)?.is_group)
     }
 
     #[getter]
@@ -192,7 +195,7 @@ impl PyBranch {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let branch = self.description(py)?;
-        let kind = if self.is_group() { format!("group {}", branch.type_name) } else { branch.type_name.clone() };
+        let kind = if self.is_group(py)? { format!("group {}", branch.type_name) } else { branch.type_name.clone() };
         let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let n_baskets = i64::try_from(self.stored(py)?.n_baskets).unwrap_or(i64::MAX);
         Ok(format!(
@@ -217,6 +220,7 @@ fn describe(tree: &Tree, id: BranchId) -> arrowroot::Result<Description> {
     let branch = tree.branch(id);
     let column = lasting(tree.column(id))?;
     let data_type = column.as_ref().ok().and_then(|column| column.data_type());
+    let is_group = column.as_ref().is_ok_and(|column| column.layout.is_none());
     let element_class = || {
         // The title of a plain branch is its leaf list.
         branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
@@ -226,6 +230,7 @@ fn describe(tree: &Tree, id: BranchId) -> arrowroot::Result<Description> {
         type_name: column.as_ref().map_or_else(|_| element_class(), |column: &&Column| column.type_name.clone()),
         arrow_type: data_type.map(|data_type| type_name(&arrowroot::arrow_type(&data_type, TextForm::Utf8))),
         unsupported: column.err().map(|error| error.fault().what.clone()),
+        is_group,
         encoding: String::new(),
     })
 }

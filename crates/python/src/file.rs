@@ -372,9 +372,9 @@ impl PyTree {
         let tree = self.tree.clone();
         let paths = patiently(py, is_remote(tree.file()), move || {
             let path = |name: &String| {
-                let found = tree.found(name).filter(|&id| tree.branch(id).branches.is_empty());
-                let Some(id) = found else { return Ok(None) };
-                Ok(lasting(tree.column(id))?.is_ok().then(|| tree.path(id).to_owned()))
+                let Some(id) = tree.found(name) else { return Ok(None) };
+                let is_column = lasting(tree.column(id))?.is_ok_and(|column| column.layout.is_some());
+                Ok(is_column.then(|| tree.path(id).to_owned()))
             };
             names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
         })?;

@@ -75,6 +75,7 @@ pub(crate) fn describe(ntuple: &Ntuple, id: MemberId) -> arrowroot::Result<Descr
         type_name: field.type_name().to_owned(),
         arrow_type: arrow.as_ref().ok().map(|field| type_name(field.data_type())),
         unsupported: arrow.err().map(|error| error.fault().what.clone()),
+        is_group: false,
         encoding: encoding.join(", "),
     })
 }

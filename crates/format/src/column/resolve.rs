@@ -257,13 +257,8 @@ fn of_element<'i>(
     met: &Arc<Met>,
 ) -> Result<Column> {
     let in_collection = matches!(part.node_type, 31 | 41);
-    if part.node_type == 1 {
-        // A base class without members, such as `edm::EDProduct`.
-        return Ok(of_group(part, infos));
-    }
-    if matches!(part.node_type, 2..=4) || part.id == -2 {
-        // A collection of objects without members: nothing to read.
-        return Err(unsupported(branch, &part.class_name));
+    if part.is_split() {
+        return of_split(branch, part, infos);
     }
     let around = branch.parent.and_then(|around| tree.branch(around).element.as_ref());
     let is_array_around = |around: &ElementPart| {
@@ -291,6 +286,16 @@ fn of_element<'i>(
         column.counter = part.counter.filter(|_| column.count_factor != 0);
     }
     Ok(column)
+}
+
+/// What was split and has no branches: of a class without members, such as the base `edm::EDProduct`.
+fn of_split<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
+    let group = of_group(part, infos);
+    let class = if part.clones_name.is_empty() { &group.type_name } else { &part.clones_name };
+    match part.is_base() || infos().is_ok_and(|infos| infos.is_without_members(class)) {
+        true => Ok(group),
+        false => Err(unsupported(branch, class)),
+    }
 }
 
 fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i Element> {

@@ -49,7 +49,8 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     let bytes: Vec<u8> = numbers.into_iter().flat_map(u16::to_ne_bytes).collect();
     assert_eq!(columns[0].1.clone().into_number_bytes().unwrap(), bytes);
     assert_eq!(columns[1].1.clone().into_number_bytes().unwrap(), [10, 11, 12]);
-    for (n_objects, why) in [(1, "3 bytes more"), (3, "3 objects of Base, of 3 bytes at least"), (-1, "nothing tells")] {
+    for (n_objects, why) in [(1, "3 bytes more"), (3, "3 objects of Base, of 3 bytes at least"), (-1, "nothing tells")]
+    {
         let error = layout.decode_counted(&[0; 6], &[n_objects], 0, &mut values).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }

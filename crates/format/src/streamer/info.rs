@@ -262,6 +262,15 @@ impl StreamerInfos {
         found
     }
 
+    /// Whether a class and its bases are described, and have no members in any version.
+    pub fn is_without_members(&self, class: &str) -> bool {
+        let is_bare = |class: &str| {
+            let mut infos = self.named(class).peekable();
+            infos.peek().is_some() && infos.all(|info| info.elements.iter().all(Element::is_base))
+        };
+        is_bare(class) && self.bases_of(class).into_iter().all(is_bare)
+    }
+
     /// Adds what ROOT's own classes look like, where the file describes them in no version.
     #[must_use]
     pub fn with_builtin(mut self) -> Self {

@@ -82,6 +82,16 @@ pub struct ElementPart {
 }
 
 impl ElementPart {
+    /// Whether it is a base class that was split.
+    pub fn is_base(&self) -> bool {
+        self.node_type == 1
+    }
+
+    /// Whether it was split: its members, if it has any, are the branches inside.
+    pub fn is_split(&self) -> bool {
+        matches!(self.node_type, 1..=4) || self.id == -2
+    }
+
     /// Whether it is the member of a `std::array` that holds the items.
     pub fn is_in_array(&self) -> bool {
         self.id >= 0 && self.class_name.starts_with("array<")
