@@ -27,18 +27,21 @@ _WITH_COLON = ("s3_endpoint", "token")
 def split_url(text: str) -> tuple[str, str | None]:
     """Return the file and, if one is named, the tree of "FILE:TREE".
 
-    The text is split at its last ":", and only if no file has the whole text as its name and what stands
-    before the ":" ends in ".root", is a file, or is a glob that matches one. So "a:b.root" and
-    "root://host:1094//x.root" are files, and "root://host:1094//x.root:Events" is a tree.
+    The text is split at the last ":" before which stands what ends in ".root", is a file, or is a glob that
+    matches one, and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
+    are files, and "root://host:1094//x.root:a::b" is an object "a::b".
     """
-    file, colon, tree = text.rpartition(":")
-    if not (colon and file and tree) or tree.startswith("//") or os.path.exists(text):  # noqa: PTH110 - text
+    if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
     bare, mark, query = text.rpartition("?")
     if mark and _holds_options(query):
         return _split_before_query(bare, query)
-    if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and _files(file)):  # noqa: PTH110
-        return file, tree
+    file, _, tree = text.rpartition(":")
+    while file and tree and not tree.startswith("//"):
+        if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and _files(file)):  # noqa: PTH110
+            return file, tree
+        file, _, inner = file.rpartition(":")
+        tree = f"{inner}:{tree}"
     return text, None
 
 

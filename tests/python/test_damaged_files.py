@@ -176,3 +176,22 @@ def test_broken_traces_and_reports_are_the_datas_fault(sample, tmp_path, capsys,
             assert error.count("\n") == 1
             assert path.name in error
             assert "bug" not in error
+
+
+def test_head_shows_what_can_be_read_before_it_fails_for_the_others(two_trees, arrowroot_command):
+    uproot = pytest.importorskip("uproot")
+    with uproot.open(two_trees) as file:
+        key = file["A/weight"].basket_key(0)
+    content = bytearray(two_trees.read_bytes())
+    content[key.fSeekKey + key.fNbytes // 2 : key.fSeekKey + key.fNbytes] = bytes(
+        key.fNbytes - key.fNbytes // 2
+    )
+    two_trees.write_bytes(content)
+    done = arrowroot_command("head", f"{two_trees}:A", "-n", 2, "--json", check=False)
+    entries = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [entry["run"] for entry in entries] == [7000, 7001]
+    assert all(set(entry) == {"run", "good", "npt", "pt"} for entry in entries)
+    assert done.returncode == 1
+    assert "two.root: weight: corrupt data" in done.stderr
+    named = arrowroot_command("head", f"{two_trees}:A", "-n", 2, "-c", "run,weight", check=False)
+    assert (named.returncode, named.stdout) == (1, "")

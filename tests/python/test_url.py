@@ -18,9 +18,12 @@ from arrowroot._url import expand, natural_key, split_url
         ("run.root:", ("run.root:", None)),
         (":T", (":T", None)),
         ("data/*.root:T", ("data/*.root", "T")),
+        ("run.root:dir/a::b", ("run.root", "dir/a::b")),
+        ("root://host:1094//x.root:a:b/c", ("root://host:1094//x.root", "a:b/c")),
+        ("root://host:1094//x", ("root://host:1094//x", None)),
     ],
 )
-def test_the_tree_stands_after_the_last_colon_of_a_file_name(text, expected):
+def test_the_tree_stands_after_the_last_colon_behind_a_file_name(text, expected):
     assert split_url(text) == expected
 
 

@@ -17,8 +17,8 @@ N = TypeVar("N", int, float)
 
 URL_HELP = (
     "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
-    'root://host//run7.root:Events. The text is split at its last ":" only if what stands before it ends in '
-    '".root" or is a file, and the whole is none; the tree may be left out if the file has only one. '
+    'root://host//run7.root:Events. The text is split at the last ":" before which stands what '
+    'ends in ".root" or is a file, unless the whole is one; the tree may be left out if the file has only one. '
     "?arrowroot.NAME=VALUE sets an option of the storage"
 )
 

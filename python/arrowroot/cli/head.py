@@ -6,6 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import CorruptFileError, UnsupportedError
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import terminal
@@ -14,6 +15,8 @@ from arrowroot.cli.target import column_texts, open_tree, storage_options
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+    from arrowroot import ArrowrootError, Table, Tree
 
 _MIN_WIDTH = 3
 _MAX_CELL = 48
@@ -25,21 +28,58 @@ def run(options: argparse.Namespace) -> None:
     file, tree = open_tree(options.url, storage_options(options))
     file.warn_of_cut()
     paths = tree.choose(column_texts(options.columns))
-    # Into a pipe goes all that was asked for by name, but not all of a thousand columns.
-    width = terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)
     # What can never fit need not be read: a wide tree has more columns than a terminal.
-    shown = paths if options.json else paths[: max(1, width // _MIN_WIDTH)]
+    shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]
     numbers: Sequence[int] = range(min(options.n_entries, tree.num_entries))
     if options.filter is not None:
         found = tree.entries_where(options.filter, limit=options.n_entries, strings="replace")
         numbers = found.tolist()
-    table = tree.to_arrow(shown, entries=numbers, strings="replace")
+    faults: dict[str, ArrowrootError] = {}
+    try:
+        table = tree.to_arrow(shown, entries=numbers, strings="replace")
+    except (UnsupportedError, CorruptFileError):
+        if options.columns:
+            raise
+        # Found out only when they are read: they keep nobody from seeing the others.
+        faults = _faults(tree, shown, numbers)
+        paths = [path for path in paths if path not in faults]
+        table = tree.to_arrow(
+            [path for path in shown if path not in faults], entries=numbers, strings="replace"
+        )
+    _show(options, tree, table, paths, numbers)
+    if faults:
+        sys.stdout.flush()
+        if len(faults) > 1:
+            others = ", ".join(printable(path) for path in list(faults)[1:])
+            print(f"arrowroot: left out, for they cannot be read either: {others}", file=sys.stderr)
+        raise next(iter(faults.values()))
+
+
+def _width(options: argparse.Namespace) -> int:
+    """Into a pipe goes all that was asked for by name, but not all of a thousand columns."""
+    return terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)
+
+
+def _faults(tree: Tree, paths: Sequence[str], numbers: Sequence[int]) -> dict[str, ArrowrootError]:
+    faults: dict[str, ArrowrootError] = {}
+    for path in paths:
+        try:
+            tree.to_arrow([path], entries=numbers, strings="replace")
+        except (UnsupportedError, CorruptFileError) as fault:
+            faults[path] = fault
+    return faults
+
+
+def _show(
+    options: argparse.Namespace, tree: Tree, table: Table, paths: Sequence[str], numbers: Sequence[int]
+) -> None:
     if options.json:
         import json  # noqa: PLC0415 - text does not need it
 
         for entry in table.to_pylist():
             print(json.dumps({name: _plain(value) for name, value in entry.items()}, allow_nan=False))
         return
+    width = _width(options)
     style = terminal.Style(sys.stdout)
     print(
         f"{style.strong(printable(tree.where))}  the first {format_count(len(numbers))} of "
