@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from arrowroot._errors import missing_library
+from arrowroot._errors import UnsupportedError, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +56,19 @@ class Conversions:
         return cast("pd.DataFrame", frame)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a ``polars.DataFrame``, without a copy where Polars can."""
+        """Return a ``polars.DataFrame``, without a copy where Polars can.
+
+        Raises: UnsupportedError for variants, which Polars does not have.
+        """
         try:
             import polars  # noqa: ICN001, PLC0415
         except ImportError as error:
             raise missing_library("polars", "to_polars()") from error
-        return cast("pl.DataFrame", polars.from_arrow(self.to_pyarrow()))
+        table = self.to_pyarrow()
+        variants = [repr(field.name) for field in table.schema if _has_union(field.type)]
+        if variants:
+            raise UnsupportedError(f"to_polars(): Polars has no variants; leave out {', '.join(variants)}")
+        return cast("pl.DataFrame", polars.from_arrow(table))
 
     def to_awkward(self) -> ak.Array:
         """Return an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.

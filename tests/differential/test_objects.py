@@ -128,14 +128,28 @@ def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: 
         for name, reason in why.items():
             with pytest.raises(ar.UnsupportedError, match=reason):
                 tree.to_arrow([name], assemble=assemble)
-        with pytest.warns(ar.UnsupportedColumnWarning, match=r"1 branch .*: in_vector/in_vector\._M_elems"):
+        with pytest.warns(
+            ar.UnsupportedColumnWarning, match=r"1 branch .*: in_vector/in_vector\._M_elems"
+        ) as caught:
             table = tree.to_arrow(assemble=assemble)
+        assert [warning.filename for warning in caught] == [__file__]
         wanted = [{"x": count} for count in counts] if assemble else counts
         assert values_of(table, table.column_names[0]) == wanted
-        assert table.column_names[1:] == ["alone", "beside"]
+        in_map = ["in_map"] if assemble else ["in_map/in_map.first", "in_map/in_map.second._M_elems[2]"]
+        assert table.column_names[1:] == ["alone", *in_map, "beside"]
         assert values_of(table, "alone") == [[0, count, 0] for count in counts]
         assert values_of(table, "beside") == counts
         assert len(tree.to_arrow(["bare."], raw=True).to_pyarrow()["bare."][0].as_py()) == 6
+
+
+def test_split_maps_of_arrays_are_maps_again(object_files: Path) -> None:
+    def point(x: float = 0, y: float = 0) -> dict[str, float]:
+        return {"x": x, "y": y, "n": 0}
+
+    with ar.open(str(object_files / "hollow.root")) as file:
+        found = values_of(file["T"].to_arrow(["in_map"], assemble=True), "in_map")
+    for entry, pairs in enumerate(found):
+        assert pairs == [[entry, [point(), point(x=entry)]], [entry + 2, [point(y=entry), point()]]]
 
 
 def member_of(value: Any, path: list[str]) -> Any:

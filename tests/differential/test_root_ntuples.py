@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
@@ -63,6 +64,17 @@ def test_parts_of_the_entries_are_parts_of_the_values(directory, name):
         assert_same_values(
             values_of(table, column), [wanted[entry] for entry in picked], f"{name}: {column}, list"
         )
+
+
+def test_filters_of_pyarrow_select_among_variants(directory):
+    tree, columns = opened(directory, "kinds_zstd")
+    number = next(field.name for field in tree.schema if pa.types.is_integer(field.type))
+    wanted = [value > 0 for value in values_of(tree.to_arrow([number]), number)]
+    assert 0 < sum(wanted) < len(wanted)
+    for name in ("variant", "v_variant", "pair_variant"):
+        found = values_of(tree.to_arrow([name], filter=pc.field(number) > 0), name)
+        picked = [value for value, is_wanted in zip(columns[name], wanted, strict=True) if is_wanted]
+        assert_same_values(found, picked, name)
 
 
 def test_picked_entries_are_read_once(directory):

@@ -334,7 +334,7 @@ struct OnBare : Bare {
   ClassDef(OnBare, 1)
 };
 
-/// Split arrays, of which ROOT 6.40 makes branches and fills none, and classes without members.
+/// Split arrays, of which ROOT 6.40 makes branches and fills those of maps only, and classes without members.
 void write_hollow(const char *path, int n_entries) {
   TFile file(path, "RECREATE");
   TTree tree("T", "");
@@ -347,9 +347,13 @@ void write_hollow(const char *path, int n_entries) {
   tree.Branch("on_bare.", &on_bare, 4000, 99);
   tree.Branch("in_vector", &in_vector, 4000, 99);
   tree.Branch("alone", &alone, 4000, 99);
+  std::map<int, std::array<Point, 2>> in_map;
+  tree.Branch("in_map", &in_map, 4000, 99);
   tree.Branch("beside", &beside);
   for (beside = 0; beside < n_entries; beside++) {
     in_vector.assign(beside % 3, alone);
+    in_map.clear();
+    in_map[beside][1].x = in_map[beside + 2][0].y = beside;
     alone[1] = on_bare->x = beside;
     tree.Fill();
   }
@@ -375,6 +379,7 @@ void write_hollow(const char *path, int n_entries) {
 #pragma link C++ class std::vector<std::array<short, 2>>+;
 #pragma link C++ class std::map<int, std::array<float, 2>>+;
 #pragma link C++ class std::map<short, std::array<unsigned char, 1>>+;
+#pragma link C++ class std::map<int, std::array<ar::Point, 2>>+;
 #pragma link C++ class std::vector<std::pair<int, std::array<float, 2>>>+;
 #pragma link C++ class std::tuple<int, std::string>+;
 #pragma link C++ class std::vector<std::tuple<int, std::string>>+;

@@ -1,6 +1,5 @@
 import sys
 import tracemalloc
-import warnings
 
 import awkward as ak
 import numpy as np
@@ -275,6 +274,12 @@ def test_unknown_columns_and_wrong_sizes_are_errors(tree):
         tree.scan(memory_budget="much")
 
 
+@pytest.mark.parametrize("switch", ["trace", "verify_checksums", "assemble", "raw"])
+def test_switches_are_on_or_off(tree, switch):
+    with pytest.raises(ar.InvalidRequestError, match=f"{switch}: expected True or False, got 'no'"):
+        tree.scan("run", **{switch: "no"})
+
+
 def test_friends_are_read_side_by_side(sample, tmp_path):
     extra = write_tree(tmp_path / "friend.root", seed=8, extra=np.arange(N_ENTRIES) * 0.5)
     friend = ar.open(tmp_path / "friend.root")["Events"]
@@ -296,23 +301,6 @@ def test_friends_are_read_side_by_side(sample, tmp_path):
     write_tree(tmp_path / "short.root", n_entries=10)
     with pytest.raises(ar.InvalidRequestError, match="has only 10 entries"):
         both.add_friend(ar.open(tmp_path / "short.root")["Events"])
-
-
-def test_unsupported_branches_are_left_out_with_one_warning_and_named_ones_are_errors(conformance):
-    tree = ar.open(conformance / "skhep" / "uproot-HZZ-objects.root")["events"]
-    unreadable = [column.name for column in tree.columns if column.unsupported is not None]
-    if not unreadable:
-        pytest.skip("every branch of this file is readable")
-    with pytest.warns(ar.UnsupportedColumnWarning, match=f"left out {len(unreadable)} ") as caught:
-        scan = tree.scan()
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-    assert not set(unreadable) & set(scan.column_names)
-    with pytest.raises(ar.UnsupportedError, match="not readable"):
-        tree.scan([unreadable[0]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tree.scan(scan.column_names[:1])
 
 
 def test_a_real_file_in_directories_is_read(conformance):

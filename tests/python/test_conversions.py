@@ -1,9 +1,12 @@
 """What becomes of a table in NumPy, pandas and Awkward, where their types are not Arrow's."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from arrowroot import UnsupportedError
 from arrowroot._table import Table
 
 pd = pytest.importorskip("pandas")
@@ -28,10 +31,21 @@ def test_numbers_that_are_null_lose_nothing():
     assert Table(parts).to_numpy()["i"].tolist() == [1, 2, None, 2**53 + 1]
 
 
-def test_variants_become_objects_in_pandas():
-    union = pa.UnionArray.from_sparse(
-        pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
-    )
+@pytest.fixture
+def union():
+    kinds = pa.array([0, 1, 0], pa.int8())
+    return pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])])
+
+
+def test_variants_are_refused_by_name_where_polars_has_none(union):
+    pytest.importorskip("polars")
+    table = pa.table({"x": [1.0, 2.0, 3.0], "u": union})
+    with pytest.raises(UnsupportedError, match=r"no variants; leave out 'u'"):
+        Table(table).to_polars()
+    assert Table(table.select(["x"])).to_polars()["x"].to_list() == [1.0, 2.0, 3.0]
+
+
+def test_variants_become_objects_in_pandas(union):
     frame = Table(pa.table({"x": [1.0, 2.0, 3.0], "u": union, "y": [4, 5, 6]})).to_pandas()
     assert frame.columns.to_list() == ["x", "u", "y"]
     assert frame["u"].to_list() == [1, "b", 3]
@@ -74,6 +88,16 @@ def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
         found = Table(pa.table(columns)).to_awkward()
         assert found["m"].to_list() == pairs_as_records(array[part].to_pylist())
         assert found["s"].to_list() == columns["s"].to_pylist()
+
+
+def test_many_columns_apart_do_not_scatter_a_frame():
+    columns = {f"c{i}": pa.array([i, None, 2**53 + i]) for i in range(200)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = Table(pa.table({"x": [0.5, 1.5, 2.5], **columns})).to_pandas()
+    assert frame.columns.to_list() == ["x", *columns]
+    assert frame["c199"].to_list() == [199, pd.NA, 2**53 + 199]
+    assert Table(pa.table(columns).slice(0, 0)).to_pandas().shape == (0, 200)
 
 
 def test_slices_of_what_has_nulls_elsewhere_are_right_in_awkward():

@@ -214,6 +214,16 @@ def test_columns_of_friends_filter_and_are_filtered(sample, tmp_path):
     assert table["extra"].to_pylist() == extra["extra"][both].tolist()
 
 
+def test_an_expression_of_pyarrow_tells_columns_of_friends_from_those_of_the_tree(sample, tmp_path):
+    extra = write_tree(tmp_path / "friend.root", seed=8)
+    tree = ar.open(sample[0])["Events"]
+    tree.add_friend(ar.open(tmp_path / "friend.root")["Events"], "f")
+    both = (extra["weight"] > 0) & (sample[1]["weight"] < 0)
+    found = tree.to_arrow(["run", "f.run"], filter=(pc.field("f.weight") > 0) & (pc.field("weight") < 0))
+    assert found["run"].to_pylist() == sample[1]["run"][both].tolist()
+    assert found["f.run"].to_pylist() == extra["run"][both].tolist()
+
+
 WRONG = {
     "npt >": "expected where the filter ends",
     "pt > 1": "a list for each entry",

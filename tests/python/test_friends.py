@@ -74,6 +74,8 @@ def test_an_index_of_what_is_no_integer_or_not_there_is_an_error(main):
     tree.add_friend(ar.open(folder / "main.root")["Events"], "itself", index="x")
     with pytest.raises(ar.InvalidRequestError, match="an index is of integers"):
         tree.to_arrow("itself.run")
+    with pytest.raises(ar.InvalidRequestError, match="index"):
+        tree.add_friend(friend, "g", index=[])
 
 
 def test_large_and_negative_keys_do_not_meet_as_one(tmp_path):
