@@ -6,17 +6,15 @@ use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
-use arrow_select::take::take;
 use arrowroot_format::column::DataType;
 use arrowroot_format::decode::{Values, kernels::pack_bools};
 use arrowroot_format::streamer::Primitive;
 
+use crate::gaps::with_gaps;
 use crate::text::{Fault, TextForm, first_invalid, list_of, replaced};
 
 /// Name of the items of lists, as in the Arrow specification.
 const ITEM: &str = "item";
-/// Nulls may take so much memory: where they are objects of fixed arrays, few bytes in the file stand for many.
-const MAX_NULL_BYTES: usize = 1 << 30;
 
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
@@ -240,7 +238,6 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
     if matches!(data.data_type(), ArrowType::Null) {
         return Ok(ArrayData::new_null(&ArrowType::Null, is_there.len()));
     }
-    check_nulls(is_there.len().saturating_sub(n_present), data.data_type())?;
     let mut next = 0_u32;
     let places = is_there.iter().map(|&is_there| {
         (is_there != 0).then(|| {
@@ -249,35 +246,7 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
         })
     });
     let places = UInt32Array::from_iter(places);
-    Ok(take(&make_array(data), &places, None)?.to_data())
-}
-
-/// Whether so many nulls between values of a type take no more memory than they may.
-pub(crate) fn check_nulls(n_nulls: usize, data_type: &ArrowType) -> Result<(), ArrowError> {
-    let null_bytes = null_bytes(data_type);
-    if n_nulls.saturating_mul(null_bytes) > MAX_NULL_BYTES {
-        let what = format!("{n_nulls} nulls in place of {null_bytes} bytes each: set a smaller batch size");
-        return Err(ArrowError::InvalidArgumentError(what));
-    }
-    Ok(())
-}
-
-/// Bytes that a null takes in an array.
-fn null_bytes(data_type: &ArrowType) -> usize {
-    match data_type {
-        ArrowType::FixedSizeList(item, n_items) => {
-            null_bytes(item.data_type()).saturating_mul(usize::try_from(*n_items).unwrap_or(0))
-        }
-        ArrowType::Struct(members) => {
-            members.iter().fold(0, |sum, member| null_bytes(member.data_type()).saturating_add(sum))
-        }
-        ArrowType::Null => 0,
-        ArrowType::Boolean => 1,
-        // The type and the offset.
-        ArrowType::Union(..) => 5,
-        // What has no width has an offset.
-        other => other.primitive_width().unwrap_or(4),
-    }
+    Ok(with_gaps(data, &places)?)
 }
 
 #[cfg(test)]
@@ -292,19 +261,5 @@ mod tests {
         assert_eq!(values(nulls(3, 5), TextForm::Utf8).unwrap().null_count(), 3);
         let Err(Fault::Arrow(error)) = values(nulls(3, large), TextForm::Utf8) else { panic!("taken") };
         assert!(error.to_string().contains("3 nulls in place of 536870912 bytes each"), "{error}");
-    }
-
-    #[test]
-    fn a_null_takes_what_a_value_of_its_type_takes_at_least() {
-        let bytes_of = |data_type| null_bytes(&arrow_type(&data_type, TextForm::Utf8));
-        let number = |primitive| DataType::Primitive(primitive);
-        let pair = vec![("a".to_owned(), number(Primitive::Float16)), ("b".to_owned(), number(Primitive::Bool))];
-        let members = DataType::Struct(pair);
-        assert_eq!(bytes_of(members.clone()), 5);
-        assert_eq!(bytes_of(DataType::FixedList(Box::new(members.clone()), 7)), 35);
-        assert_eq!(bytes_of(DataType::List(Box::new(members))), 4);
-        assert_eq!(bytes_of(DataType::Text), 4);
-        assert_eq!(bytes_of(DataType::Optional(Box::new(number(Primitive::Int64)))), 8);
-        assert_eq!(bytes_of(DataType::Nothing), 0);
     }
 }

@@ -10,6 +10,7 @@ mod counts;
 mod error;
 mod fetch;
 mod file;
+mod gaps;
 mod listing;
 mod logical;
 mod memory;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, UInt32Array, make_array};
+use arrow_array::{Array, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
-use arrow_select::take::take;
 use arrowroot_format as format;
 use arrowroot_format::column::{DataType, Layout};
 use arrowroot_format::decode::Values;
@@ -17,8 +16,9 @@ use super::builder::Filled;
 use super::plan::{PagePlan, SlotKind};
 use super::runs::BatchRuns;
 use crate::assemble::{
-    arrow_type as object_type, check_nulls, ends_of, lists_of, numbers, primitive_type, texts, values as collected,
+    arrow_type as object_type, ends_of, lists_of, numbers, primitive_type, texts, values as collected,
 };
+use crate::gaps::with_gaps;
 use crate::text::{Fault, TextForm, list_of};
 
 const ITEM: &str = "item";
@@ -140,10 +140,8 @@ impl Assembly<'_> {
             }
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
-                check_nulls(n.saturating_sub(n_items), &data_type())?;
-                let items = make_array(self.items(item, n_items, &ends)?);
-                let places = optional_places(ends.typed_data::<i32>(), n)?;
-                take(&items, &places, None)?.to_data()
+                let items = self.items(item, n_items, &ends)?;
+                with_gaps(items, &optional_places(ends.typed_data::<i32>(), n)?)?
             }
             Shape::FixedList { item, n_items } => {
                 let in_each = (*n_items).max(1) as usize;
