@@ -104,19 +104,36 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
 
 def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
-    texts = texts_of(filter_name, "filter_name")
-    accepts = name_filter(texts)
+    accepts = _accepted(filter_name)
     found = []
     group_depth: int | None = None
     for branch in branches:
         if group_depth is not None and branch.depth <= group_depth:
             group_depth = None
         inside = group_depth is not None
-        if inside or branch.path in texts or branch.name in texts or accepts(branch.path, branch.name):
+        if inside or accepts(branch):
             found.append(branch)
             if branch.is_group and not inside:
                 group_depth = branch.depth
     return found
+
+
+def _accepted(filter_name: str | Iterable[str]) -> Callable[[Candidate], bool]:
+    texts = texts_of(filter_name, "filter_name")
+    accepts = name_filter(texts)
+    return lambda branch: branch.path in texts or branch.name in texts or accepts(branch.path, branch.name)
+
+
+def _standing_for(branches: Iterable[C], *, assemble: bool) -> list[C]:
+    """Return the columns among branches (depth first); with ``assemble`` the outermost groups and columns."""
+    if not assemble:
+        return whole(branch for branch in branches if not branch.is_group)
+    outermost: list[C] = []
+    for branch in branches:
+        around = outermost[-1] if outermost else None
+        if around is None or not (around.is_group and branch.path.startswith(f"{around.path}/")):
+            outermost.append(branch)
+    return whole(outermost)
 
 
 def select(
@@ -131,26 +148,29 @@ def select(
     """Choose columns from a tree's branches (depth first, groups before their members).
 
     ``columns``: each an exact path, a name that only one branch has, or a glob; a group stands for its
-    members. They keep the order asked for, without repeats. ``filter_name`` (see :func:`name_filter`) then
+    members. They keep the order asked for, without repeats. ``filter_name`` (see :func:`matching`) then
     keeps those that match. With neither, all columns are chosen. ``where`` names the tree in errors.
-    ``assemble``: a group stands for itself, and with neither so do all at the top. ``raw``: what cannot be read
-    is chosen too.
+    ``assemble``: a group stands for itself, and for what is inside of it. ``raw``: what cannot be read is chosen
+    too.
 
-    Raises: NoSuchColumnError with the nearest names; UnsupportedError for a column named exactly, or a group, of
-    which nothing can be read (others of that kind are reported in ``left_out``); InvalidRequestError for a name
-    of several branches.
+    Raises: NoSuchColumnError with the nearest names, also where ``filter_name`` leaves nothing; UnsupportedError
+    for a column named exactly, or a group, of which nothing can be read (others of that kind are reported in
+    ``left_out``); InvalidRequestError for a name of several branches.
     """
     chosen: Iterable[Candidate]
-    if columns is None:
-        at_top = [b for b in branches if (b.depth == 0 if assemble else not b.is_group)]
-        chosen = at_top if filter_name is not None else whole(at_top)
-    else:
+    if columns is not None:
         index = _Index(branches, where, assemble=assemble, raw=raw)
         chosen = (branch for text in texts_of(columns, "columns") for branch in index.resolve(text))
-    if filter_name is not None:
-        accepts = name_filter(filter_name)
-        chosen = whole(branch for branch in chosen if accepts(branch.path, branch.name))
+        if filter_name is not None:
+            chosen = whole(filter(_accepted(filter_name), chosen))
+    else:
+        found = branches if filter_name is None else matching(branches, filter_name)
+        chosen = _standing_for(found, assemble=assemble)
     unique = {branch.path: branch for branch in chosen}
+    if filter_name is not None and not unique:
+        text = ", ".join(texts_of(filter_name, "filter_name"))
+        names = (name for branch in branches for name in (branch.path, branch.name))
+        raise NoSuchColumnError(f"{where}: filter_name {text!r} leaves no column", text, nearest(text, names))
     if raw:
         return Selection(list(unique), [])
     left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None}
@@ -165,18 +185,18 @@ def _unreadable_inside(branches: Sequence[C], chosen: Container[str]) -> tuple[d
     """Return (path: C++ type) of what cannot be read inside of the chosen groups, and those with nothing else."""
     left_out: dict[str, str] = {}
     hollow: set[str] = set()
-    around: C | None = None
+    around: list[C] = []
     for branch in branches:
-        if around is not None and branch.depth <= around.depth:
-            around = None
-        if around is None:
-            if branch.is_group and branch.path in chosen:
-                around = branch
+        while around and branch.depth <= around[-1].depth:
+            around.pop()
+        if branch.is_group:
+            if branch.path in chosen:
+                around.append(branch)
                 hollow.add(branch.path)
-        elif branch.unsupported is not None:
+        elif around and branch.unsupported is not None:
             left_out[branch.path] = branch.type_name
-        elif not branch.is_group:
-            hollow.discard(around.path)
+        else:
+            hollow.difference_update(group.path for group in around)
     return left_out, hollow
 
 
@@ -224,13 +244,9 @@ class _Index:
         return [group] if self.assemble else columns
 
     def _matching(self, text: str) -> list[Candidate]:
-        matching = []
-        if re.search(_GLOB, text):
-            accepts = name_filter(text)
-            found = (branch for branch in self.branches if accepts(branch.path, branch.name))
-            matching = whole(branch for branch in found if self.assemble or not branch.is_group)
-        if not matching:
+        found = matching(self.branches, text) if re.search(_GLOB, text) else []
+        if not found:
             names = [*self.by_path, *self.by_name]
             what = "no branch matches" if re.search(_GLOB, text) else "no branch"
             raise NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))
-        return matching
+        return _standing_for(found, assemble=self.assemble)

@@ -87,9 +87,53 @@ def test_filters_are_globs_or_regular_expressions():
     assert paths(filter_name="/muon_(pt|phi)/i") == ["Muon_pt"]
     assert paths(filter_name="/.*pt$/") == ["Muon_pt", "Jet/Jet.pt"]
     assert paths(["Muon_*"], "*eta") == ["Muon_eta"]
-    assert paths(filter_name="nothing") == []
+    assert paths(filter_name="odd[2]") == ["odd[2]"]
+    assert paths(filter_name="Jet") == ["Jet/Jet.pt"]
     with pytest.raises(InvalidRequestError, match="filter_name"):
         name_filter("/(/")
+
+
+def test_a_filter_that_leaves_nothing_is_an_error():
+    with pytest.raises(NoSuchColumnError, match=r"'Muon_pT' leaves no column.*'Muon_pt'"):
+        paths(filter_name="Muon_pT")
+    with pytest.raises(NoSuchColumnError, match="leaves no column"):
+        paths("run", "Muon_*")
+
+
+OBJECTS = [
+    B("event", is_group=True),
+    B("event/empty", is_group=True),
+    B("event/tracks", is_group=True),
+    B("event/tracks/x"),
+    B("event/tracks/hits", unsupported="no way", type_name="Hits"),
+    B("event/n"),
+    B("bare", is_group=True),
+    B("lost", is_group=True),
+    B("lost/z", unsupported="no way", type_name="Z"),
+    B("run"),
+]
+
+
+def whole(columns=None, filter_name=None):
+    return select(OBJECTS, columns, filter_name, "f.root:T", assemble=True)
+
+
+def test_whole_objects_stand_for_what_is_inside_of_them():
+    assert whole() == (["event", "run"], [("event/tracks/hits", "Hits"), ("lost/z", "Z")])
+    assert whole("*") == whole(filter_name="*") == whole()
+    assert whole("event/*") == whole(filter_name="event/*")
+    assert whole("event/*") == (["event/tracks", "event/n"], [("event/tracks/hits", "Hits")])
+    assert whole(filter_name="tracks") == whole("event/tracks") == whole("tracks")
+    assert whole(["event/tracks", "event"]).paths == ["event/tracks", "event"]
+    assert whole("*s/x").paths == ["event/tracks/x"]
+    for name in ("lost", "bare", "event/empty"):
+        with pytest.raises(UnsupportedError, match=f"nothing in '{name}'"):
+            whole(name)
+
+
+def test_a_glob_of_groups_stands_for_their_members():
+    found = select(OBJECTS, "event*ks", None, "f.root:T")
+    assert found == (["event/tracks/x"], [("event/tracks/hits", "Hits")])
 
 
 def test_what_is_no_name_is_refused():

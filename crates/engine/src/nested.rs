@@ -292,8 +292,8 @@ impl From<ArrowError> for Fault {
 }
 
 fn uneven(url: &str, group: &str, what: String) -> Error {
-    let what = format!("{what}; without assemble they can be read one by one");
-    Error::Format { url: url.to_owned(), object: group.to_owned(), source: format::Error::corrupt(0, what) }
+    let what = format!("the object cannot be put together: {what}; its members can be read one by one");
+    Error::Format { url: url.to_owned(), object: group.to_owned(), source: format::Error::unsupported(0, what) }
 }
 
 fn misfit(field: &Field) -> Fault {
