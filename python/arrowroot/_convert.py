@@ -65,9 +65,10 @@ class Conversions:
         except ImportError as error:
             raise missing_library("polars", "to_polars()") from error
         table = self.to_pyarrow()
-        variants = [repr(field.name) for field in table.schema if _has_union(field.type)]
-        if variants:
-            raise UnsupportedError(f"to_polars(): Polars has no variants; leave out {', '.join(variants)}")
+        if variants := names_of_variants(table.schema):
+            raise UnsupportedError(
+                f"to_polars(): Polars has no variants; leave out {', '.join(map(repr, variants))}"
+            )
         return cast("pl.DataFrame", polars.from_arrow(table))
 
     def to_awkward(self) -> ak.Array:
@@ -106,6 +107,11 @@ def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def names_of_variants(schema: pa.Schema) -> list[str]:
+    """Return the columns that are variants, or have some inside."""
+    return [field.name for field in schema if _has_union(field.type)]
 
 
 def _with_null(kind: pa.DataType) -> str:

@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     Id: TypeAlias = tuple[int, ...]
     Missing = Literal["error", "warn", "ignore"]
 
-#: Columns that hold the ids, by what writes them: NanoAOD, CMS and ATLAS n-tuples, PHYSLITE.
+#: Columns that hold the ids, by what writes them: NanoAOD, CMS and ATLAS n-tuples, xAOD.
 USUAL_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("run", "luminosityBlock", "event"),
     ("run", "lumi", "event"),
     ("runNumber", "lumiBlock", "eventNumber"),
     ("RunNumber", "lbn", "EventNumber"),
     ("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.lumiBlock", "EventInfoAuxDyn.eventNumber"),
+    ("EventInfoAux.runNumber", "EventInfoAux.lumiBlock", "EventInfoAux.eventNumber"),
     ("run", "event"),
     ("runNumber", "eventNumber"),
+    ("RunNumber", "EventNumber"),
+    ("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.eventNumber"),
+    ("EventInfoAux.runNumber", "EventInfoAux.eventNumber"),
 )
 #: What an index says of itself.
 INDEX_FORM = "arrowroot.index/1"

@@ -231,6 +231,10 @@ class Tree:
         """
         from arrowroot import _friends  # noqa: PLC0415
 
+        if not isinstance(tree, Tree):
+            raise InvalidRequestError(
+                f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {tree!r}"
+            )
         alias = alias or tree.name
         if tree._together is not None:
             raise InvalidRequestError(f"friend {alias!r} ({tree.where}) has friends itself")

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import InvalidRequestError, StorageError
+from arrowroot._errors import InvalidRequestError, NoSuchFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +27,8 @@ _WITH_COLON = ("s3_endpoint", "token")
 def split_url(text: str) -> tuple[str, str | None]:
     """Return the file and, if one is named, the tree of "FILE:TREE".
 
-    The text is split at the last ":" before which stands what ends in ".root", is a file, or is a glob that
-    matches one, and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
+    The text is split at the last ":" before which stands a file, or a glob that matches one, or else what ends in
+    ".root"; and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
     are files, and "root://host:1094//x.root:a::b" is an object "a::b".
     """
     if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
@@ -36,13 +36,20 @@ def split_url(text: str) -> tuple[str, str | None]:
     bare, mark, query = text.rpartition("?")
     if mark and _holds_options(query):
         return _split_before_query(bare, query)
+    splits = []
     file, _, tree = text.rpartition(":")
     while file and tree and not tree.startswith("//"):
-        if file.endswith(".root") or os.path.exists(file) or (_is_glob(file) and _files(file)):  # noqa: PTH110
-            return file, tree
+        splits.append((file, tree))
         file, _, inner = file.rpartition(":")
         tree = f"{inner}:{tree}"
-    return text, None
+    # What is there is meant, before what looks like it.
+    there = (split for split in splits if _is_there(split[0]))
+    named = (split for split in splits if split[0].endswith(".root"))
+    return next(there, None) or next(named, (text, None))
+
+
+def _is_there(file: str) -> bool:
+    return os.path.exists(file) or (_is_glob(file) and bool(_files(file)))  # noqa: PTH110
 
 
 def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
@@ -91,6 +98,9 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
     """
     if isinstance(paths, str | bytes | os.PathLike):
         return [paths]
+    # Of an open file the lines would be taken for names.
+    if hasattr(paths, "read"):
+        raise InvalidRequestError(f"expected a path or URL, or several, not the file object {paths!r}")
     try:
         return list(paths)
     except TypeError:
@@ -126,7 +136,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
 
     ``tree`` is that of every file which does not name one itself by "FILE:TREE"; None: not known yet.
 
-    Raises: StorageError for a glob that matches nothing; InvalidRequestError if there is no path at all.
+    Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all.
     """
     every = each(paths)
     files: list[tuple[str, str | None]] = []
@@ -141,7 +151,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
         if _is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
             if not found:
-                raise StorageError(f"no file matches {bare!r}")
+                raise NoSuchFileError(f"no file matches {bare!r}")
             files += [(name + mark + query, own or tree) for name in found]
         else:
             files.append((pattern, own or tree))

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._convert import empty_batch
-from arrowroot._errors import missing_library
+from arrowroot._convert import empty_batch, names_of_variants
+from arrowroot._errors import UnsupportedError, missing_library
 from arrowroot._partitions import partitions
 
 if TYPE_CHECKING:
@@ -124,7 +124,12 @@ def awkward(
     except ImportError as error:
         raise missing_library("dask-awkward", "arrowroot.dask.awkward()") from error
     pieces = partitions(paths, tree, columns, **options)
-    form = _empty(pieces[0]).to_awkward().layout.form
+    empty = _empty(pieces[0])
+    if variants := names_of_variants(empty.schema):
+        raise UnsupportedError(
+            f"dask-awkward cannot follow variants; leave out {', '.join(map(repr, variants))}"
+        )
+    form = empty.to_awkward().layout.form
     divisions = None
     if pieces[0].filter is None:
         ends = [0]

@@ -60,6 +60,18 @@ def test_events_are_picked_in_the_order_of_the_list(files):
     assert tree.pick([], "x").num_rows == 0
 
 
+@pytest.mark.parametrize("form", ["EventInfoAux.", "EventInfoAuxDyn."])
+def test_ids_of_xaod_are_found(tmp_path, form):
+    numbers = np.arange(5, dtype=np.uint64)
+    with uproot.recreate(tmp_path / "xaod.root") as file:
+        file["CollectionTree"] = {f"{form}runNumber": numbers // 2, f"{form}eventNumber": numbers}
+    tree = ar.open(tmp_path / "xaod.root")["CollectionTree"]
+    assert tree.pick([(1, 3), (0, 1)], f"{form}eventNumber").to_pylist() == [
+        {f"{form}eventNumber": 3},
+        {f"{form}eventNumber": 1},
+    ]
+
+
 def test_what_is_missing_is_reported(files):
     tree = ar.open(files / "run1.root")["Events"]
     ids = [id_of(1001), id_of(77), (10, 101, 1003 + 2**63), (-1, 2**70, 3), id_of(1002)]

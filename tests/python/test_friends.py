@@ -76,6 +76,8 @@ def test_an_index_of_what_is_no_integer_or_not_there_is_an_error(main):
         tree.to_arrow("itself.run")
     with pytest.raises(ar.InvalidRequestError, match="index"):
         tree.add_friend(friend, "g", index=[])
+    with pytest.raises(ar.InvalidRequestError, match=r"expected a tree, .* got 'a.root:T'"):
+        tree.add_friend("a.root:T", "g")
 
 
 def test_large_and_negative_keys_do_not_meet_as_one(tmp_path):

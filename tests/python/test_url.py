@@ -1,7 +1,7 @@
 import pytest
 
-from arrowroot import InvalidRequestError, StorageError
-from arrowroot._url import expand, natural_key, split_url
+from arrowroot import InvalidRequestError, NoSuchFileError
+from arrowroot._url import each, expand, natural_key, split_url
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,9 @@ def test_a_colon_in_the_name_of_an_existing_file_is_no_separator(tmp_path, monke
     assert split_url("x.root:T") == ("x.root:T", None)
     assert split_url("plain:T") == ("plain", "T")
     assert split_url("pl*:T") == ("pl*", "T")
+    (tmp_path / "a.root").touch()
+    assert split_url("a.root:b.root:c/T") == ("a.root", "b.root:c/T")
+    assert split_url("gone.root:b.root:c/T") == ("gone.root:b.root", "c/T")
 
 
 def test_natural_order_counts():
@@ -64,7 +67,13 @@ def test_globs_expand_recursively_in_natural_order(tmp_path):
 
 
 def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(StorageError, match="no file matches"):
+    with pytest.raises(NoSuchFileError, match="no file matches"):
         expand(f"{tmp_path}/*.root", None)
     with pytest.raises(InvalidRequestError, match="empty"):
         expand([], None)
+
+
+def test_open_files_are_not_taken_for_lists_of_names(tmp_path):
+    (tmp_path / "x").write_bytes(b"root")
+    with (tmp_path / "x").open("rb") as file, pytest.raises(InvalidRequestError, match="not the file object"):
+        each(file)

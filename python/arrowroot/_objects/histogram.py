@@ -145,6 +145,7 @@ class Histogram(Named):
         return made
 
     def _converted(self, histogram: Any, axis_module: Any, storages: Any, names: Any) -> Any:
+        self.values()  # of a histogram without a range the reason, in our words
         axes, cuts = [], []
         for axis in self.axes:
             labels = axis.labels
