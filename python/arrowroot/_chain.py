@@ -9,6 +9,7 @@ from arrowroot import _accounts, _entries
 from arrowroot._ahead import in_order
 from arrowroot._config import resolve
 from arrowroot._errors import (
+    InvalidRequestError,
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
@@ -71,6 +72,8 @@ def scan(
     strings: Strings = "utf8",
     verify_checksums: bool = True,
     trace: bool = False,
+    assemble: bool = False,
+    raw: bool = False,
     friends: Mapping[str, Location | Iterable[Location] | Friends] | None = None,
     **storage: Unpack[StorageOptions],
 ) -> Scan:
@@ -101,14 +104,22 @@ def scan(
         strings=strings,
         trace=trace,
         verify_checksums=verify_checksums,
+        assemble=assemble,
+        raw=raw,
     )
+    if (assemble or raw) and (filter is not None or friends):
+        raise InvalidRequestError("assemble and raw: not with a filter, nor with friends")
     chain = Chain(opened_trees(expand(paths, tree), storage))
     for alias, given in (friends or {}).items():
         other = given if isinstance(given, Friends) else Friends(given)
         chain.add_friend(alias, Chain(opened_trees(expand(other.paths, other.tree), storage)), other.index)
     if columns is not None:
         columns = texts_of(columns, "columns")
-    chosen, make = chain.chosen(columns, filter_name)
+    make: Maker = chain.source
+    if assemble or raw:
+        chosen = chain.choose(columns, filter_name, assemble=assemble, raw=raw)
+    else:
+        chosen, make = chain.chosen(columns, filter_name)
     if isinstance(entries, EventList):
         chosen_entries: EntrySet = chain.entries_of(entries)
     else:
@@ -244,9 +255,12 @@ class Chain:
         self,
         columns: str | Iterable[str] | None,
         filter_name: str | Iterable[str] | None,
+        *,
+        assemble: bool = False,
+        raw: bool = False,
     ) -> list[str]:
         """Return the paths chosen in the first file, once all files are known to have the same."""
-        chosen = self.members[0].tree().choose(columns, filter_name)
+        chosen = self.members[0].tree().choose(columns, filter_name, assemble=assemble, raw=raw)
         self._check(chosen, all_columns=columns is None and filter_name is None)
         return chosen
 
@@ -254,13 +268,14 @@ class Chain:
         first = self.members[0]
         unchecked = [path for path in chosen if path not in self._checked]
         for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            for path in unchecked:
-                if types.get(path) != self._types[0].get(path):
-                    has = f"has type {types[path]}" if path in types else "is missing or not readable"
-                    raise SchemaMismatchError(
-                        f"{member.url}: column {path!r} {has}, "
-                        f"but in {first.url} it has type {self._types[0].get(path)}"
-                    )
+            for chosen_path in unchecked:
+                ours, theirs = (_types_inside(every, chosen_path) for every in (self._types[0], types))
+                for path in {**ours, **theirs} if ours != theirs else ():
+                    if theirs.get(path) != ours.get(path):
+                        raise SchemaMismatchError(
+                            f"{member.url}: column {path!r} {_has_type(theirs.get(path))}, "
+                            f"but in {first.url} it {_has_type(ours.get(path))}; choose columns that all files have"
+                        )
             added = next((path for path in types if path not in self._types[0]), None)
             if all_columns and added is not None:
                 raise SchemaMismatchError(
@@ -351,6 +366,17 @@ class Chain:
         order = np.empty(len(entries), dtype=np.int64)
         order[by_file] = np.arange(len(entries))
         return parts, order
+
+
+def _types_inside(types: dict[str, str], path: str) -> dict[str, str]:
+    """Return the type of a column, or of all columns of a group."""
+    if path in types:
+        return {path: types[path]}
+    return {column: kind for column, kind in types.items() if column.startswith(f"{path}/")}
+
+
+def _has_type(kind: str | None) -> str:
+    return "is missing or not readable" if kind is None else f"has type {kind}"
 
 
 class _Finished(NamedTuple):

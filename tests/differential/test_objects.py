@@ -142,6 +142,19 @@ def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: 
         assert len(tree.to_arrow(["bare."], raw=True).to_pyarrow()["bare."][0].as_py()) == 6
 
 
+def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> None:
+    files = [f"{object_files}/{name}.root:T" for name in ("99_members", "99_objects")]
+    trees = [ar.open(file.removesuffix(":T"))["T"] for file in files]
+    for column, option in (("numbers", "assemble"), ("lorentz", "raw")):
+        found = ar.scan(files, columns=[column], **{option: True}).read_all()
+        wanted = [pa.table(tree.to_arrow([column], **{option: True})) for tree in trees]
+        assert found.to_pyarrow().equals(pa.concat_tables(wanted))
+    with pytest.raises(ar.InvalidRequestError, match="not with a filter"):
+        ar.scan(files, assemble=True, filter="last > 1")
+    with pytest.raises(ar.SchemaMismatchError, match=r"0_members.root: column 'numbers/.*' is missing"):
+        ar.scan([files[0], f"{object_files}/0_members.root:T"], columns=["numbers"], assemble=True)
+
+
 def test_split_maps_of_arrays_are_maps_again(object_files: Path) -> None:
     def point(x: float = 0, y: float = 0) -> dict[str, float]:
         return {"x": x, "y": y, "n": 0}
