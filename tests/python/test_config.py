@@ -372,3 +372,19 @@ def test_commands_read_with_the_options_given(sample, arrowroot_command):
 def test_the_table_of_options_tells_secrets():
     assert _config.secret_names() == {"token"}
     assert dict(_native.check_options([("token", "x", "test")]))["token"] is None
+
+
+def test_proxies_are_those_of_the_environment_and_named_where_they_fail(arrowroot_command):
+    def said(url, **variables):
+        clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        done = arrowroot_command("ls", url, "-O", "retries=0", env={**clean, **variables}, check=False)
+        assert done.returncode != 0
+        return done.stderr
+
+    dead = "http://me:secret@127.0.0.1:9"
+    refused = said("http://localhost:1/x.root", http_proxy=dead)
+    assert "connection refused (through the proxy 127.0.0.1:9)" in refused
+    assert "secret" not in refused
+    assert "proxy" not in said("https://localhost:1/x.root", http_proxy=dead)
+    assert "proxy" not in said("http://localhost:1/x.root", http_proxy=dead, no_proxy="a, localhost")
+    assert "all_proxy: it names no HTTP proxy" in said("http://localhost:1/x.root", all_proxy="socks5://h:1")

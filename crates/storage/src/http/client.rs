@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
-use ureq::Agent;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector as _, TcpConnector};
+use ureq::{Agent, Proxy};
 use url::Url;
 
 use super::address::{Address, origin_of};
@@ -15,6 +15,7 @@ use super::answer::{Answer, Version};
 use super::credentials::Credentials;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
+use super::proxy::{Proxies, place_of};
 use super::transport::{Tls, take_connecting};
 use crate::error::{Error, Result};
 use crate::options::Network;
@@ -32,6 +33,7 @@ struct Key {
     /// A forked process must not use its parent's connections.
     process: u32,
     credentials: Credentials,
+    proxies: Proxies,
     timeout: Duration,
     max_connections: usize,
 }
@@ -68,6 +70,7 @@ impl Client {
         let key = Key {
             process: std::process::id(),
             credentials: Credentials::find(network),
+            proxies: Proxies::of_environment(),
             timeout: network.timeout,
             max_connections: network.max_connections,
         };
@@ -93,6 +96,7 @@ impl Client {
                 .chain(Tls(Arc::clone(&tls)))
                 .chain(NamesAsWritten);
         let config = Agent::config_builder()
+            .proxy(None) // which one is told with each request
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -183,6 +187,10 @@ impl Client {
             Some(hint) => hint.to_owned(),
             None => self.key.credentials.hint(is_encrypted, token.is_some()),
         };
+        let proxy = self.key.proxies.of(url).map_err(|variable| Error::Option {
+            option: variable.to_owned(),
+            what: "it names no HTTP proxy: http://HOST:PORT is one".to_owned(),
+        })?;
         let origin = self.origin(url, question.is_multi_range);
         let permit = origin.enter(until).map_err(|busy| match busy {
             Busy::NoConnection => failed("no connection was free in time".to_owned()),
@@ -197,7 +205,8 @@ impl Client {
         loop {
             let start = Instant::now();
             let left = until.saturating_duration_since(start);
-            let mut request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
+            let mut request =
+                self.agent.get(url.as_str()).config().timeout_global(Some(left)).proxy(proxy.cloned()).build();
             request = request.header("range", question.range);
             if let Some(token) = &token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
@@ -217,12 +226,12 @@ impl Client {
                 Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {
                     tries_left -= 1;
                 }
-                Err(error) => return Err(self.refused(error, question, hint)),
+                Err(error) => return Err(self.refused(error, question, hint, proxy)),
             }
         }
     }
 
-    fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String) -> Error {
+    fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String, proxy: Option<&Proxy>) -> Error {
         let url = question.address.name().to_owned();
         let failed = match &error {
             ureq::Error::Io(error) => tls_failure::of_io(error),
@@ -238,6 +247,9 @@ impl Client {
         // The name of an object does not say where it was looked for.
         if question.address.hint().is_some() {
             what = format!("{what} ({})", origin_of(&question.address.original()));
+        }
+        if let Some(proxy) = proxy {
+            what = format!("{what} (through the proxy {})", place_of(proxy));
         }
         Error::Connection { url, doing: question.doing.to_owned(), what }
     }

@@ -38,7 +38,7 @@
 //!
 //! Redirects are followed, up to ten; where they led to is remembered for later reads of the file, and forgotten when
 //! that place fails. See `credentials` for tokens and certificates. User and password in a URL are sent as basic
-//! authentication and never shown. Proxies are those of the environment (`HTTPS_PROXY`, `NO_PROXY`, ...).
+//! authentication and never shown. Proxies are those of the environment: see `proxy`.
 //!
 //! Connections are kept open for 60 s and shared by all files of the process with the same credentials.
 //!
@@ -54,6 +54,7 @@ mod names;
 mod open;
 mod origin;
 mod plan;
+mod proxy;
 mod range;
 mod slots;
 mod store;
