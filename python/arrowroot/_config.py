@@ -76,12 +76,43 @@ class Option(NamedTuple):
     is_secret: bool
 
 
+#: Variables of other tools that count where no option says otherwise: credentials and proxies.
+SHARED_VARIABLES = (
+    "BEARER_TOKEN",
+    "BEARER_TOKEN_FILE",
+    "X509_USER_PROXY",
+    "X509_USER_CERT",
+    "X509_USER_KEY",
+    "X509_CERT_DIR",
+    "AWS_PROFILE",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+)
+
+
 class Configuration(NamedTuple):
     """What is set for a URL (without credentials), and the configuration files that were looked at."""
 
     url: str
     files: list[str]
     options: list[Option]
+    #: Variables of other tools that are set and count where no option says otherwise, without their values.
+    variables: list[str]
 
 
 def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configuration:
@@ -90,7 +121,12 @@ def configuration(url: str = "", **options: Unpack[StorageOptions]) -> Configura
     Nothing is opened. Raises: InvalidRequestError, StorageError as ``open``.
     """
     urls, settings = resolve([url], options)
-    return Configuration(_native.redacted(urls[0]), files(), in_force(settings))
+    return Configuration(
+        _native.redacted(urls[0]),
+        files(),
+        in_force(settings),
+        [name for name in SHARED_VARIABLES if os.environ.get(name)],
+    )
 
 
 def redacted(url: str) -> str:

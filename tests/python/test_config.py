@@ -351,6 +351,13 @@ def test_the_command_shows_values_and_who_set_them(arrowroot_command):
     document = json.loads(arrowroot_command("config", "--json", env=environment).stdout)
     assert document["form"] == "arrowroot.config/1"
     assert [option["name"] for option in document["options"]] == list(_config.names())
+    clean = {name: value for name, value in environment.items() if name not in _config.SHARED_VARIABLES}
+    found = {**clean, "BEARER_TOKEN": "s3cr3t", "https_proxy": "http://me:s3cr3t@p:1", "AWS_PROFILE": ""}
+    assert "\nset, and in" not in arrowroot_command("config", env=clean).stdout
+    out = arrowroot_command("config", env=found).stdout
+    assert "set, and in force where no option is: BEARER_TOKEN, https_proxy\n" in out
+    document = json.loads(arrowroot_command("config", "--json", env=found).stdout)
+    assert (document["variables"], "s3cr3t" in out) == (["BEARER_TOKEN", "https_proxy"], False)
     done = arrowroot_command("config", "--strategy", "a", "-O", "strategy=b", check=False)
     assert (done.returncode, "set twice" in done.stderr) == (2, True)
     done = arrowroot_command("config", "--strategy", "fast", check=False)

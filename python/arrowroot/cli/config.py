@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> None:
             "form": JSON_FORM,
             "url": configuration.url or None,
             "files": configuration.files,
+            "variables": configuration.variables,
             "options": [option._asdict() for option in configuration.options],
         }
         print(json.dumps(document, indent=2))
@@ -45,6 +46,8 @@ def run(options: argparse.Namespace) -> None:
     ]
     print(text_table(rows, right=[False] * 4, max_width=terminal.width()))
     print(f"\nconfiguration files: {', '.join(map(printable, configuration.files)) or 'none'}")
+    if configuration.variables:
+        print(f"set, and in force where no option is: {', '.join(configuration.variables)}")
 
 
 def _value(option: Option) -> str:
