@@ -47,6 +47,14 @@ def test_a_file_url_may_name_this_host(sample):
         ar.open(f"file://localhostile{sample[0]}")
 
 
+def test_file_urls_may_be_encoded(sample, tmp_path):
+    path = tmp_path / "with space, 100%25 ä.root"
+    path.write_bytes(sample[0].read_bytes())
+    for url in (path.as_uri(), f"file://{path}"):
+        with ar.open(url) as file:
+            assert file["Events"].num_entries == N_ENTRIES
+
+
 def test_what_is_no_location_is_refused():
     for wrong in (3, None, [3]):
         with pytest.raises(ar.InvalidRequestError, match="path or URL"):

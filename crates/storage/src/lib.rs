@@ -68,11 +68,7 @@ use std::sync::Arc;
 pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Opened> {
     let path = match url.split_once("://") {
         None => url,
-        // What is on this host may be said to be (RFC 8089).
-        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => match path.strip_prefix("localhost") {
-            Some(rest) if rest.starts_with('/') => rest,
-            _ => path,
-        },
+        Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => &path_of(path),
         Some((scheme, _)) => {
             let network = &options.network;
             return match scheme.to_ascii_lowercase().as_str() {
@@ -88,4 +84,12 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
         }
     };
     Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Vec::new() })
+}
+
+/// The path that a `file://` URL names.
+fn path_of(rest: &str) -> String {
+    // What is on this host may be said to be (RFC 8089).
+    let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);
+    // Many write the path as it is.
+    if std::path::Path::new(path).exists() { path.to_owned() } else { s3::percent_decoded(path) }
 }

@@ -157,7 +157,11 @@ pub const OPTIONS: [OptionInfo; 19] = [
     option("max_span", "a size", "no merged read is larger; 0: nothing is merged"),
     option("prefetch", "a number", "windows fetched while one is decoded"),
     option("learn_entries", "a number", "entries during which treecache watches which branches are read"),
-    option("download_dir", "a directory", "where lazy-download keeps its segments"),
+    option(
+        "download_dir",
+        "a directory",
+        "where lazy-download keeps its segments until the last process has read the file",
+    ),
     option("block_cache", "a directory", "where blocks are kept between runs"),
     option("block_cache_size", "a size", "most bytes of the block cache; 0: no block cache"),
     option("timeout", "seconds", "a request that brings nothing for so long has failed"),
