@@ -66,7 +66,7 @@ impl Blocks {
         made.map_err(|source| Error::LocalDisk {
             path: directory.display().to_string(),
             doing: "cannot make the directory of the block cache (block_cache)".to_owned(),
-            source,
+            source: Arc::new(source),
         })?;
         Ok(Some(Blocks {
             directory: directory.to_owned(),
@@ -87,7 +87,7 @@ impl Blocks {
 
     fn failed(&self, doing: &str, source: std::io::Error) -> Error {
         let doing = format!("the block cache {doing}");
-        Error::LocalDisk { path: self.directory.display().to_string(), doing, source }
+        Error::LocalDisk { path: self.directory.display().to_string(), doing, source: Arc::new(source) }
     }
 
     /// A block that is there and right.

@@ -1,5 +1,6 @@
 //! What can go wrong while bytes are fetched.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Result of everything in this crate.
@@ -10,7 +11,7 @@ const N_TOLD: usize = 8;
 const MAX_TOLD_CHARS: usize = 400;
 
 /// What can go wrong while bytes are fetched. URLs in it hold no credentials.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
@@ -21,7 +22,7 @@ pub enum Error {
         /// What was being done to it.
         doing: String,
         /// The system's error.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// A range ends after the file.
     #[error("{url}: bytes {offset} to {} asked for, but the file ends at byte {size_bytes}; it may be cut short", offset.saturating_add(*n_bytes))]
@@ -151,7 +152,7 @@ pub enum Error {
         /// What was being done to it.
         doing: String,
         /// The system's error.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
 }
 

@@ -89,7 +89,7 @@ impl Download {
         move |source| Error::LocalDisk {
             path: self.directory.display().to_string(),
             doing: format!("lazy-download {doing} (another directory: download_dir)"),
-            source,
+            source: Arc::new(source),
         }
     }
 

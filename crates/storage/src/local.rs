@@ -5,6 +5,7 @@
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::source::{Nature, Part, Source, check_range};
@@ -44,7 +45,8 @@ impl LocalFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let url = path.to_string_lossy().into_owned();
-        let failed = |source| Error::Io { url: url.clone(), doing: "cannot be opened".to_owned(), source };
+        let failed =
+            |source| Error::Io { url: url.clone(), doing: "cannot be opened".to_owned(), source: Arc::new(source) };
         // Asked before opening: that of a pipe would wait for a writer.
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
@@ -67,7 +69,7 @@ impl LocalFile {
             } else {
                 format!("cannot read {} bytes at {offset}", buffer.len())
             };
-            Error::Io { url: self.url.clone(), doing, source }
+            Error::Io { url: self.url.clone(), doing, source: Arc::new(source) }
         })
     }
 
@@ -75,7 +77,7 @@ impl LocalFile {
         let metadata = self.file.metadata().map_err(|source| Error::Io {
             url: self.url.clone(),
             doing: "cannot be looked at".to_owned(),
-            source,
+            source: Arc::new(source),
         })?;
         let now = Version::of(&metadata);
         if now == self.version {

@@ -259,7 +259,7 @@ mod tests {
     fn the_error_of_many_replicas_is_bounded_and_says_what_can_be_done() {
         let io = |kind: std::io::ErrorKind| {
             let (url, doing) = ("x://d/f".to_owned(), "cannot be opened".to_owned());
-            Error::Io { url, doing, source: kind.into() }
+            Error::Io { url, doing, source: Arc::new(kind.into()) }
         };
         let not_found = || Error::NotFound { url: "x://a/f".to_owned(), answer: "404".to_owned() };
         let connection = || {

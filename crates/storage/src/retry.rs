@@ -68,7 +68,7 @@ impl Attempt for AllOrNothing {
 /// # Errors
 /// Those of `open`, or [`Error::Deadline`] with the last one.
 pub fn open_again(url: &str, network: &Network, mut open: impl FnMut() -> Result<Opened>) -> Result<Opened> {
-    open_attempts(url, network, || {
+    open_attempts(url, network, |_| {
         let Opened { source, known, ledgers } = open()?;
         Ok((AllOrNothing(source), known, ledgers))
     })
@@ -77,18 +77,19 @@ pub fn open_again(url: &str, network: &Network, mut open: impl FnMut() -> Result
 /// What opens a store: the store, the bytes that came with it, and its ledgers.
 pub(crate) type OpenedStore<S> = (S, Vec<(u64, Vec<u8>)>, Vec<Arc<Ledger>>);
 
-/// Opens with tries, and tries again what is missing of the reads of what was opened.
+/// Opens with tries, and tries again what is missing of the reads of what was opened. `open` gets the moment until which it
+/// may take.
 ///
 /// # Errors
 /// Those of `open`, or [`Error::Deadline`] with the last one.
 pub(crate) fn open_attempts<S: Attempt + 'static>(
     url: &str,
     network: &Network,
-    mut open: impl FnMut() -> Result<OpenedStore<S>>,
+    open: impl FnMut(Instant) -> Result<OpenedStore<S>>,
 ) -> Result<Opened> {
     let policy = Policy::of(network);
     let attempts = Arc::new(Ledger::new("attempt", false));
-    let (store, known, inner) = policy.open(&redacted(url), &attempts, |_| open())?;
+    let (store, known, inner) = policy.open(&redacted(url), &attempts, open)?;
     let source = Arc::new(Retry::new(store, policy, Arc::clone(&attempts)));
     Ok(Opened { source, known, ledgers: std::iter::once(attempts).chain(inner).collect() })
 }

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use super::answer::{Answer, Kind, Version};
 use crate::error::{Error, Result};
@@ -38,7 +39,7 @@ impl WholeFile {
         let failed = |source| Error::LocalDisk {
             path: directory.display().to_string(),
             doing: format!("copying {url} to it, as the server answers no ranges"),
-            source,
+            source: Arc::new(source),
         };
         let mut file = tempfile::tempfile_in(&directory).map_err(failed)?;
         if answer.status == 416 {
@@ -67,7 +68,7 @@ impl Source for WholeFile {
         self.file.read_exact_at(buffer, offset).map_err(|source| Error::LocalDisk {
             path: self.url.clone(),
             doing: format!("reading {} bytes at {offset} from its copy", buffer.len()),
-            source,
+            source: Arc::new(source),
         })
     }
 

@@ -205,12 +205,11 @@ impl Connection {
         self.plug.pull();
         let mut state = self.locked();
         if state.failure.is_none() {
-            let what = match failure {
-                Failure::Broken(what) => what.clone(),
-                Failure::Wrong(what) => format!("given up after a wrong answer: {what}"),
-                _ => "given up after another request failed".to_owned(),
-            };
-            state.failure = Some(Failure::Broken(what));
+            state.failure = Some(match failure {
+                Failure::Broken(_) | Failure::Silent(_) => failure.clone(),
+                Failure::Wrong(what) => Failure::Broken(format!("given up after a wrong answer: {what}")),
+                _ => Failure::Broken("given up after another request failed".to_owned()),
+            });
         }
         for caller in state.outstanding.values().filter_map(|outstanding| outstanding.caller.as_ref()) {
             caller.turn.notify_all();

@@ -1,5 +1,7 @@
 //! What goes wrong between a request and its answer, and what the caller is told of it.
 
+use std::time::Duration;
+
 use super::url::Target;
 use crate::error::Error;
 use crate::secret::redacted;
@@ -9,6 +11,8 @@ use crate::secret::redacted;
 pub(crate) enum Failure {
     /// The connection is not usable any more.
     Broken(String),
+    /// Nothing came for so long.
+    Silent(Duration),
     /// The answer is not one to the question.
     Wrong(String),
     /// The answer ended too early: it may be that the file did.
@@ -23,6 +27,8 @@ pub(crate) enum Failure {
     Insecure(String, String),
     /// Not within the time that all tries have.
     Late,
+    /// It cannot even be begun: the credentials are of no use.
+    Unable(Box<Error>),
 }
 
 /// Numbers of errors that mean something here.
@@ -74,15 +80,20 @@ const ACCESS_HINT: &str = "see that the token or the account may read it; the of
 impl Failure {
     /// Whether the connection is of no more use.
     pub(crate) fn is_fatal(&self) -> bool {
-        matches!(self, Failure::Broken(_) | Failure::Wrong(_) | Failure::Late)
+        matches!(self, Failure::Broken(_) | Failure::Silent(_) | Failure::Wrong(_) | Failure::Late)
     }
 
     /// Whether another server may do better.
     pub(crate) fn is_of_server(&self) -> bool {
         match self {
-            Failure::Broken(_) | Failure::Wrong(_) | Failure::Short(_) | Failure::Insecure(..) | Failure::Late => true,
+            Failure::Broken(_)
+            | Failure::Silent(_)
+            | Failure::Wrong(_)
+            | Failure::Short(_)
+            | Failure::Insecure(..)
+            | Failure::Late => true,
             Failure::Refused(number, _) => is_transient(*number) || *number == code::NOT_FOUND,
-            Failure::Redirected(..) | Failure::Denied(..) => false,
+            Failure::Redirected(..) | Failure::Denied(..) | Failure::Unable(_) => false,
         }
     }
 
@@ -101,6 +112,10 @@ impl Failure {
         let doing = format!("{doing} from {}", target.server());
         match self.without_secrets(target) {
             Failure::Broken(what) => Error::Connection { url, doing, what },
+            Failure::Silent(time) => {
+                Error::Connection { url, doing, what: format!("nothing came for {:.1} s", time.as_secs_f64()) }
+            }
+            Failure::Unable(error) => *error,
             Failure::Late => {
                 Error::Connection { url, doing, what: "no complete answer before the deadline".to_owned() }
             }

@@ -11,8 +11,7 @@ use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
 use super::tls;
 use super::url::Target;
-use super::wire::{Line, check_silence, connect};
-use crate::error::Result as StorageResult;
+use super::wire::{Line, Patience, connect};
 use crate::http::credentials::Credentials;
 use crate::options::Network;
 use crate::secret::Secret;
@@ -73,8 +72,10 @@ pub(crate) fn note_welcome(target: &Target) {
 /// Without encryption, handshake, login and the `early` requests go out together: one round trip for all. If the server
 /// wants to know who is asking, it refuses what came early: the connection is made again without. With encryption, the
 /// server has to agree first: two more round trips.
-pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> StorageResult<Result<Session, Failure>> {
-    let deadline = Instant::now() + network.deadline;
+///
+/// Gives up at `until`.
+pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>], until: Instant) -> Result<Session, Failure> {
+    let patience = Patience { timeout: network.timeout, until };
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     let credentials = Credentials::find(network);
     let server = server_of(target);
@@ -83,16 +84,13 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> St
     let mut early = if may_be_early { early } else { &[] };
     let mut broke_early = false;
     while !(target.is_secure || network.token.is_some() || encrypting().contains(&server)) {
-        let line = match connect(target, network.timeout).and_then(|stream| Line::new(stream, network.timeout)) {
-            Ok(line) => line,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        match begin_plain(line, target, network, &credentials, early, deadline) {
+        let line = Line::new(connect(target, patience)?, network.timeout)?;
+        match begin_plain(line, target, &credentials, early, patience) {
             Ok(Plain::Begun(session)) => {
                 if broke_early {
                     note_rebuff(target);
                 }
-                return Ok(Ok(*session));
+                return Ok(*session);
             }
             Ok(Plain::Encrypts) => drop(encrypting().insert(server.clone())),
             Ok(Plain::IsCeremonious) => {
@@ -104,11 +102,11 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>]) -> St
                 broke_early = true;
                 early = &[];
             }
-            Err(failure) => return Ok(Err(failure)),
+            Err(failure) => return Err(failure),
         }
     }
-    let configuration = credentials.tls()?;
-    Ok(begin_encrypted(target, network, &credentials, &configuration, deadline))
+    let configuration = credentials.tls().map_err(|error| Failure::Unable(Box::new(error)))?;
+    begin_encrypted(target, &credentials, &configuration, patience)
 }
 
 /// What comes of a login without encryption.
@@ -123,10 +121,9 @@ enum Plain {
 fn begin_plain(
     mut line: Line,
     target: &Target,
-    network: &Network,
     credentials: &Credentials,
     early: &[Vec<u8>],
-    deadline: Instant,
+    patience: Patience,
 ) -> Result<Plain, Failure> {
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -138,9 +135,9 @@ fn begin_plain(
         message::set_stream(&mut words[start..], stream);
     }
     line.outbound.send(&words)?;
-    read_handshake(&mut line, network)?;
-    let flags = message::parse_protocol(&expect_ok(&mut line, network)?)?;
-    let login = answer(&mut line, network)?;
+    read_handshake(&mut line, patience)?;
+    let flags = message::parse_protocol(&expect_ok(&mut line, patience)?)?;
+    let login = answer(&mut line, patience)?;
     let round_trip = started.elapsed();
     let can_tls = flags & message::HAVE_TLS != 0;
     if can_tls && flags & message::WANTS_TLS != 0 {
@@ -161,36 +158,35 @@ fn begin_plain(
     if !offered.is_empty() && !early.is_empty() {
         return Ok(Plain::IsCeremonious);
     }
-    authenticate(&mut line, &offered, token.as_ref(), false, network, deadline)?;
+    authenticate(&mut line, &offered, token.as_ref(), false, patience)?;
     let early_bytes = early.iter().map(Vec::len).collect();
     Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
 
 fn begin_encrypted(
     target: &Target,
-    network: &Network,
     credentials: &Credentials,
     configuration: &std::sync::Arc<rustls::ClientConfig>,
-    deadline: Instant,
+    patience: Patience,
 ) -> Result<Session, Failure> {
-    let mut line = Line::new(connect(target, network.timeout)?, network.timeout)?;
+    let mut line = Line::new(connect(target, patience)?, patience.timeout)?;
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
     words.extend(message::protocol(true));
     line.outbound.send(&words)?;
-    read_handshake(&mut line, network)?;
-    let flags = message::parse_protocol(&expect_ok(&mut line, network)?)?;
+    read_handshake(&mut line, patience)?;
+    let flags = message::parse_protocol(&expect_ok(&mut line, patience)?)?;
     let round_trip = started.elapsed();
     let is_encrypted = flags & message::GOTO_TLS != 0;
     if is_encrypted {
-        line = line.encrypt(tls::session(configuration, &target.host)?)?;
+        line = line.encrypt(tls::session(configuration, &target.host)?, patience)?;
     } else if target.is_secure {
         let answer = format!("{} does not encrypt", target.server());
         return Err(Failure::Insecure(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));
     }
     line.outbound.send(&login_request(target))?;
-    let offered = message::parse_login(&expect_ok(&mut line, network)?)?;
-    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, network, deadline)?;
+    let offered = message::parse_login(&expect_ok(&mut line, patience)?)?;
+    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, patience)?;
     Ok(Session { line, is_encrypted, early_bytes: Vec::new(), started, round_trip })
 }
 
@@ -200,28 +196,28 @@ fn login_request(target: &Target) -> Vec<u8> {
 }
 
 /// The answer to the first bytes: as that to a request of stream 0, of eight bytes.
-fn read_handshake(line: &mut Line, network: &Network) -> Result<(), Failure> {
-    let header = next_header(line, network)?;
+fn read_handshake(line: &mut Line, patience: Patience) -> Result<(), Failure> {
+    let header = next_header(line, patience)?;
     if header != (Header { stream: 0, status: message::OK, n_bytes: HEADER_BYTES }) {
         return Err(Failure::Wrong("this is no XRootD server".to_owned()));
     }
     line.inbound.skip(HEADER_BYTES)
 }
 
-fn next_header(line: &mut Line, network: &Network) -> Result<Header, Failure> {
+fn next_header(line: &mut Line, patience: Patience) -> Result<Header, Failure> {
     let started = Instant::now();
-    line.inbound.set_deadline(started + network.deadline);
+    line.inbound.set_deadline(patience.until);
     loop {
         if let Some(header) = line.inbound.header()? {
             return Ok(header);
         }
-        check_silence(started, network.timeout)?;
+        patience.check(started)?;
     }
 }
 
 /// Status and body of the next answer.
-fn answer(line: &mut Line, network: &Network) -> Result<(u16, Vec<u8>), Failure> {
-    let header = next_header(line, network)?;
+fn answer(line: &mut Line, patience: Patience) -> Result<(u16, Vec<u8>), Failure> {
+    let header = next_header(line, patience)?;
     if header.n_bytes > MAX_ANSWER_BYTES {
         return Err(Failure::Wrong(format!("{} bytes where words were due", header.n_bytes)));
     }
@@ -230,8 +226,8 @@ fn answer(line: &mut Line, network: &Network) -> Result<(u16, Vec<u8>), Failure>
     Ok((header.status, body))
 }
 
-fn expect_ok(line: &mut Line, network: &Network) -> Result<Vec<u8>, Failure> {
-    match answer(line, network)? {
+fn expect_ok(line: &mut Line, patience: Patience) -> Result<Vec<u8>, Failure> {
+    match answer(line, patience)? {
         (message::OK, body) => Ok(body),
         other => Err(unexpected(other)),
     }
@@ -257,8 +253,7 @@ fn authenticate(
     offered: &[String],
     token: Option<&Secret>,
     is_encrypted: bool,
-    network: &Network,
-    deadline: Instant,
+    patience: Patience,
 ) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     let mut n_waits = 0;
@@ -266,14 +261,14 @@ fn authenticate(
         let Some(shown) = proof(protocol, token.filter(|_| is_encrypted)) else { continue };
         loop {
             line.outbound.send(&message::auth(protocol, &shown))?;
-            match answer(line, network)? {
+            match answer(line, patience)? {
                 (message::OK, _) => return Ok(()),
                 (message::ERROR, body) => refusals.push(format!("{protocol}: {}", message::parse_error(&body).1)),
                 (message::AUTH_MORE, _) => refusals.push(format!("{protocol}: the server wants more than was shown")),
                 (message::WAIT, body) if n_waits < MAX_WAITS => {
                     n_waits += 1;
-                    let pause = Duration::from_secs(message::parse_seconds(&body)?.into()).min(network.timeout);
-                    if pause >= deadline.saturating_duration_since(Instant::now()) {
+                    let pause = Duration::from_secs(message::parse_seconds(&body)?.into()).min(patience.timeout);
+                    if pause >= patience.until.saturating_duration_since(Instant::now()) {
                         return Err(Failure::Late);
                     }
                     std::thread::sleep(pause);

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::failure::Failure;
 use super::login;
+use super::shared::Shared;
 use super::url::Target;
-use crate::error::Result;
 use crate::options::Network;
 
 /// A connection that no open file uses is kept for so long.
@@ -29,7 +29,7 @@ struct Key {
     login_token: String,
     token: Option<String>,
     files: [Option<PathBuf>; 3],
-    times: [Duration; 2],
+    timeout: Duration,
     /// Where more than one connection is used, their number.
     lane: usize,
 }
@@ -45,14 +45,13 @@ impl Key {
             login_token: target.login_token.clone(),
             token: network.token.as_ref().map(|token| token.expose().to_owned()),
             files: [network.certificate.clone(), network.key.clone(), network.authorities.clone()],
-            times: [network.timeout, network.deadline],
+            timeout: network.timeout,
             lane,
         }
     }
 }
 
-/// Locked while a connection is made, so that others wait for it instead of making one more.
-type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
+type Slot = Arc<Shared<Arc<Connection>, Failure>>;
 
 #[derive(Default)]
 struct Pool {
@@ -74,32 +73,28 @@ pub(crate) enum Arrival {
     Asked,
 }
 
-/// A connection to the server of a target. If it has to be made, the `early` requests may go out with the login.
+/// A connection to the server of a target. If it has to be made, which must be done at `until`, the `early` requests may go
+/// out with the login.
 pub(crate) fn acquire(
     target: &Target,
     network: &Network,
     lane: usize,
     early: &[Vec<u8>],
-) -> Result<Result<(Arc<Connection>, Arrival), Failure>> {
+    until: Instant,
+) -> Result<(Arc<Connection>, Arrival), Failure> {
     let slot = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         sweep_from_now_on(&mut pool);
         Arc::clone(pool.slots.entry(Key::new(target, network, lane)).or_default())
     };
-    let mut connection = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(connection) = connection.as_ref().filter(|connection| connection.is_alive()) {
-        return Ok(Ok((Arc::clone(connection), Arrival::Reused)));
-    }
-    *connection = None;
-    Ok(match login::begin(target, network, early)? {
-        Ok(session) => {
-            let arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
-            let new = Arc::new(Connection::new(session, network));
-            *connection = Some(Arc::clone(&new));
-            Ok((new, arrival))
-        }
-        Err(failure) => Err(failure),
-    })
+    let mut arrival = Arrival::Reused;
+    let is_alive = |connection: &Arc<Connection>| connection.is_alive();
+    let made = slot.get(until, is_alive, |_| {
+        let session = login::begin(target, network, early, until)?;
+        arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
+        Ok(Arc::new(Connection::new(session, network)))
+    });
+    Ok((made.unwrap_or(Err(Failure::Late))?, arrival))
 }
 
 /// Starts the thread that closes idle connections, unless it runs. It ends when there are none.
@@ -122,9 +117,9 @@ fn sweep() {
             if Arc::strong_count(slot) > 1 {
                 return true;
             }
-            let Ok(connection) = slot.try_lock() else { return true };
-            connection.as_ref().is_some_and(|connection| {
-                let is_used = Arc::strong_count(connection) > 1;
+            slot.current().is_some_and(|connection| {
+                // The slot's own, and this one.
+                let is_used = Arc::strong_count(&connection) > 2;
                 is_used || connection.idle_for().is_none_or(|time| time < IDLE)
             })
         });

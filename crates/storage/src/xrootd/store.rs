@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
@@ -11,6 +11,7 @@ use super::failure::{Failure, code};
 use super::flight::Request;
 use super::message::{self, Handle, Stat, VectorLimits};
 use super::pool::Arrival;
+use super::shared::Shared;
 use super::url::Target;
 use super::{login, plan, pool};
 use crate::account::{Ledger, Operation};
@@ -44,8 +45,8 @@ const MAX_READ_HOPS: usize = 4;
 /// be reached; [`Error::WrongAnswer`] if it does not speak the protocol; [`Error::Option`] if the URL is malformed;
 /// [`Error::Deadline`] if all tries took too long.
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    open_attempts(url, network, || {
-        let (file, known) = XrootdFile::open(url, network, speculation)?;
+    open_attempts(url, network, |until| {
+        let (file, known) = XrootdFile::open(url, network, speculation, until)?;
         let ledger = Arc::clone(&file.ledger);
         Ok((file, known, vec![ledger]))
     })
@@ -56,7 +57,7 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// # Errors
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    let (file, known) = XrootdFile::open(url, network, speculation)?;
+    let (file, known) = XrootdFile::open(url, network, speculation, Instant::now() + network.deadline)?;
     let ledgers = vec![Arc::clone(&file.ledger)];
     Ok(Opened { source: Arc::new(file), known, ledgers })
 }
@@ -75,15 +76,9 @@ struct XrootdFile {
 /// One of the connections that a file may be read through.
 #[derive(Default)]
 struct Lane {
-    file: Mutex<Option<Arc<OpenFile>>>,
+    file: Shared<Arc<OpenFile>, Error>,
     /// Reads that go through it now.
     n_reads: AtomicUsize,
-}
-
-impl Lane {
-    fn locked(&self) -> MutexGuard<'_, Option<Arc<OpenFile>>> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A file that is open on a server.
@@ -131,13 +126,14 @@ impl Drop for OpenFile {
     }
 }
 
-/// Opens the file, wherever redirections lead.
+/// Opens the file, wherever redirections lead, which must be done at `until`.
 fn open_at(
     origin: &Target,
     url: &str,
     network: &Network,
     lane: usize,
     ledger: &Arc<Ledger>,
+    until: Instant,
 ) -> Result<(OpenFile, Stat)> {
     let mut target = origin.clone();
     // Who sent here, and whom they should not send to again.
@@ -148,9 +144,9 @@ fn open_at(
         let mut arrived = Arrival::New;
         let early = [message::open(&target.path_and_opaque()), message::query_limits()];
         let start = Instant::now(); // the opening goes out with the login
-        let result = pool::acquire(&target, network, lane, &early)?.and_then(|(connection, arrival)| {
+        let result = pool::acquire(&target, network, lane, &early, until).and_then(|(connection, arrival)| {
             arrived = arrival;
-            open_on(connection, arrival, &target, network, (start, ledger))
+            open_on(connection, arrival, &target, network, (start, ledger), until)
         });
         let failure = match result {
             Ok(opened) => return Ok(opened),
@@ -188,6 +184,7 @@ fn open_on(
     target: &Target,
     network: &Network,
     (start, ledger): (Instant, &Arc<Ledger>),
+    until: Instant,
 ) -> Result<(OpenFile, Stat), Failure> {
     let shown = match &network.token {
         Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
@@ -199,10 +196,9 @@ fn open_on(
     if connection.limits().is_none() {
         requests.push(Request::control(message::query_limits()).optional());
     }
-    let deadline = Instant::now() + network.deadline;
     let done = match arrival {
-        Arrival::Asked => connection.run_early(&mut requests, deadline).inspect(|()| login::note_welcome(target)),
-        Arrival::Reused | Arrival::New => connection.run(&mut requests, deadline),
+        Arrival::Asked => connection.run_early(&mut requests, until).inspect(|()| login::note_welcome(target)),
+        Arrival::Reused | Arrival::New => connection.run(&mut requests, until),
     };
     let done = ledger.enter_since(start, Operation::Open, std::iter::empty(), done);
     done.map_err(|failure| failure.without_secrets(&shown))?;
@@ -217,7 +213,7 @@ fn open_on(
     let mut file = OpenFile { connection, handle, target, is_lost, ledger, modified_s: 0, asked };
     let stat = match stat {
         Some(stat) => stat,
-        None => stat_of(&file, deadline)?,
+        None => stat_of(&file, until)?,
     };
     file.modified_s = stat.modified_s;
     Ok((file, stat))
@@ -236,21 +232,22 @@ type Pieces = Vec<(u64, Vec<u8>)>;
 
 impl XrootdFile {
     /// Opens it, with the bytes that came with that.
-    fn open(url: &str, network: &Network, speculation: Speculation) -> Result<(XrootdFile, Pieces)> {
+    fn open(url: &str, network: &Network, speculation: Speculation, until: Instant) -> Result<(XrootdFile, Pieces)> {
         let origin = Target::parse(url)?;
         let url = redacted(url);
         let ledger = Arc::new(Ledger::new("xrootd", false));
-        let (file, stat) = open_at(&origin, &url, network, 0, &ledger)?;
-        let lanes: Vec<_> = (0..network.max_connections.clamp(1, MAX_LANES)).map(|_| Lane::default()).collect();
-        *lanes[0].locked() = Some(Arc::new(file));
+        let (file, stat) = open_at(&origin, &url, network, 0, &ledger, until)?;
+        let first = Lane { file: Shared::of(Arc::new(file)), n_reads: AtomicUsize::new(0) };
+        let n_more = network.max_connections.clamp(1, MAX_LANES) - 1;
+        let lanes = std::iter::once(first).chain((0..n_more).map(|_| Lane::default())).collect();
         let (size_bytes, modified_s) = (stat.size_bytes, stat.modified_s);
         let file = XrootdFile { url, size_bytes, modified_s, origin, network: network.clone(), lanes, ledger };
-        let known = file.speculate(speculation)?;
+        let known = file.speculate(speculation, until)?;
         Ok((file, known))
     }
 
     /// Head and tail in one request.
-    fn speculate(&self, speculation: Speculation) -> Result<Pieces> {
+    fn speculate(&self, speculation: Speculation, until: Instant) -> Result<Pieces> {
         let head_end = speculation.head_bytes.min(self.size_bytes);
         let tail_start = self.size_bytes.saturating_sub(speculation.tail_bytes).max(head_end);
         let ranges = if tail_start == head_end {
@@ -262,7 +259,7 @@ impl XrootdFile {
         let buffer = |(start, end): (u64, u64)| (start, vec![0; usize::try_from(end - start).unwrap_or(0)]);
         let mut known: Vec<_> = ranges.map(buffer).collect();
         let parts = known.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
-        self.attempt(parts, Instant::now() + self.network.deadline).1?;
+        self.attempt(parts, until).1?;
         Ok(known)
     }
 
@@ -273,36 +270,40 @@ impl XrootdFile {
         found.unwrap_or((0, &self.lanes[0]))
     }
 
-    /// The open file of a lane; opened again if its connection broke.
-    fn file(&self, number: usize, lane: &Lane) -> Result<Arc<OpenFile>> {
-        let mut current = lane.locked();
-        if let Some(file) = current.as_ref().filter(|file| file.is_usable()) {
-            return Ok(Arc::clone(file));
-        }
-        // Where it was, or another lane is, if it is still there; otherwise from the beginning.
-        let other = || self.lanes.iter().find_map(|lane| Some(lane.file.try_lock().ok()?.as_ref()?.target.clone()));
-        let before = current.as_ref().map(|file| file.target.clone()).or_else(other);
-        let before = before.unwrap_or_else(|| self.origin.clone());
-        let open = |target| open_at(target, &self.url, &self.network, number, &self.ledger);
-        let again = match open(&before) {
-            Err(_) if before != self.origin => open(&self.origin),
-            again => again,
-        };
-        let file = self.checked(again?, &before)?;
-        *current = Some(Arc::clone(&file));
-        Ok(file)
+    /// The open file of a lane; opened again if its connection broke, by one of those who wait for it.
+    fn file(&self, number: usize, lane: &Lane, until: Instant) -> Result<Arc<OpenFile>> {
+        let is_usable = |file: &Arc<OpenFile>| file.is_usable();
+        let opened = lane.file.get(until, is_usable, |lost| {
+            // Where it was, or another lane is, if it is still there; otherwise from the beginning.
+            let other = || self.lanes.iter().find_map(|lane| lane.file.current());
+            let before = lost.or_else(other).map_or_else(|| self.origin.clone(), |file| file.target.clone());
+            let open = |target| open_at(target, &self.url, &self.network, number, &self.ledger, until);
+            let again = match open(&before) {
+                Err(_) if before != self.origin => open(&self.origin),
+                again => again,
+            };
+            self.checked(again?, &before)
+        });
+        opened.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &self.origin, "opening")))
     }
 
-    /// Follows a redirection of a read, unless another thread did.
-    fn follow(&self, number: usize, lane: &Lane, from: &Arc<OpenFile>, port: i32, place: &str) -> Result<()> {
-        let mut current = lane.locked();
-        if current.as_ref().is_some_and(|file| Arc::ptr_eq(file, from)) {
+    /// Follows a redirection of a read, to port and place, unless another thread did.
+    fn follow(
+        &self,
+        number: usize,
+        lane: &Lane,
+        from: &Arc<OpenFile>,
+        (port, place): (i32, &str),
+        until: Instant,
+    ) -> Result<()> {
+        let is_elsewhere = |file: &Arc<OpenFile>| !Arc::ptr_eq(file, from);
+        let followed = lane.file.get(until, is_elsewhere, |_| {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
-            let opened = open_at(&next, &self.url, &self.network, number, &self.ledger)?;
-            *current = Some(self.checked(opened, &from.target)?);
-        }
-        Ok(())
+            let opened = open_at(&next, &self.url, &self.network, number, &self.ledger, until)?;
+            self.checked(opened, &from.target)
+        });
+        followed.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &from.target, "opening"))).map(drop)
     }
 
     /// The file must be the one that was opened first. On another server the same content may have another time.
@@ -334,7 +335,7 @@ impl XrootdFile {
     ) -> (Vec<Part<'b>>, Result<()>) {
         let doing = doing(&parts);
         for _ in 0..MAX_READ_HOPS {
-            let file = match self.file(number, lane) {
+            let file = match self.file(number, lane, until) {
                 Ok(file) => file,
                 Err(error) => return (parts, Err(error)),
             };
@@ -355,7 +356,7 @@ impl XrootdFile {
             let missing = missing.flat_map(|request| request.answer.unfilled(none_counts));
             parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
             let followed = match failure {
-                Failure::Redirected(port, place) => self.follow(number, lane, &file, port, &place),
+                Failure::Redirected(port, place) => self.follow(number, lane, &file, (port, &place), until),
                 failure => Err(self.explained(failure, &file, &doing, until)),
             };
             if followed.is_err() {
@@ -444,7 +445,7 @@ impl Source for XrootdFile {
     }
 
     fn nature(&self) -> Nature {
-        let measured = self.lanes.iter().find_map(|lane| Some(lane.locked().as_ref()?.connection.nature()));
+        let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.nature()));
         measured.unwrap_or(UNMEASURED)
     }
 

@@ -30,12 +30,33 @@ fn locked(tls: &Tls) -> MutexGuard<'_, ClientConnection> {
     tls.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For anything to come.
+    pub(crate) timeout: Duration,
+    /// For all of it.
+    pub(crate) until: Instant,
+}
+
+impl Patience {
+    /// Fails if nothing came since then for too long, or it is too late in any case.
+    pub(crate) fn check(self, since: Instant) -> Result<(), Failure> {
+        check_silence(since, self.timeout)?;
+        if Instant::now() >= self.until { Err(Failure::Late) } else { Ok(()) }
+    }
+}
+
 /// Connects to the server of a target, by the first of its addresses that answers.
-pub(crate) fn connect(target: &Target, timeout: Duration) -> Result<TcpStream, Failure> {
+pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
     let failed = |error: &io::Error| Failure::Broken(reason(error));
     let addresses = (target.host.as_str(), target.port).to_socket_addrs().map_err(|error| failed(&error))?;
-    let stream = connect_to_any(&addresses.collect::<Vec<_>>(), timeout)?;
-    prepare(&stream, timeout).map_err(|error| failed(&error))?;
+    let rest = patience.until.saturating_duration_since(Instant::now());
+    if rest.is_zero() {
+        return Err(Failure::Late);
+    }
+    let stream = connect_to_any(&addresses.collect::<Vec<_>>(), patience.timeout.min(rest))?;
+    prepare(&stream, patience.timeout).map_err(|error| failed(&error))?;
     Ok(stream)
 }
 
@@ -193,7 +214,7 @@ impl Incoming for Inbound {
 /// Whether a connection that is silent since then is still worth waiting for.
 pub(crate) fn check_silence(since: Instant, timeout: Duration) -> Result<(), Failure> {
     if since.elapsed() >= timeout {
-        return Err(Failure::Broken(format!("nothing came for {:.1} s", timeout.as_secs_f64())));
+        return Err(Failure::Silent(timeout));
     }
     Ok(())
 }
@@ -314,7 +335,7 @@ impl Line {
     }
 
     /// Encrypts from now on. Nothing may be under way.
-    pub(crate) fn encrypt(self, mut session: ClientConnection) -> Result<Line, Failure> {
+    pub(crate) fn encrypt(self, mut session: ClientConnection, patience: Patience) -> Result<Line, Failure> {
         let Line { inbound, outbound, plug } = self;
         if !inbound.unused.is_empty() {
             return Err(Failure::Wrong("unencrypted bytes after encryption was agreed on".to_owned()));
@@ -334,7 +355,7 @@ impl Line {
                     );
                 }
             }
-            check_silence(started, inbound.timeout)?;
+            patience.check(started)?;
         }
         let tls = Arc::new(Mutex::new(session));
         Ok(Line {

@@ -610,3 +610,58 @@ fn an_outage_is_not_held_against_what_comes_with_the_login() {
     let words = server.join().unwrap();
     assert!(words.windows(16).any(|part| part == b"/after/an/outage"), "{words:?}");
 }
+
+/// A file on a server that answers what came with the opening, and then nothing any more, on no connection.
+fn on_a_server_that_falls_silent(network: &Network) -> Arc<dyn Source> {
+    let file = content(FILE_BYTES, 1);
+    let (port, _) = start(move |mut client, number| {
+        if number == 0 {
+            client.greet("")?;
+            client.serve(&file, &[READ])?;
+        }
+        while client.request().is_some() {}
+        Some(())
+    });
+    open_xrootd(&url(port), network, NONE).unwrap().source
+}
+
+/// Reads by several threads at once: their errors, and how long it took until the last of them was back.
+fn failures_of_many(source: &Arc<dyn Source>) -> (Vec<Error>, Duration) {
+    let begin = Instant::now();
+    let failures = std::thread::scope(|scope| {
+        let read = |place: u64| move || source.read_at(place * 1000, &mut [0; 1000]).unwrap_err();
+        let threads: Vec<_> = (0..8).map(|place| scope.spawn(read(place))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    (failures, begin.elapsed())
+}
+
+#[test]
+fn reads_that_wait_together_for_a_silent_server_wait_as_long_as_one() {
+    let timeout = Duration::from_millis(500);
+    for (connections, retries) in [(1, 0), (1, 2), (3, 1)] {
+        let network = Network { timeout, retries, max_connections: connections, ..network() };
+        let (failures, elapsed) = failures_of_many(&on_a_server_that_falls_silent(&network));
+        let is_silence = |error: &Error| matches!(error, Error::Connection { what, .. } if what.starts_with("nothing"));
+        assert!(failures.iter().all(is_silence), "{failures:?}");
+        // A tick is up to 0.25 s late, and a pause may be so long that some wait for the next connection, too.
+        let (least, most) = (timeout * (retries + 1), timeout * (2 * retries + 2) + Duration::from_secs(1));
+        assert!((least..most).contains(&elapsed), "{connections} connections, {retries} retries: {elapsed:?}");
+    }
+}
+
+#[test]
+fn the_deadline_bounds_the_waiting_for_connections() {
+    let deadline = Duration::from_millis(1500);
+    for timeout in [Duration::from_millis(500), Duration::from_secs(20)] {
+        let network = Network { timeout, deadline, retries: 100, max_connections: 2, ..network() };
+        let (failures, elapsed) = failures_of_many(&on_a_server_that_falls_silent(&network));
+        assert!(failures.iter().all(|error| matches!(error, Error::Deadline { .. })), "{failures:?}");
+        assert!(elapsed < deadline + Duration::from_secs(1), "timeout {timeout:?}: {elapsed:?}");
+        let (port, _) = start(|mut client, _| client.request().map(drop));
+        let begin = Instant::now();
+        let error = refusal(open_xrootd(&url(port), &network, NONE));
+        assert!(matches!(error, Error::Deadline { .. }), "{error}");
+        assert!(begin.elapsed() < deadline + Duration::from_secs(1), "timeout {timeout:?}: {:?}", begin.elapsed());
+    }
+}
