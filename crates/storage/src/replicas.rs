@@ -2,12 +2,12 @@
 //!
 //! Reads go to one of them. When a read fails there for good, after all tries, the next URL is opened and the whole read is
 //! made there; later reads stay with it. After the last URL comes the first again, but one read goes round only once: if
-//! every replica fails, its error names them all ([`Error::Replicas`]). A replica must have the size of the one that was opened
-//! first; nothing else tells whether it is the same file, as versions (ETags) differ between servers. A file that changed
-//! ([`Error::Changed`]) or ends too early is not looked for elsewhere.
+//! every replica fails, its error names them all ([`Error::Replicas`]). A replica that has not the size and the first bytes of
+//! the one that was opened first is another file, and passed over; versions (ETags) say nothing, as they differ between
+//! servers. A file that changed while it was open ([`Error::Changed`]) or ends too early is not looked for elsewhere.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::account::{Accounted, Ledger, Operation};
 use crate::error::{Error, Result};
@@ -15,6 +15,8 @@ use crate::options::Options;
 use crate::secret::redacted;
 use crate::source::{Nature, Opened, Part, Source, Speculation};
 
+/// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
+const HEAD_BYTES: usize = 512;
 /// Names of ledgers; more replicas than these share the last.
 const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
 
@@ -33,9 +35,43 @@ struct Replicas {
     replicas: Vec<Replica>,
     current: AtomicUsize,
     /// Those of the one that was opened first.
-    size_bytes: u64,
+    identity: Identity,
     version: Option<String>,
     open: Box<Open>,
+}
+
+/// What two replicas of one file have in common.
+struct Identity {
+    url: String,
+    size_bytes: u64,
+    head: Vec<u8>,
+}
+
+impl Identity {
+    /// That of a file that was just opened; one small read if its beginning did not come with that.
+    fn of(opened: &Opened) -> Result<Identity> {
+        let source = &opened.source;
+        let (url, size_bytes) = (source.url().to_owned(), source.size_bytes());
+        let n_bytes = usize::try_from(size_bytes).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
+        let mut head = vec![0; n_bytes];
+        match opened.known.iter().find(|(offset, bytes)| *offset == 0 && bytes.len() >= n_bytes) {
+            Some((_, bytes)) => head.copy_from_slice(&bytes[..n_bytes]),
+            None => source.read_at(0, &mut head)?,
+        }
+        Ok(Identity { url, size_bytes, head })
+    }
+
+    /// Fails if another file is not the same.
+    fn check(&self, other: &Identity) -> Result<()> {
+        let what = if other.size_bytes != self.size_bytes {
+            format!("it has {} bytes here, {} elsewhere", other.size_bytes, self.size_bytes)
+        } else if other.head != self.head {
+            format!("it does not begin as its replica {}", self.url)
+        } else {
+            return Ok(());
+        };
+        Err(Error::Changed { url: other.url.clone(), what })
+    }
 }
 
 /// Opens the first of several URLs of one file that can be opened; the others stand in when it fails.
@@ -61,19 +97,16 @@ fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
         ledger: Arc::new(Ledger::new(LAYERS[place.min(LAYERS.len() - 1)], false)),
         source: Mutex::new(None),
     });
-    let current = AtomicUsize::new(0);
-    let mut replicas = Replicas { replicas: replicas.collect(), current, size_bytes: 0, version: None, open };
-    for (place, replica) in replicas.replicas.iter().enumerate() {
-        match replica.opened(&replicas.open) {
-            Ok((source, opened)) => {
-                let mut ledgers: Vec<_> = replicas.replicas.iter().map(|replica| Arc::clone(&replica.ledger)).collect();
-                let known = opened.map_or_else(Vec::new, |opened| {
-                    ledgers.extend(opened.ledgers);
-                    opened.known
-                });
-                (replicas.size_bytes, replicas.version) = (source.size_bytes(), source.version());
-                replicas.current = AtomicUsize::new(place);
-                return Ok(Opened { source: Arc::new(replicas), known, ledgers });
+    let replicas: Vec<_> = replicas.collect();
+    for (place, replica) in replicas.iter().enumerate() {
+        match replica.open(&open) {
+            Ok((opened, identity)) => {
+                *replica.locked() = Some(Arc::clone(&opened.source));
+                let ledgers =
+                    replicas.iter().map(|replica| Arc::clone(&replica.ledger)).chain(opened.ledgers).collect();
+                let (current, version) = (AtomicUsize::new(place), opened.source.version());
+                let source = Arc::new(Replicas { replicas, current, identity, version, open });
+                return Ok(Opened { source, known: opened.known, ledgers });
             }
             Err(error) => failures.push((replica.url.clone(), error)),
         }
@@ -82,16 +115,28 @@ fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
 }
 
 impl Replica {
-    /// Its source, and what opening it brought if it was not open.
-    fn opened(&self, open: &Open) -> Result<(Arc<dyn Source>, Option<Opened>)> {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = source.as_ref() {
-            return Ok((Arc::clone(source), None));
-        }
+    fn locked(&self) -> MutexGuard<'_, Option<Arc<dyn Source>>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens it, and looks what it is.
+    fn open(&self, open: &Open) -> Result<(Opened, Identity)> {
         let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.address))?;
-        let accounted: Arc<dyn Source> = Arc::new(Accounted::new(Arc::clone(&opened.source), Arc::clone(&self.ledger)));
-        *source = Some(Arc::clone(&accounted));
-        Ok((accounted, Some(opened)))
+        let source = Arc::new(Accounted::new(opened.source, Arc::clone(&self.ledger)));
+        let opened = Opened { source, ..opened };
+        let identity = Identity::of(&opened)?;
+        Ok((opened, identity))
+    }
+
+    /// Its source; if it has to be opened, it must be the same file.
+    fn source(&self, open: &Open, expected: &Identity) -> Result<Arc<dyn Source>> {
+        let mut source = self.locked();
+        if let Some(source) = source.as_ref() {
+            return Ok(Arc::clone(source));
+        }
+        let (opened, identity) = self.open(open)?;
+        expected.check(&identity)?;
+        Ok(Arc::clone(source.insert(opened.source)))
     }
 }
 
@@ -105,15 +150,16 @@ impl Replicas {
         let mut failures = Vec::new();
         loop {
             let replica = &self.replicas[place];
-            let result = replica.opened(&self.open).and_then(|(source, _)| {
-                if source.size_bytes() != self.size_bytes {
-                    let what = format!("it has {} bytes here, {} elsewhere", source.size_bytes(), self.size_bytes);
-                    return Err(Error::Changed { url: replica.url.clone(), what });
-                }
-                read(source.as_ref())
-            });
-            let Err(error) = result else { return Ok(()) };
-            let is_final = matches!(error, Error::PastEnd { .. } | Error::Changed { .. });
+            let (error, is_final) = match replica.source(&self.open, &self.identity) {
+                Ok(source) => match read(source.as_ref()) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => {
+                        let is_final = matches!(error, Error::PastEnd { .. } | Error::Changed { .. });
+                        (error, is_final)
+                    }
+                },
+                Err(error) => (error, false),
+            };
             if is_final && failures.is_empty() {
                 return Err(error);
             }
@@ -137,7 +183,7 @@ impl Source for Replicas {
     }
 
     fn size_bytes(&self) -> u64 {
-        self.size_bytes
+        self.identity.size_bytes
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
@@ -149,7 +195,7 @@ impl Source for Replicas {
     }
 
     fn nature(&self) -> Nature {
-        let source = self.replicas[self.current()].source.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let source = self.replicas[self.current()].locked().clone();
         source.map_or(Nature::LOCAL, |source| source.nature())
     }
 
@@ -164,7 +210,7 @@ mod tests {
     use crate::MemorySource;
     use std::collections::HashSet;
 
-    /// Opens files in memory whose names are their sizes; some fail.
+    /// Opens files in memory whose names are their sizes, and where they go on, what they hold; some fail.
     fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Box<Open> {
         struct Breakable(MemorySource, Arc<Mutex<HashSet<String>>>);
         impl Breakable {
@@ -194,8 +240,10 @@ mod tests {
             }
         }
         Box::new(move |url| {
-            let size = url.rsplit('/').next().unwrap().parse().unwrap();
-            let source = Breakable(MemorySource::new(url, vec![1; size]), Arc::clone(&broken));
+            let name = url.rsplit('/').next().unwrap();
+            let (size, value) = name.split_once('=').unwrap_or((name, "1"));
+            let content = vec![value.parse().unwrap(); size.parse().unwrap()];
+            let source = Breakable(MemorySource::new(url, content), Arc::clone(&broken));
             source.check()?;
             Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers: Vec::new() })
         })
@@ -218,7 +266,8 @@ mod tests {
         let totals: Vec<_> = opened.ledgers.iter().map(|ledger| ledger.totals(Operation::Read)).collect();
         assert_eq!(
             totals.iter().map(|t| (t.n_attempted, t.n_successful)).collect::<Vec<_>>(),
-            [(2, 1), (0, 0), (1, 1)]
+            [(3, 2), (0, 0), (2, 2)],
+            "one of each that was opened is of its beginning"
         );
         assert_eq!(opened.ledgers[1].totals(Operation::Open).n_attempted, 1);
         broken.lock().unwrap().remove("x://a/9");
@@ -253,6 +302,25 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("(1) x://a/9: ") && text.contains("(2) x://b/8: "), "{text}");
         assert!(text.contains("reading: reset; (2)") && text.contains("8 bytes here, 9 elsewhere"), "{text}");
+    }
+
+    #[test]
+    fn a_replica_that_begins_otherwise_is_another_file_and_passed_over() {
+        let broken = Arc::default();
+        let urls = ["x://a/9", "x://b/9=2", "x://c/8", "x://d/9"];
+        let source = replicas(&urls, &broken).unwrap().source;
+        broken.lock().unwrap().insert(urls[0].to_owned());
+        let mut found = [0; 3];
+        source.read_at(0, &mut found).unwrap();
+        assert_eq!((source.url(), found), ("x://d/9", [1; 3]));
+        broken.lock().unwrap().insert(urls[3].to_owned());
+        let error = source.read_at(0, &mut found).unwrap_err();
+        assert!(matches!(error.most_telling(), Error::Changed { .. }), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("x://b/9=2: the file changed") && text.contains("begin as its replica x://a/9;"),
+            "{text}"
+        );
     }
 
     #[test]
