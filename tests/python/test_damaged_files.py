@@ -37,6 +37,17 @@ def test_a_file_that_is_cut_short_says_by_how_much(two_trees, arrowroot_command)
     assert (document["missing_bytes"], document["was_recovered"]) == (2000, True)
 
 
+def test_a_replica_that_is_whole_goes_before_one_that_is_not(two_trees, tmp_path):
+    page, cut = tmp_path / "page.root", tmp_path / "cut.root"
+    page.write_text("<!DOCTYPE html><html><body>Who are you?</body></html>")
+    cut.write_bytes(two_trees.read_bytes()[:-2000])
+    for urls, expected in (([page, cut, two_trees], two_trees), ([page, cut], cut)):
+        with ar.open([str(url) for url in urls]) as file:
+            assert (file.url, file.was_recovered) == (str(expected), expected == cut)
+    with pytest.raises(ar.CorruptFileError, match="HTML page"):
+        ar.open([str(page), str(tmp_path / "nothing.root")])
+
+
 def damage(path, tree):
     """Make the tree's object longer than its record, which uproot does not compress."""
     with ar.open(path) as file:

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Known, Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack};
+use arrowroot_storage::{
+    Fitness, Known, Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack,
+};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
@@ -29,6 +31,15 @@ const MAX_EARLY_INFO_BYTES: u32 = 256 << 10;
 
 /// Bounds of the window in which a far-away file's records are walked.
 const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
+
+/// What a replica is good for, by its beginning and its size: it may be a login page, or cut short.
+fn fitness(head: &[u8], size_bytes: u64) -> Fitness {
+    match FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]) {
+        Err(_) => Fitness::Useless,
+        Ok(header) if header.end > size_bytes => Fitness::Partial,
+        Ok(_) => Fitness::Whole,
+    }
+}
 
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
@@ -69,13 +80,14 @@ impl Entry {
 }
 
 impl File {
-    /// Opens a file, from the first of its replicas that can be opened; the others stand in when it fails.
+    /// Opens a file, from the first of its replicas that can be opened and has what its header says, if there is one; the
+    /// others stand in when it fails.
     ///
     /// # Errors
     /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
     pub fn open<U: AsRef<str>>(urls: &[U], options: &Options) -> Result<File> {
         let urls: Vec<String> = urls.iter().map(|url| url.as_ref().to_owned()).collect();
-        Self::from_stack(Stack::open(&urls, options)?)
+        Self::from_stack(Stack::open(&urls, options, &fitness)?)
     }
 
     /// Opens a local file, whose name need not be text as a URL is.

@@ -47,7 +47,7 @@ pub use local::LocalFile;
 pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy, parse_size};
 pub use readahead::{ReadAhead, ReadAheadWindow, Step};
-pub use replicas::open_replicas;
+pub use replicas::{Fitness, Judge, open_replicas};
 pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
 pub use s3::open_s3;
 pub use secret::{Secret, redacted, scrubbed};

@@ -22,6 +22,20 @@ const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
 
 type Open = dyn Fn(&str) -> Result<Opened> + Send + Sync;
 
+/// What a replica is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fitness {
+    /// It is not what is looked for: a login page, an error.
+    Useless,
+    /// Some of it is missing.
+    Partial,
+    /// Nothing speaks against it.
+    Whole,
+}
+
+/// Tells what a replica is good for from its first 512 bytes (or all, if it has less) and its size in bytes.
+pub type Judge = dyn Fn(&[u8], u64) -> Fitness;
+
 struct Replica {
     /// With its credentials.
     address: String,
@@ -74,19 +88,20 @@ impl Identity {
     }
 }
 
-/// Opens the first of several URLs of one file that can be opened; the others stand in when it fails.
+/// Opens the first of several URLs of one file that can be opened and is whole, in the eyes of `judge`; the others stand in
+/// when it fails. If none is whole, the first of the fittest is opened. A single URL is not judged.
 ///
 /// # Errors
 /// [`Error::Replicas`] if none of several can be opened, that of the store if there is one; [`Error::Option`] if there is no URL.
-pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculation) -> Result<Opened> {
+pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculation, judge: &Judge) -> Result<Opened> {
     if let [url] = urls {
         return crate::open(url, options, speculation);
     }
     let options = options.clone();
-    open_with(urls, Box::new(move |url| crate::open(url, &options, speculation)))
+    open_with(urls, judge, Box::new(move |url| crate::open(url, &options, speculation)))
 }
 
-fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
+fn open_with(urls: &[String], judge: &Judge, open: Box<Open>) -> Result<Opened> {
     if urls.is_empty() {
         return Err(Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() });
     }
@@ -98,20 +113,29 @@ fn open_with(urls: &[String], open: Box<Open>) -> Result<Opened> {
         source: Mutex::new(None),
     });
     let replicas: Vec<_> = replicas.collect();
+    let mut fittest: Option<(Fitness, usize, Opened, Identity)> = None;
     for (place, replica) in replicas.iter().enumerate() {
         match replica.open(&open) {
             Ok((opened, identity)) => {
-                *replica.locked() = Some(Arc::clone(&opened.source));
-                let ledgers =
-                    replicas.iter().map(|replica| Arc::clone(&replica.ledger)).chain(opened.ledgers).collect();
-                let (current, version) = (AtomicUsize::new(place), opened.source.version());
-                let source = Arc::new(Replicas { replicas, current, identity, version, open });
-                return Ok(Opened { source, known: opened.known, ledgers });
+                let fitness = judge(&identity.head, identity.size_bytes);
+                if fittest.as_ref().is_none_or(|(before, ..)| fitness > *before) {
+                    fittest = Some((fitness, place, opened, identity));
+                }
+                if fitness == Fitness::Whole {
+                    break;
+                }
             }
             Err(error) => failures.push((replica.url.clone(), error)),
         }
     }
-    Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures })
+    let Some((_, place, opened, identity)) = fittest else {
+        return Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures });
+    };
+    *replicas[place].locked() = Some(Arc::clone(&opened.source));
+    let ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).chain(opened.ledgers).collect();
+    let (current, version) = (AtomicUsize::new(place), opened.source.version());
+    let source = Arc::new(Replicas { replicas, current, identity, version, open });
+    Ok(Opened { source, known: opened.known, ledgers })
 }
 
 impl Replica {
@@ -250,7 +274,13 @@ mod tests {
     }
 
     fn replicas(urls: &[&str], broken: &Arc<Mutex<HashSet<String>>>) -> Result<Opened> {
-        open_with(&urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(), opener(Arc::clone(broken)))
+        // What holds fives is cut short, what holds fours is something else.
+        let judge = |head: &[u8], _: u64| match head.first() {
+            Some(5) => Fitness::Partial,
+            Some(4) => Fitness::Useless,
+            _ => Fitness::Whole,
+        };
+        open_with(&urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(), &judge, opener(Arc::clone(broken)))
     }
 
     #[test]
@@ -358,6 +388,25 @@ mod tests {
         let text = of((0..1000).map(|_| long(10_000)).collect()).to_string();
         assert!(text.ends_with("and 992 more") && text.contains("no such file: 404; (2) x://h/f"), "{text}");
         assert!(text.chars().count() < 4000);
+    }
+
+    #[test]
+    fn one_that_is_whole_goes_before_one_that_is_not() {
+        let broken = Arc::new(Mutex::new(HashSet::from(["x://broken/9".to_owned()])));
+        let (useless, partial, whole) = ("x://a/7=4", "x://b/8=5", "x://c/9");
+        for (urls, opened) in [
+            (vec![useless, partial, whole], whole),
+            (vec!["x://broken/9", partial, useless, "x://d/8=5"], partial),
+            (vec![useless, "x://broken/9", "x://d/7=4"], useless),
+        ] {
+            let source = replicas(&urls, &broken).unwrap().source;
+            assert_eq!(source.url(), opened, "{urls:?}");
+        }
+        // What was passed over does not stand in.
+        let source = replicas(&[useless, partial, whole], &broken).unwrap().source;
+        broken.lock().unwrap().insert(whole.to_owned());
+        let error = source.read_at(0, &mut [0; 3]).unwrap_err().to_string();
+        assert!(error.contains("7 bytes here, 9 elsewhere") && error.contains("8 bytes here"), "{error}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::known::Known;
 use crate::lazy_download::{Download, LazyDownload};
 use crate::options::Options;
 use crate::readahead::ReadAhead;
+use crate::replicas::Judge;
 use crate::source::{Opened, Source, Speculation};
 use crate::strategy::{Between, Reading};
 use crate::windows::{ReadStyle, Wanted};
@@ -66,13 +67,13 @@ impl ScanSource {
 }
 
 impl Stack {
-    /// Opens a file, of which the URLs are replicas.
+    /// Opens a file, of which the URLs are replicas, and `judge` tells what each is good for.
     ///
     /// # Errors
     /// As [`crate::open_replicas`] and [`Stack::new`].
-    pub fn open(urls: &[String], options: &Options) -> Result<Stack> {
+    pub fn open(urls: &[String], options: &Options, judge: &Judge) -> Result<Stack> {
         let start = Instant::now();
-        let opened = crate::open_replicas(urls, options, SPECULATION)?;
+        let opened = crate::open_replicas(urls, options, SPECULATION, judge)?;
         let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
         let ledger = Arc::new(Ledger::new("store", false));
         ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;

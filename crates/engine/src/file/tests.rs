@@ -30,3 +30,21 @@ fn a_file_that_is_cut_short_says_by_how_much() {
     let message = file.keys().unwrap_err().to_string();
     assert!(message.contains("cut short: 95 of 1000000 bytes"), "{message}");
 }
+
+#[test]
+fn a_replica_is_whole_if_it_is_as_long_as_its_header_says() {
+    let word = |value: u32| value.to_be_bytes();
+    let mut head = [b"root".as_slice(), &word(62_804), &word(100), &word(1000)].concat();
+    head.resize(512, 0);
+    head[32] = 4; // fUnits
+    for (head, size_bytes, expected) in [
+        (head.as_slice(), 1000, Fitness::Whole),
+        (&head, 1001, Fitness::Whole),
+        (&head, 999, Fitness::Partial),
+        (&head[..50], 50, Fitness::Useless),
+        (b"<html><body>Who are you?</body></html>", 38, Fitness::Useless),
+        (b"", 0, Fitness::Useless),
+    ] {
+        assert_eq!(fitness(head, size_bytes), expected, "{} of {size_bytes} bytes", head.len());
+    }
+}
