@@ -22,6 +22,7 @@ mod retry;
 pub mod s3;
 mod secret;
 mod segments;
+mod shared;
 pub mod simulate;
 mod source;
 mod stack;

@@ -6,13 +6,15 @@
 //! the one that was opened first is another file, and passed over; versions (ETags) say nothing, as they differ between
 //! servers. A file that changed while it was open ([`Error::Changed`]) or ends too early is not looked for elsewhere.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::account::{Accounted, Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::secret::redacted;
+use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation};
 
 /// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
@@ -42,7 +44,7 @@ struct Replica {
     /// For messages.
     url: String,
     ledger: Arc<Ledger>,
-    source: Mutex<Option<Arc<dyn Source>>>,
+    source: Shared<Arc<dyn Source>, Error>,
 }
 
 struct Replicas {
@@ -51,6 +53,8 @@ struct Replicas {
     /// Those of the one that was opened first.
     identity: Identity,
     version: Option<String>,
+    /// Who wants a replica that another read opens waits for so long.
+    deadline: Duration,
     open: Box<Open>,
 }
 
@@ -98,10 +102,10 @@ pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculatio
         return crate::open(url, options, speculation);
     }
     let options = options.clone();
-    open_with(urls, judge, Box::new(move |url| crate::open(url, &options, speculation)))
+    open_with(urls, judge, options.network.deadline, Box::new(move |url| crate::open(url, &options, speculation)))
 }
 
-fn open_with(urls: &[String], judge: &Judge, open: Box<Open>) -> Result<Opened> {
+fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>) -> Result<Opened> {
     if urls.is_empty() {
         return Err(Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() });
     }
@@ -110,9 +114,9 @@ fn open_with(urls: &[String], judge: &Judge, open: Box<Open>) -> Result<Opened> 
         address: url.clone(),
         url: redacted(url),
         ledger: Arc::new(Ledger::new(LAYERS[place.min(LAYERS.len() - 1)], false)),
-        source: Mutex::new(None),
+        source: Shared::default(),
     });
-    let replicas: Vec<_> = replicas.collect();
+    let mut replicas: Vec<_> = replicas.collect();
     let mut fittest: Option<(Fitness, usize, Opened, Identity)> = None;
     for (place, replica) in replicas.iter().enumerate() {
         match replica.open(&open) {
@@ -131,18 +135,14 @@ fn open_with(urls: &[String], judge: &Judge, open: Box<Open>) -> Result<Opened> 
     let Some((_, place, opened, identity)) = fittest else {
         return Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures });
     };
-    *replicas[place].locked() = Some(Arc::clone(&opened.source));
+    replicas[place].source = Shared::of(Arc::clone(&opened.source));
     let ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).chain(opened.ledgers).collect();
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let source = Arc::new(Replicas { replicas, current, identity, version, open });
+    let source = Arc::new(Replicas { replicas, current, identity, version, deadline, open });
     Ok(Opened { source, known: opened.known, ledgers })
 }
 
 impl Replica {
-    fn locked(&self) -> MutexGuard<'_, Option<Arc<dyn Source>>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens it, and looks what it is.
     fn open(&self, open: &Open) -> Result<(Opened, Identity)> {
         let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.address))?;
@@ -151,17 +151,6 @@ impl Replica {
         let identity = Identity::of(&opened)?;
         Ok((opened, identity))
     }
-
-    /// Its source; if it has to be opened, it must be the same file.
-    fn source(&self, open: &Open, expected: &Identity) -> Result<Arc<dyn Source>> {
-        let mut source = self.locked();
-        if let Some(source) = source.as_ref() {
-            return Ok(Arc::clone(source));
-        }
-        let (opened, identity) = self.open(open)?;
-        expected.check(&identity)?;
-        Ok(Arc::clone(source.insert(opened.source)))
-    }
 }
 
 impl Replicas {
@@ -169,12 +158,31 @@ impl Replicas {
         self.current.load(Relaxed)
     }
 
+    /// The source of a replica; if it has to be opened, by one read for all that want it, it must be the same file.
+    fn source(&self, replica: &Replica) -> Result<Arc<dyn Source>> {
+        let opened = replica.source.get(
+            Instant::now() + self.deadline,
+            |_| true,
+            |_| {
+                let (opened, identity) = replica.open(&self.open)?;
+                self.identity.check(&identity)?;
+                Ok(opened.source)
+            },
+        );
+        opened.unwrap_or_else(|| {
+            let (url, doing, what) =
+                (replica.url.clone(), "opening".to_owned(), "another read still tries to".to_owned());
+            let last = Box::new(Error::Connection { url: url.clone(), doing, what });
+            Err(Error::Deadline { url, elapsed: self.deadline, n_tries: 1, last })
+        })
+    }
+
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
         let mut place = self.current();
         let mut failures = Vec::new();
         loop {
             let replica = &self.replicas[place];
-            let (error, is_final) = match replica.source(&self.open, &self.identity) {
+            let (error, is_final) = match self.source(replica) {
                 Ok(source) => match read(source.as_ref()) {
                     Ok(()) => return Ok(()),
                     Err(error) => {
@@ -219,7 +227,7 @@ impl Source for Replicas {
     }
 
     fn nature(&self) -> Nature {
-        let source = self.replicas[self.current()].locked().clone();
+        let source = self.replicas[self.current()].source.current();
         source.map_or(Nature::LOCAL, |source| source.nature())
     }
 
@@ -233,6 +241,7 @@ mod tests {
     use super::*;
     use crate::MemorySource;
     use std::collections::HashSet;
+    use std::sync::Mutex;
 
     /// Opens files in memory whose names are their sizes, and where they go on, what they hold; some fail.
     fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Box<Open> {
@@ -280,7 +289,12 @@ mod tests {
             Some(4) => Fitness::Useless,
             _ => Fitness::Whole,
         };
-        open_with(&urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(), &judge, opener(Arc::clone(broken)))
+        open_with(
+            &urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(),
+            &judge,
+            Duration::from_secs(60),
+            opener(Arc::clone(broken)),
+        )
     }
 
     #[test]
@@ -304,6 +318,29 @@ mod tests {
         broken.lock().unwrap().insert("x://c/9".to_owned());
         source.read_at(0, &mut [0; 3]).unwrap();
         assert_eq!(source.url(), "x://a/9", "after the last comes the first");
+    }
+
+    #[test]
+    fn reads_that_wait_together_for_a_replica_wait_as_long_as_one() {
+        let opening = Duration::from_millis(300);
+        let urls = ["x://a/9".to_owned(), "x://b/9".to_owned()];
+        let broken = Arc::new(Mutex::new(HashSet::new()));
+        let (slow, opener) = (urls[1].clone(), opener(Arc::clone(&broken)));
+        let open = move |url: &str| {
+            if url == slow {
+                std::thread::sleep(opening);
+            }
+            opener(url)
+        };
+        let source = open_with(&urls, &|_, _| Fitness::Whole, Duration::from_secs(60), Box::new(open)).unwrap().source;
+        broken.lock().unwrap().extend(urls);
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| source.read_at(0, &mut [0; 3]).unwrap_err());
+            }
+        });
+        assert!(begin.elapsed() < 4 * opening, "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::failure::Failure;
 use super::login;
-use super::shared::Shared;
 use super::url::Target;
 use crate::options::Network;
+use crate::shared::Shared;
 
 /// A connection that no open file uses is kept for so long.
 const IDLE: Duration = Duration::from_secs(30);

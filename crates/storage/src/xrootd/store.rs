@@ -11,7 +11,6 @@ use super::failure::{Failure, code};
 use super::flight::Request;
 use super::message::{self, Handle, Stat, VectorLimits};
 use super::pool::Arrival;
-use super::shared::Shared;
 use super::url::Target;
 use super::{login, plan, pool};
 use crate::account::{Ledger, Operation};
@@ -19,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::redacted;
+use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
 
 /// Servers on the way to a file, at most: redirections, and tries of other servers.

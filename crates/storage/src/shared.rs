@@ -7,7 +7,7 @@ use std::time::Instant;
 ///
 /// Who comes while it is being made waits for as long as they have time, and shares what comes of it. So does who waits
 /// for one that cannot be made: of ten who want something of a silent server each waits as long as one, not as long as ten.
-pub(super) struct Shared<T, E> {
+pub(crate) struct Shared<T, E> {
     state: Mutex<State<T, E>>,
     made: Condvar,
 }
@@ -30,20 +30,20 @@ impl<T, E> Default for Shared<T, E> {
 
 impl<T: Clone, E: Clone> Shared<T, E> {
     /// One that is there.
-    pub(super) fn of(value: T) -> Self {
+    pub(crate) fn of(value: T) -> Self {
         let shared = Shared::default();
         shared.locked().value = Some(value);
         shared
     }
 
     /// What is there now, whether it is of use or not; nothing while it is being made.
-    pub(super) fn current(&self) -> Option<T> {
+    pub(crate) fn current(&self) -> Option<T> {
         self.locked().value.clone()
     }
 
     /// What is there and `is_usable`, or what comes of `make`, which gets what was there. `None` if another thread still
     /// makes it at the moment `until`.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         until: Instant,
         is_usable: impl Fn(&T) -> bool,
