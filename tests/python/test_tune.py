@@ -62,6 +62,16 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
     assert 2.5 * 0.004 / 159 < store.line().interval_s < store.latency_s
 
 
+def test_what_there_was_no_time_to_measure_is_left_out(capsys):
+    store = tune.measure_store(SlowFile(), time.monotonic())
+    assert (store.parallel_bytes_per_s, store.n_parallel, store.interval_s) == (None, None, None)
+    assert store.line() == Line(store.latency_s, store.bytes_per_s, 40, max_ranges=1)
+    cli.tune._print_store(store)
+    printed = capsys.readouterr().out
+    assert "no time to measure several requests at once" in printed
+    assert "small requests in the time of one" not in printed
+
+
 def test_decoding_is_that_of_the_fastest_run_that_the_budget_has_time_for(sample, monkeypatch):
     with ar.open(sample[0]) as file:
         tree = file["Events"]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 import arrowroot
+from arrowroot._report import tune
 from arrowroot.cli import main
 
 from . import data
 from .conftest import EVENTS
+
+LATENCY_S = 0.02
+#: Of both ends together so much comes with the opening.
+KEPT_BYTES = 384 << 10
 
 
 @pytest.mark.parametrize("place", ["http", "root"], indirect=True)
@@ -30,3 +36,16 @@ def test_a_block_cache_that_is_set_answers_for_no_store(place, tmp_path, monkeyp
     payload_bytes = document["candidates"][0]["predicted"]["payload_bytes"]
     asked_bytes = sum(request.n_bytes for request in place.requests()[n_before:])
     assert asked_bytes >= n_runs * payload_bytes + document["store"]["n_bytes"]
+
+
+@pytest.mark.parametrize("place", ["http", "root"], indirect=True)
+def test_of_a_small_file_that_came_with_its_opening_the_store_is_measured(place, served):
+    data.write(served / "small.root", n_branches=2)
+    place.relay.link(1000 * LATENCY_S)
+    with arrowroot.open(place.url("small.root")) as file:
+        assert file.size_bytes < KEPT_BYTES
+        n_before = len(place.requests())
+        store = tune.measure_store(file, time.monotonic() + 10)
+    assert store.latency_s > LATENCY_S
+    n_requests = sum(request.n_bytes > 0 for request in place.requests()[n_before:])
+    assert n_requests >= store.n_requests

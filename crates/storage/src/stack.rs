@@ -120,6 +120,11 @@ impl Stack {
         &self.base
     }
 
+    /// Where the bytes live, below all that is kept of them.
+    pub fn store(&self) -> &Arc<dyn Source> {
+        &self.store
+    }
+
     /// Whether all of these bytes came with the opening: reading them costs nothing.
     pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
         self.known.as_ref().is_some_and(|known| known.holds(offset, n_bytes))

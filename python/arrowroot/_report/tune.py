@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     #: Reads so many bytes in each of so many places, as one vector read, and says how many seconds that took.
     Timed = Callable[[int, int], float]
 
-#: Both ends of a file come with its opening, and would be measured as if there were no store.
-_KNOWN_BYTES = 1 << 20
 _SMALL_BYTES = 64
 _N_SMALL = 9
 _FIRST_LARGE_BYTES = 256 << 10
@@ -42,13 +40,13 @@ class Store(NamedTuple):
     """What was measured of a store."""
 
     latency_s: float
-    #: Of one request, and of several at once.
+    #: Of one request, and of several at once; None: there was no time to measure that.
     bytes_per_s: float
-    parallel_bytes_per_s: float
-    #: What small requests take one after the other, over what they take at once.
-    n_parallel: float
-    #: Between the beginnings of two small requests, when as many as may be are made at once.
-    interval_s: float
+    parallel_bytes_per_s: float | None
+    #: What small requests take one after the other, over what they take at once; None: not measured.
+    n_parallel: float | None
+    #: Between the beginnings of two small requests, when as many as may be are made at once; None: not measured.
+    interval_s: float | None
     #: Requests that arrowroot makes at once there, at most.
     max_parallel: int
     #: Ranges of one request, as the store says.
@@ -57,10 +55,11 @@ class Store(NamedTuple):
     n_bytes: int
 
     def line(self) -> Line:
-        """Return the store as replays take it."""
-        best = max(self.bytes_per_s, self.parallel_bytes_per_s)
+        """Return the store as replays take it: what was not measured hinders nothing."""
+        best = max(self.bytes_per_s, self.parallel_bytes_per_s or 0.0)
+        interval_s = self.interval_s or 0.0
         return Line(
-            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=self.interval_s
+            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
         )
 
 
@@ -91,17 +90,15 @@ def measure_store(file: File, until: float) -> Store:
     Begins no request after ``until`` (of ``time.monotonic``) that it can do without.
     """
     size_bytes = file.size_bytes
-    low = _KNOWN_BYTES if size_bytes > 4 * _KNOWN_BYTES else 0
-    high = size_bytes - low
     rng = random.Random(_SEED)  # noqa: S311 - places to read
     counted = [0, 0]
 
     def timed(n_bytes: int, n_ranges: int = 1) -> float:
-        n_bytes = max(1, min(n_bytes, high - low))
+        n_bytes = min(n_bytes, size_bytes)
         counted[0] += 1 if file.max_ranges > 1 else n_ranges
         counted[1] += n_bytes * n_ranges
-        last = max(low + 1, high - n_bytes + 1)
-        return file.time_reads([(rng.randrange(low, last), n_bytes) for _ in range(n_ranges)]) / 1e9
+        last = size_bytes - n_bytes
+        return file.time_reads([(rng.randint(0, last), n_bytes) for _ in range(n_ranges)]) / 1e9
 
     # The first may make a connection.
     timed(_SMALL_BYTES)
@@ -109,7 +106,7 @@ def measure_store(file: File, until: float) -> Store:
     n_bytes, taken_s = _FIRST_LARGE_BYTES, timed(_FIRST_LARGE_BYTES)
     while (
         taken_s < max(_ENOUGH_S, 4 * latency_s)
-        and n_bytes < min(_MAX_LARGE_BYTES, high - low)
+        and n_bytes < min(_MAX_LARGE_BYTES, size_bytes)
         and time.monotonic() < until
     ):
         n_bytes *= 2
@@ -117,15 +114,14 @@ def measure_store(file: File, until: float) -> Store:
     times = [taken_s]
     while len(times) < _N_LARGE and time.monotonic() < until:
         times.append(timed(n_bytes))
-    read_bytes = min(n_bytes, high - low)
+    read_bytes = min(n_bytes, size_bytes)
     rate = read_bytes / max(min(times) - latency_s, 1e-9)
-    parallel_rate, parallel = rate, None
+    parallel_rate = n_parallel = interval_s = None
     if time.monotonic() < until:
         parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
-        parallel = _parallel_requests(timed, latency_s, file)
+        n_parallel, interval_s = _parallel_requests(timed, latency_s, file)
     # Last: it follows the latency, whose least is known now.
     max_parallel = max(1, file.max_parallel)
-    n_parallel, interval_s = parallel or (float(max_parallel), 0.0)
     return Store(
         latency_s, rate, parallel_rate, n_parallel, interval_s, max_parallel, file.max_ranges, *counted
     )
@@ -133,7 +129,7 @@ def measure_store(file: File, until: float) -> Store:
 
 def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
     """Return bytes per second of several large reads at once."""
-    share = max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL)
+    share = min(n_bytes, max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL))
     with ThreadPoolExecutor(_N_PARALLEL) as pool:
         start = time.perf_counter()
         list(pool.map(timed, [share] * _N_PARALLEL, [1] * _N_PARALLEL))

@@ -124,12 +124,7 @@ def _print_text(
 ) -> None:
     style = terminal.Style(sys.stdout)
     print(style.strong(printable(f"{tree.where}, {counted(len(paths), 'column')}")))
-    print(
-        f"store: latency {format_seconds(store.latency_s)}, {three_digits(store.bytes_per_s / 1e6)} MB/s, "
-        f"{three_digits(store.parallel_bytes_per_s / 1e6)} MB/s by several requests at once, "
-        f"{three_digits(store.n_parallel)} small requests in the time of one "
-        f"({counted(store.n_requests, 'request')}, {format_bytes(store.n_bytes)})\n"
-    )
+    _print_store(store)
     rows = [["strategy", "cache size", "predicted", "measured", "off by", "requests", "read", "buffers"]]
     rows += [_row(candidate) for candidate in ranking]
     print(text_table(rows, right=[False, *[True] * 7], max_width=terminal.width()))
@@ -139,6 +134,19 @@ def _print_text(
     print(f"\n{style.strong(tune.export_line(best))}")
     if best.best_ns is None:
         print("(not tried: predicted only)")
+
+
+def _print_store(store: Store) -> None:
+    at_once = "no time to measure several requests at once"
+    if store.parallel_bytes_per_s is not None and store.n_parallel is not None:
+        at_once = (
+            f"{three_digits(store.parallel_bytes_per_s / 1e6)} MB/s by several requests at once, "
+            f"{three_digits(store.n_parallel)} small requests in the time of one"
+        )
+    print(
+        f"store: latency {format_seconds(store.latency_s)}, {three_digits(store.bytes_per_s / 1e6)} MB/s, {at_once} "
+        f"({counted(store.n_requests, 'request')}, {format_bytes(store.n_bytes)})\n"
+    )
 
 
 def _row(candidate: Candidate) -> list[str]:
