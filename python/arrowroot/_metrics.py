@@ -143,7 +143,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "read_extra_percent",
         "%",
-        "Bytes read besides (gaps between ranges read as one) over ReadTotal",
+        "Bytes that the store sent and no basket needed, or sent again (gaps between ranges read as one, the rest of "
+        "windows, segments and blocks), over ReadTotal; what came with the opening or was in a cache is not among them",
         "lower",
         _ROOT,
         lambda m: _over(m.stats.overhead_bytes, m.stats.payload_bytes, 100),

@@ -172,13 +172,15 @@ _PLAN_COUNTERS = ("n_entries", "n_baskets", "n_reads", "payload_bytes", "read_by
 class ScanStats:
     """Exact counters of one pass, so far. Times are sums over threads, in ns of what they name.
 
-    payload: bytes the format asked for; read: bytes the storage was asked for; stored: compressed baskets
+    payload: bytes the format asked for; read: bytes the storage was asked for; overhead: those of them that were not
+    payload, or not for the first time (what a cache or the opening had was not read); stored: compressed baskets
     with their keys; unzip: uncompressed baskets without keys; values: Arrow buffers delivered.
     """
 
     read_calls: int = 0
     read_bytes: int = 0
     payload_bytes: int = 0
+    overhead_bytes: int = 0
     read_ns: int = 0
     decoder_read_ns: int = 0
     unzip_bytes: int = 0
@@ -217,11 +219,6 @@ class ScanStats:
                 for field in fields(cls)
             }
         )
-
-    @property
-    def overhead_bytes(self) -> int:
-        """Bytes fetched that the format did not ask for."""
-        return self.read_bytes - self.payload_bytes
 
     @property
     def compression_ratio(self) -> float | None:

@@ -254,7 +254,8 @@ impl File {
         if let Some(infos) = records.last() {
             let _ = self.inner.info_record.set(infos.clone()); // another thread has read the same
         }
-        Ok(Some(Known::new(Arc::clone(self.source()), starts.into_iter().zip(records).collect())))
+        let pieces = starts.into_iter().zip(records).collect();
+        Ok(Some(Known::new(Arc::clone(self.source()), pieces, Arc::new(Ledger::new("records", false)))))
     }
 
     /// Where the walk reads: far away a window at a time, of what comes in about a round trip. A read for each record would

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use arrowroot_format as format;
-use arrowroot_storage::Source;
+use arrowroot_storage::{Ledger, Source};
 use format::Place;
 use format::column::{Header, Layout};
 use format::tree::{BasketHead, BasketLocation, BranchId, EmbeddedBasket};
@@ -32,6 +32,8 @@ pub(crate) struct Context {
     pub(crate) tree: Option<Tree>,
     pub(crate) plan: Plan,
     pub(crate) source: Arc<dyn Source>,
+    /// What the store was asked for.
+    pub(crate) physical: Arc<Ledger>,
     pub(crate) counters: Counters,
     pub(crate) held: Arc<Held>,
     pub(crate) text: TextForm,
@@ -42,6 +44,12 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn tree(&self) -> Result<&Tree> {
         self.tree.as_ref().ok_or_else(|| Error::Internal { what: "baskets without a tree".to_owned() })
+    }
+
+    /// Counts bytes of the file that are needed.
+    pub(crate) fn count_payload(&self, offset: u64, n_bytes: u64) {
+        self.counters.payload_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        self.physical.need(offset, n_bytes);
     }
 
     /// Where the uncompressed payload of a basket begins, for errors.
@@ -200,7 +208,7 @@ impl Placer {
                 Some(kept) => Payload::Ready(kept),
                 None => {
                     let n_bytes = u64::from(location.stored_bytes);
-                    context.counters.payload_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+                    context.count_payload(location.offset, n_bytes);
                     logical = context
                         .logical
                         .as_ref()
@@ -357,7 +365,7 @@ impl Placer {
         }
         let head = parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location)
             .map_err(|error| wrong_basket(context, column, location, error.at(location.offset)))?;
-        context.counters.payload_bytes.fetch_add(u64::from(location.stored_bytes), Ordering::Relaxed);
+        context.count_payload(location.offset, u64::from(location.stored_bytes));
         let payload = Payload::Stored(Arc::clone(window), range.start + head.key_bytes as usize..range.end);
         Ok(opened(head, payload, Offsets::InPayload))
     }

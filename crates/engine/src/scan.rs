@@ -77,6 +77,7 @@ impl Scan {
             tree,
             plan,
             source: Arc::clone(&reading.source),
+            physical: Arc::clone(&reading.physical),
             counters: Counters::default(),
             held: Arc::new(Held::default()),
             text: request.text,
@@ -236,14 +237,17 @@ impl ScanHandle {
     pub fn stats(&self) -> Stats {
         let context = &self.shared.context;
         let reads = self.physical().read_totals();
+        let counted = context.counters.snapshot();
+        let difference_bytes = reads.bytes.saturating_sub(counted.payload_bytes);
         Stats {
             read_calls: reads.n_reads,
             read_bytes: reads.bytes,
             read_ns: reads.wall_ns,
+            overhead_bytes: self.physical().excess_bytes().unwrap_or(difference_bytes),
             decoder_read_ns: if self.shared.fetcher.is_none() { reads.wall_ns } else { 0 },
             n_threads: self.n_threads as u64,
             peak_buffer_bytes: context.held.peak_bytes(),
-            ..context.counters.snapshot()
+            ..counted
         }
     }
 

@@ -19,6 +19,9 @@ macro_rules! counters {
             pub read_calls: u64,
             /// Bytes that were read.
             pub read_bytes: u64,
+            /// Bytes of them that no basket needed, or that were read again. What came with the opening or was in a cache
+            /// was not read.
+            pub overhead_bytes: u64,
             /// Time in reads.
             pub read_ns: u64,
             /// Part of it in threads that decode; none where windows are fetched by threads of their own.
@@ -40,6 +43,7 @@ macro_rules! counters {
                     $((stringify!($name), self.$name),)*
                     ("read_calls", self.read_calls),
                     ("read_bytes", self.read_bytes),
+                    ("overhead_bytes", self.overhead_bytes),
                     ("read_ns", self.read_ns),
                     ("decoder_read_ns", self.decoder_read_ns),
                     ("n_threads", self.n_threads),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::error::Result;
+use crate::excess::Excess;
 use crate::source::{Nature, Part, Source};
 
 /// Kinds of operations, by the names that reports give them.
@@ -91,6 +92,8 @@ pub struct Ledger {
     counters: [Counter; Operation::ALL.len()],
     /// `None` if no trace was asked for.
     events: Option<Mutex<Vec<ReadEvent>>>,
+    /// `None` if nobody says what is needed.
+    excess: Option<Mutex<Excess>>,
 }
 
 /// One operation in a trace. Times in ns since the ledger was made.
@@ -125,7 +128,13 @@ impl Ledger {
                 max_ns: AtomicU64::new(0),
             }),
             events: trace.then(Mutex::default),
+            excess: None,
         }
+    }
+
+    /// As [`Ledger::new`], and weighs what comes against what is needed.
+    pub fn weighing(layer: &'static str, trace: bool) -> Self {
+        Ledger { excess: Some(Mutex::default()), ..Self::new(layer, trace) }
     }
 
     /// Name of the layer below the boundary.
@@ -169,6 +178,10 @@ impl Ledger {
             counter.bytes.fetch_add(ranges.clone().map(|(_, n_bytes)| n_bytes).sum(), Relaxed);
             counter.min_ns.fetch_min(elapsed_ns, Relaxed);
             counter.max_ns.fetch_max(elapsed_ns, Relaxed);
+            if let Some(excess) = &self.excess {
+                let mut excess = excess.lock().unwrap_or_else(PoisonError::into_inner);
+                ranges.clone().for_each(|(offset, n_bytes)| excess.come(offset..offset.saturating_add(n_bytes)));
+            }
             if let Some(events) = &self.events {
                 let start_ns = nanoseconds(start.duration_since(self.started));
                 let end_ns = nanoseconds(end.duration_since(self.started));
@@ -203,6 +216,20 @@ impl Ledger {
             bytes: sum.bytes + totals.bytes,
             wall_ns: sum.wall_ns + totals.total_ns,
         })
+    }
+
+    /// Says that these bytes were needed, whoever answered for them; nothing to a ledger that does not weigh.
+    pub fn need(&self, offset: u64, n_bytes: u64) {
+        if let Some(excess) = &self.excess {
+            let mut excess = excess.lock().unwrap_or_else(PoisonError::into_inner);
+            excess.need(offset..offset.saturating_add(n_bytes));
+        }
+    }
+
+    /// Bytes that came besides those that were needed, or again, so far; `None` if it does not weigh.
+    pub fn excess_bytes(&self) -> Option<u64> {
+        let excess = self.excess.as_ref()?;
+        Some(excess.lock().unwrap_or_else(PoisonError::into_inner).n_bytes())
     }
 
     /// The operations so far, in the order in which they ended; empty if no trace was asked for.

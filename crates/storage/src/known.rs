@@ -1,7 +1,9 @@
 //! Bytes that came with the opening of a file.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::account::{Ledger, Operation};
 use crate::error::Result;
 use crate::source::{Nature, Part, Source, check_range};
 
@@ -10,11 +12,13 @@ pub struct Known {
     inner: Arc<dyn Source>,
     /// Offset in the file and content, by offset, without overlap.
     pieces: Arc<[(u64, Vec<u8>)]>,
+    ledger: Arc<Ledger>,
 }
 
 impl Known {
-    /// Puts `pieces` (offset in the file, content; in any order) before `inner`.
-    pub fn new(inner: Arc<dyn Source>, mut pieces: Vec<(u64, Vec<u8>)>) -> Self {
+    /// Puts `pieces` (offset in the file, content; in any order) before `inner`. What they answer is entered in `ledger` as
+    /// cache hits.
+    pub fn new(inner: Arc<dyn Source>, mut pieces: Vec<(u64, Vec<u8>)>, ledger: Arc<Ledger>) -> Self {
         pieces.retain(|(_, bytes)| !bytes.is_empty());
         pieces.sort_by_key(|(offset, _)| *offset);
         let mut end = 0;
@@ -25,12 +29,12 @@ impl Known {
             end = end.max(*offset + bytes.len() as u64);
         }
         pieces.retain(|(_, bytes)| !bytes.is_empty());
-        Known { inner, pieces: pieces.into() }
+        Known { inner, pieces: pieces.into(), ledger }
     }
 
-    /// The same bytes before another source of the same file.
-    pub fn around(&self, inner: Arc<dyn Source>) -> Self {
-        Known { inner, pieces: Arc::clone(&self.pieces) }
+    /// The same bytes before another source of the same file, with a ledger of its own.
+    pub fn around(&self, inner: Arc<dyn Source>, ledger: Arc<Ledger>) -> Self {
+        Known { inner, pieces: Arc::clone(&self.pieces), ledger }
     }
 
     /// Whether all of these bytes are known.
@@ -45,8 +49,15 @@ impl Known {
         reached >= end
     }
 
-    /// Copies what is known; hands each run of unknown bytes, with its place in `buffer`, to `missing`.
-    fn fill<'b>(&self, mut offset: u64, mut buffer: &'b mut [u8], missing: &mut Vec<Part<'b>>) {
+    /// Copies what is known, and notes its offset and length in `found`; hands each run of unknown bytes, with its place in
+    /// `buffer`, to `missing`.
+    fn fill<'b>(
+        &self,
+        mut offset: u64,
+        mut buffer: &'b mut [u8],
+        found: &mut Vec<(u64, u64)>,
+        missing: &mut Vec<Part<'b>>,
+    ) {
         while !buffer.is_empty() {
             let after = self.pieces.partition_point(|(start, bytes)| start + bytes.len() as u64 <= offset);
             let next = self.pieces.get(after);
@@ -63,6 +74,7 @@ impl Known {
                 let n_bytes = buffer.len().min(bytes.len() - from);
                 let (here, rest) = buffer.split_at_mut(n_bytes);
                 here.copy_from_slice(&bytes[from..from + n_bytes]);
+                found.push((offset, n_bytes as u64));
                 offset += n_bytes as u64;
                 buffer = rest;
             }
@@ -88,9 +100,13 @@ impl Source for Known {
         for part in &*parts {
             check_range(self, part.offset, part.buffer.len())?;
         }
-        let mut missing = Vec::new();
+        let start = Instant::now();
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
         for part in parts {
-            self.fill(part.offset, part.buffer, &mut missing);
+            self.fill(part.offset, part.buffer, &mut found, &mut missing);
+        }
+        if !found.is_empty() {
+            self.ledger.enter_since(start, Operation::CacheHit, found.into_iter(), Ok(()))?;
         }
         match missing.as_mut_slice() {
             [] => Ok(()),
@@ -122,7 +138,7 @@ mod tests {
         let ledger = Arc::new(Ledger::new("memory", true));
         let store = Accounted::new(Arc::new(MemorySource::new("m", content())), Arc::clone(&ledger));
         let pieces = pieces.iter().map(|&(start, end)| (start as u64, content()[start..end].to_vec())).collect();
-        (Known::new(Arc::new(store), pieces), ledger)
+        (Known::new(Arc::new(store), pieces, Arc::new(Ledger::new("opening", false))), ledger)
     }
 
     #[test]
@@ -132,10 +148,15 @@ mod tests {
         source.read_at(85, &mut buffer).unwrap();
         assert_eq!(buffer.as_slice(), &content()[85..95]);
         assert_eq!(ledger.totals(Operation::Read).n_attempted, 0);
+        let hits = || source.ledger.totals(Operation::CacheHit);
+        assert_eq!((hits().n_successful, hits().bytes), (1, 10));
         let mut all = [0; 100];
         source.read_at(0, &mut all).unwrap();
         assert_eq!(all.as_slice(), content());
         assert_eq!(ledger.events().iter().map(|e| (e.offset, e.n_bytes)).collect::<Vec<_>>(), [(10, 70)]);
+        assert_eq!((hits().n_successful, hits().bytes), (2, 10 + 30));
+        source.read_at(20, &mut buffer).unwrap();
+        assert_eq!(hits().n_attempted, 2);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod block_cache;
 mod coalesce;
 mod error;
 mod evict;
+mod excess;
 pub mod http;
 mod known;
 mod lazy_download;

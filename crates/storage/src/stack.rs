@@ -42,10 +42,10 @@ pub struct ScanSource {
     pub source: Arc<dyn Source>,
     /// What the engine asked for.
     pub logical: Arc<Ledger>,
-    /// What the store was asked for.
+    /// What the store was asked for; it weighs that against what is needed if others may answer.
     pub physical: Arc<Ledger>,
     /// One for each layer boundary, from the store's to the engine's. That of a layer between holds what it was asked for,
-    /// and what it did besides: cache hits, stage-ins, prefetches.
+    /// and what it did besides: cache hits, stage-ins, prefetches. That of the opening holds its hits only.
     pub ledgers: Vec<Arc<Ledger>>,
     /// How to ask.
     pub style: ReadStyle,
@@ -107,9 +107,11 @@ impl Stack {
         if let Some(blocks) = &blocks {
             base = Arc::new(BlockCache::new(base, Arc::clone(blocks), Arc::new(Ledger::new("block-cache", false))));
         }
-        let known = (!opened.known.is_empty()).then(|| Known::new(Arc::clone(&base), opened.known));
+        let opening = Arc::new(Ledger::new("opening", false));
+        let known =
+            (!opened.known.is_empty()).then(|| Known::new(Arc::clone(&base), opened.known, Arc::clone(&opening)));
         if let Some(known) = &known {
-            base = Arc::new(known.around(base));
+            base = Arc::new(known.around(base, opening));
         }
         let store_ledgers = opened.ledgers;
         Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options: options.clone() })
@@ -148,6 +150,15 @@ impl Stack {
     /// The layers of a scan. With `trace`, its ledgers keep each read.
     pub fn scan(&self, trace: bool) -> ScanSource {
         let mut ledgers = Vec::with_capacity(4);
+        // The store may have measured itself since the opening.
+        let reading = Reading::new(&self.options, self.store.nature());
+        // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
+        let may_others_answer = self.blocks.is_some()
+            || self.known.is_some()
+            || matches!(reading.between, Between::ReadAhead(_) | Between::LazyDownload(_));
+        let new_physical = if may_others_answer { Ledger::weighing } else { Ledger::new };
+        let physical = Arc::new(new_physical("store", trace));
+        ledgers.push(Arc::clone(&physical));
         let mut new_ledger = |name| {
             let ledger = Arc::new(Ledger::new(name, trace));
             ledgers.push(Arc::clone(&ledger));
@@ -156,7 +167,6 @@ impl Stack {
         let accounted = |source: Arc<dyn Source>, ledger: &Arc<Ledger>| -> Arc<dyn Source> {
             Arc::new(Accounted::new(source, Arc::clone(ledger)))
         };
-        let physical = new_ledger("store");
         let mut source = accounted(Arc::clone(&self.store), &physical);
         if let Some(blocks) = &self.blocks {
             let ledger = new_ledger("block-cache");
@@ -164,10 +174,8 @@ impl Stack {
             source = accounted(source, &ledger);
         }
         if let Some(known) = &self.known {
-            source = Arc::new(known.around(source));
+            source = Arc::new(known.around(source, new_ledger("opening")));
         }
-        // The store may have measured itself since the opening.
-        let reading = Reading::new(&self.options, self.store.nature());
         let mut background = None;
         match (reading.between, &self.download) {
             (Between::ReadAhead(window_bytes), _) => {

@@ -36,7 +36,8 @@ fn what_came_with_the_opening() {
     let content = content(SIZE);
     let store = Arc::new(MemorySource::new("m", content.clone()));
     let pieces = vec![(0, content[..100].to_vec()), (5000, content[5000..90_000].to_vec())];
-    check_source(&(Arc::new(Known::new(store, pieces)) as Arc<dyn Source>), &content).unwrap();
+    let ledger = Arc::new(Ledger::new("opening", false));
+    check_source(&(Arc::new(Known::new(store, pieces, ledger)) as Arc<dyn Source>), &content).unwrap();
 }
 
 #[test]

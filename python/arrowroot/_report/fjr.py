@@ -232,7 +232,7 @@ _PLAIN = {"stage-in": "stagein"}
 _OF_SERVERS = ("http", "xrootd")
 _REQUESTS = "-requests"
 #: Layers around a store: what they count, it counts too, or a local disk answered.
-_AROUND = ("attempt", "readahead", "prefetch", "lazy-download", "block-cache", "local-cache")
+_AROUND = ("attempt", "readahead", "prefetch", "lazy-download", "block-cache", "opening", "local-cache")
 _REPLICA = "replica "
 
 

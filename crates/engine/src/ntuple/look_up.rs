@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source, coalesce, limits_for};
@@ -222,7 +221,7 @@ impl PagePlan {
             let planned = &self.slots[*slot].pages[*page];
             count(planned, &context.counters);
             let n_bytes = bytes_to_read(&planned.page);
-            context.counters.payload_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+            context.count_payload(planned.page.offset, n_bytes);
             if let (Some(reads), Some(column)) = (&context.logical, context.plan.columns.get(*slot)) {
                 let first_entry = column.baskets.get(*page).map_or(0, |location| location.first_entry);
                 reads.begin(planned.page.offset, n_bytes, first_entry, *slot);

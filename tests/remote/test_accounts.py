@@ -1,0 +1,57 @@
+"""What a scan says that it read is what came, whoever else answered."""
+
+from __future__ import annotations
+
+import pytest
+
+import arrowroot
+
+from . import data
+from .conftest import EVENTS
+
+#: Far enough that nothing takes the store for a near one.
+LATENCY_MS = 2
+
+
+def drained(url, columns=None, **options):
+    """Read, and return the counters, and bytes by layer and operation."""
+    with arrowroot.open(url, **options) as file:
+        scan = file[data.TREE].scan(columns)
+        stats = scan.drain()
+    found = {}
+    for account in scan.accounts:
+        found.setdefault(account.layer, {})[account.operation] = account.bytes
+    return stats, found
+
+
+@pytest.mark.parametrize("place", ["http", "root"], indirect=True)
+@pytest.mark.parametrize("strategy", ["auto", "direct", "readahead", "treecache", "lazy-download"])
+def test_what_came_with_the_opening_is_a_cache_hit_and_no_overhead(place, served, strategy):
+    place.relay.link(LATENCY_MS)
+    data.write(served / "small.root", n_branches=2)
+    stats, layers = drained(place.url("small.root"), strategy=strategy)
+    assert "store" not in layers, "all of it is kept"
+    assert layers["opening"]["cache-hit"] >= stats.payload_bytes
+    assert (stats.read_bytes, stats.overhead_bytes) == (0, 0)
+    # Of the larger one, both ends are.
+    stats, layers = drained(place.url(EVENTS), strategy=strategy)
+    n_kept = layers["opening"]["cache-hit"]
+    assert n_kept > 0
+    if strategy == "direct":
+        assert stats.read_bytes + n_kept == stats.payload_bytes
+    assert stats.read_bytes - stats.payload_bytes <= stats.overhead_bytes <= stats.read_bytes
+
+
+@pytest.mark.parametrize("place", ["root"], indirect=True)
+def test_what_was_in_a_block_cache_makes_up_for_nothing_that_came(place, tmp_path):
+    place.relay.link(LATENCY_MS)
+    options = {"block_cache": str(tmp_path / "blocks")}
+    cold, _ = drained(place.url(EVENTS), ["x000"], **options)
+    assert cold.overhead_bytes >= cold.read_bytes - cold.payload_bytes
+    assert cold.overhead_bytes > 0, "blocks are larger than baskets"
+    warm, layers = drained(place.url(EVENTS), ["x000"], **options)
+    assert layers["block-cache"]["cache-hit"] > 0
+    assert (warm.read_bytes, warm.overhead_bytes) == (0, 0)
+    partly, _ = drained(place.url(EVENTS), **options)
+    assert 0 < partly.read_bytes < partly.payload_bytes
+    assert partly.overhead_bytes <= partly.read_bytes
