@@ -318,6 +318,11 @@ class File(Directory):
         """Requests that the store is asked at the same time, at most."""
         return self._native.nature()[2]
 
+    @property
+    def kept(self) -> list[tuple[int, int]]:
+        """What came with the opening and is asked for no more: (offset, length) in bytes; none of a local file."""
+        return self._native.kept()
+
     def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
         """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
         return self._native.time_reads(ranges)

@@ -75,6 +75,7 @@ class File:
     def nature(
         self,
     ) -> tuple[float, float, int, int]: ...  # latency s, bytes/s, most requests at once, ranges
+    def kept(self) -> list[tuple[int, int]]: ...  # (offset, length) of what came with the opening
     def time_reads(
         self, ranges: Sequence[tuple[int, int]]
     ) -> int: ...  # one vector read: ns; the bytes are dropped
@@ -271,15 +272,16 @@ def replay(
     n_open_requests: int,
     max_ranges: int = 1024,
     interval_s: float = 0.0,
+    kept: Sequence[tuple[int, int]] = (),
 ) -> dict[str, int]:
     """Read a trace again from a line in virtual time.
 
     The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its
     first entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is
     set. ``max_ranges``: ranges of one vector read; 1 where each range is a request. ``interval_s``: from the beginning
-    of a request to that of the next, at least.
+    of a request to that of the next, at least. ``kept``: (offset, length) of what came with the opening.
 
     Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
-    payload_bytes, peak_buffer_bytes.
+    payload_bytes, overhead_bytes, peak_buffer_bytes.
     Raises: InvalidRequestError for options, arrays or a line that make no sense; StorageError for reads after the end.
     """

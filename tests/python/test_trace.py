@@ -75,6 +75,9 @@ def test_what_is_no_trace_is_an_error_that_names_the_file(tmp_path, suffix):
         (good.drop_columns(["offset"]), "column 'offset'"),
         (trace.table(LOGICAL, PHYSICAL, {**METADATA, "file_bytes": 469}), "ends after the file"),
         (trace.table(LOGICAL, PHYSICAL, {**METADATA, "file_bytes": "x"}), "no size of a file"),
+        (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [[0, 10**15]]}), "kept of no such file"),
+        (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [[0, 1.5]]}), "kept of no such file"),
+        (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [3]}), "no trace"),
     ):
         trace.write(path, content)
         with pytest.raises(CorruptFileError, match=message):

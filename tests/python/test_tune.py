@@ -19,7 +19,7 @@ from arrowroot._report.tune import Candidate
 
 def candidate(strategy, predicted_ns, size=None, measured=()):
     options = {"strategy": strategy} | ({"cache_size": size} if size else {})
-    outcome = Outcome(predicted_ns, 0, 0, 1, 1, 1, 1, 1)
+    outcome = Outcome(predicted_ns, 0, 0, 1, 1, 1, 1, 1, 0)
     return Candidate(options, outcome, list(measured), is_plain=size is None)
 
 

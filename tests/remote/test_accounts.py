@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import arrowroot
+from arrowroot._report import trace
+from arrowroot.cli import main
 
 from . import data
 from .conftest import EVENTS
@@ -55,3 +59,19 @@ def test_what_was_in_a_block_cache_makes_up_for_nothing_that_came(place, tmp_pat
     partly, _ = drained(place.url(EVENTS), **options)
     assert 0 < partly.read_bytes < partly.payload_bytes
     assert partly.overhead_bytes <= partly.read_bytes
+
+
+@pytest.mark.parametrize("place", ["http", "root"], indirect=True)
+@pytest.mark.parametrize("strategy", ["direct", "readahead", "lazy-download"])
+def test_a_replay_asks_for_what_was_asked_for(place, tmp_path, capsys, strategy):
+    place.relay.link(LATENCY_MS)
+    path = tmp_path / "reads.parquet"
+    url = f"{place.url(EVENTS)}:{data.TREE}"
+    assert main(["perf", url, "--trace", str(path), "--strategy", strategy, "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["first"]
+    log = trace.read(path)
+    assert [offset for offset, _ in log.kept][:1] == [0]
+    assert main(["replay", str(path), "--strategy", strategy, "--json"]) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)["outcomes"]
+    assert (outcome["n_requests"], outcome["read_bytes"]) == (log.n_requests, log.physical_bytes)
+    assert 100 * outcome["over_read"] == pytest.approx(measured["read_extra_percent"])

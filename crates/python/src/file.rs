@@ -253,6 +253,11 @@ impl PyFile {
         (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
     }
 
+    /// What came with the opening: offsets and lengths in bytes.
+    fn kept(&self) -> Vec<(u64, u64)> {
+        self.file.stack().kept().into_iter().map(|range| (range.start, range.end - range.start)).collect()
+    }
+
     /// Reads ranges as one vector read, drops the bytes, and says how long that took, in ns.
     fn time_reads(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<u64> {
         let file = self.file.clone();

@@ -12,7 +12,7 @@ use crate::errors::to_python;
 use crate::options::{OptionText, options_of};
 
 #[pyfunction]
-#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024, interval_s = 0.0))]
+#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024, interval_s = 0.0, kept = Vec::new()))]
 #[expect(
     clippy::too_many_arguments,
     reason = "one array for each property of a read, and one number for each of the line"
@@ -32,6 +32,7 @@ pub(crate) fn replay<'py>(
     n_open_requests: u64,
     max_ranges: usize,
     interval_s: f64,
+    kept: Vec<(u64, u64)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let wrong = |option: &str, what: String| to_python(Error::Option { option: option.to_owned(), what }.into());
     let columns = [&offsets, &lengths, &entries, &branches, &think_ns];
@@ -46,7 +47,8 @@ pub(crate) fn replay<'py>(
         Ok(LogicalRead { offset, n_bytes, first_entry, branch, think_ns })
     };
     let reads = (0..n_reads).map(read).collect::<PyResult<Vec<_>>>()?;
-    let trace = Trace { reads, file_bytes, n_open_requests };
+    let kept = kept.into_iter().map(|(offset, n_bytes)| offset..offset.saturating_add(n_bytes)).collect();
+    let trace = Trace { reads, file_bytes, n_open_requests, kept };
     let set = options_of(&options)?;
     let duration = |option: &str, seconds: f64| {
         let made = Duration::try_from_secs_f64(seconds);
@@ -64,6 +66,7 @@ pub(crate) fn replay<'py>(
         ("n_ranges", outcome.n_ranges),
         ("read_bytes", outcome.read_bytes),
         ("payload_bytes", outcome.payload_bytes),
+        ("overhead_bytes", outcome.overhead_bytes),
         ("peak_buffer_bytes", outcome.peak_buffer_bytes),
     ] {
         dict.set_item(name, value)?;

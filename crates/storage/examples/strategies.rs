@@ -33,7 +33,7 @@ fn trace(n_clusters: u64, n_wanted: u32, percent_of_clusters: u64) -> Trace {
             offset += n_bytes;
         }
     }
-    Trace { reads, file_bytes: offset + 10_000, n_open_requests: 2 }
+    Trace { reads, file_bytes: offset + 10_000, n_open_requests: 2, kept: Vec::new() }
 }
 
 fn run(trace: &Trace, line: &Line, set: &[(&str, String)]) -> Result<Outcome> {

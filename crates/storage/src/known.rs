@@ -1,5 +1,6 @@
 //! Bytes that came with the opening of a file.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,6 +36,11 @@ impl Known {
     /// The same bytes before another source of the same file, with a ledger of its own.
     pub fn around(&self, inner: Arc<dyn Source>, ledger: Arc<Ledger>) -> Self {
         Known { inner, pieces: Arc::clone(&self.pieces), ledger }
+    }
+
+    /// What is known: half-open offsets in bytes, sorted, without overlap.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.pieces.iter().map(|(start, bytes)| *start..start + bytes.len() as u64)
     }
 
     /// Whether all of these bytes are known.

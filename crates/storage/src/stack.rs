@@ -1,5 +1,6 @@
 //! From a URL and options to the layers that a file and its scans read through.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -125,6 +126,11 @@ impl Stack {
     /// Where the bytes live, below all that is kept of them.
     pub fn store(&self) -> &Arc<dyn Source> {
         &self.store
+    }
+
+    /// What came with the opening: half-open offsets in bytes, sorted. No read asks the store for them.
+    pub fn kept(&self) -> Vec<Range<u64>> {
+        self.known.iter().flat_map(Known::ranges).collect()
     }
 
     /// Whether all of these bytes came with the opening: reading them costs nothing.

@@ -39,7 +39,7 @@ fn trace(n_clusters: u64, n_branches: u32, basket_bytes: u64, gap_bytes: u64, th
             offset += basket_bytes + gap_bytes;
         }
     }
-    Trace { reads, file_bytes: offset + 1000, n_open_requests: 0 }
+    Trace { reads, file_bytes: offset + 1000, n_open_requests: 0, kept: Vec::new() }
 }
 
 fn options(set: &[(&str, &str)]) -> Options {
@@ -52,8 +52,11 @@ fn options(set: &[(&str, &str)]) -> Options {
 
 /// What an engine asks the real layers for, and what these ask the store for.
 fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Range<u64>>> {
-    let stack =
-        Stack::new(Opened { source: far_away(content), known: Vec::new(), ledgers: Vec::new() }, options).unwrap();
+    let bytes_of = |range: &Range<u64>| {
+        content[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()].to_vec()
+    };
+    let known = trace.kept.iter().map(|range| (range.start, bytes_of(range))).collect();
+    let stack = Stack::new(Opened { source: far_away(content), known, ledgers: Vec::new() }, options).unwrap();
     let scan = stack.scan(true);
     let wanted = trace.wanted();
     scan.tell(&wanted, MEMORY_BUDGET_BYTES);
@@ -77,6 +80,9 @@ fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Ran
     }
     assert_eq!(scan.ledgers.first().unwrap().layer(), "store");
     assert_eq!(scan.ledgers.last().unwrap().layer(), "engine");
+    trace.reads.iter().for_each(|read| scan.physical.need(read.offset, read.n_bytes));
+    let said = replay(trace, options, &LINE).unwrap().overhead_bytes;
+    scan.physical.excess_bytes().into_iter().for_each(|asked| assert_eq!(asked, said));
     requests_of(&scan.physical.events())
 }
 
@@ -88,8 +94,19 @@ fn requests_of(events: &[ReadEvent]) -> Vec<Vec<Range<u64>>> {
 
 #[test]
 fn the_layers_ask_for_what_the_simulation_says() {
-    let trace = trace(40, 5, 3000, 400, 1000);
-    let content = content(usize::try_from(trace.file_bytes).unwrap());
+    let nothing_kept = trace(40, 5, 3000, 400, 1000);
+    let file_bytes = nothing_kept.file_bytes;
+    let content = content(usize::try_from(file_bytes).unwrap());
+    // Both ends, as an opening brings them; within baskets, over several of them, in any order.
+    let both_ends = Trace { kept: vec![file_bytes - 60_000..file_bytes, 0..5000], ..nothing_kept.clone() };
+    let scattered = Trace { kept: vec![20_000..20_100, 100..3100, 50_000..90_000], ..nothing_kept.clone() };
+    let everything = Trace { kept: vec![0..60_000, 60_000..file_bytes], ..nothing_kept.clone() };
+    for trace in [nothing_kept, both_ends, scattered, everything] {
+        check_all_strategies(&trace, &content);
+    }
+}
+
+fn check_all_strategies(trace: &Trace, content: &[u8]) {
     for (strategy, name) in Strategy::ALL {
         for cache_size in ["2k", "10k", "50k", "1M"] {
             for blocks in [false, true] {
@@ -102,14 +119,14 @@ fn the_layers_ask_for_what_the_simulation_says() {
                     set.push(("prefetch", if strategy == Strategy::StorageOnly { "1" } else { "0" }));
                 }
                 let options = options(&set);
-                let mut said = replay(&trace, &options, &LINE).unwrap().requests;
-                let mut asked = really_asked(&trace, &options, &content);
+                let mut said = replay(trace, &options, &LINE).unwrap().requests;
+                let mut asked = really_asked(trace, &options, content);
                 if strategy == Strategy::StorageOnly {
                     // Threads that fetch windows may overtake each other.
                     said.sort_by_key(|ranges| ranges[0].start);
                     asked.sort_by_key(|ranges| ranges[0].start);
                 }
-                assert_eq!(asked, said, "{name} {cache_size} blocks: {blocks}");
+                assert_eq!(asked, said, "{name} {cache_size} blocks: {blocks} kept: {:?}", trace.kept);
             }
         }
     }
@@ -258,7 +275,7 @@ proptest! {
         let reads: Vec<_> = reads.iter().enumerate().map(|(place, &(offset, n_bytes, branch, think_ns))| {
             LogicalRead { offset, n_bytes, first_entry: place as u64 / 5 * 10, branch, think_ns }
         }).collect();
-        let trace = Trace { reads, file_bytes: 1_020_000, n_open_requests: 2 };
+        let trace = Trace { reads, file_bytes: 1_020_000, n_open_requests: 2, kept: Vec::new() };
         let options = options(&[("strategy", strategy.1), ("cache_size", cache_size)]);
         let line = Line { n_streams, max_ranges, ..LINE };
         let outcome = replay(&trace, &options, &line).unwrap();

@@ -47,11 +47,13 @@ class Outcome:
     read_bytes: int
     payload_bytes: int
     peak_buffer_bytes: int
+    #: Of the bytes read, those that were not needed, or had been read before.
+    overhead_bytes: int
 
     @property
     def over_read(self) -> float | None:
-        """Bytes read besides, for each byte needed; below 0 if some are needed twice and kept."""
-        return self.read_bytes / self.payload_bytes - 1 if self.payload_bytes else None
+        """Bytes read besides, for each byte needed."""
+        return self.overhead_bytes / self.payload_bytes if self.payload_bytes else None
 
     @property
     def cpu_efficiency(self) -> float | None:
@@ -64,11 +66,18 @@ class Outcome:
 
 
 def replay(
-    logical: Logical, file_bytes: int, line: Line, options: Mapping[str, str], *, n_threads: int = 1
+    logical: Logical,
+    file_bytes: int,
+    line: Line,
+    options: Mapping[str, str],
+    *,
+    n_threads: int = 1,
+    kept: Sequence[tuple[int, int]] = (),
 ) -> Outcome:
     """Return what reading so would have cost.
 
-    ``n_threads``: that share the decoding, evenly; 0: decoding takes no time.
+    ``n_threads``: that share the decoding, evenly; 0: decoding takes no time. ``kept``: (offset, length) of what came
+    with the opening: the store is not asked for it.
 
     Raises: InvalidRequestError for options that make no sense.
     """
@@ -88,6 +97,7 @@ def replay(
         line.n_open_requests,
         line.max_ranges,
         line.interval_s,
+        kept,
     )
     return Outcome(**{name: int(result[name]) for name in Outcome.__dataclass_fields__})
 

@@ -84,6 +84,11 @@ class Log:
         return int(self.metadata["file_bytes"])
 
     @property
+    def kept(self) -> list[tuple[int, int]]:
+        """What came with the opening of the file, which no read asked the store for: (offset, length) in bytes."""
+        return [(offset, n_bytes) for offset, n_bytes in self.metadata.get("kept", [])]
+
+    @property
     def payload_bytes(self) -> int:
         """Bytes of the baskets."""
         return int(self.logical.lengths.sum())
@@ -245,6 +250,12 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
             raise CorruptFileError(f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}")
         if not (isinstance(metadata["file_bytes"], int) and 0 <= metadata["file_bytes"] <= _MAX_FILE_BYTES):
             raise CorruptFileError(f"{path}: {metadata['file_bytes']!r} is no size of a file")
+        for offset, n_bytes in metadata.get("kept", []):
+            is_whole = isinstance(offset, int) and isinstance(n_bytes, int)
+            if not (is_whole and offset >= 0 and n_bytes >= 0 and offset + n_bytes <= metadata["file_bytes"]):
+                raise CorruptFileError(
+                    f"{path}: bytes from {offset} to {offset + n_bytes} were kept of no such file"
+                )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, CorruptFileError):
             raise

@@ -176,11 +176,12 @@ def candidates(
     fixed: dict[str, str],
     set_besides: dict[str, str],
     n_threads: int,
+    kept: Sequence[tuple[int, int]] = (),
 ) -> list[Candidate]:
     """Return every strategy at some sizes, with what it is predicted to take, the fastest first.
 
     ``fixed``: options that are set and stay. ``set_besides``: those of the environment, a file or the URL, which are in
-    force where nothing else is said.
+    force where nothing else is said. ``kept``: as for a replay.
     """
     found = []
     inherited = {name: text for name, text in set_besides.items() if name == "cache_size"}
@@ -190,7 +191,8 @@ def candidates(
             options = {**inherited, **fixed, "strategy": name} | (
                 {} if size is None else {"cache_size": size}
             )
-            outcome = replay(logical, file_bytes, line, {**set_besides, **options}, n_threads=n_threads)
+            in_force = {**set_besides, **options}
+            outcome = replay(logical, file_bytes, line, in_force, n_threads=n_threads, kept=kept)
             found.append(Candidate(options, outcome, is_plain=size is None))
     # Of two that take equally long, the one that reads and holds less.
     return sorted(

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
     n_threads = 0 if options.no_think else log.n_threads
     outcomes = [
-        (name, size, replay(log.logical, log.file_bytes, line, chosen, n_threads=n_threads))
+        (name, size, replay(log.logical, log.file_bytes, line, chosen, n_threads=n_threads, kept=log.kept))
         for name, size, chosen in cases
     ]
     if options.json:

@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
         fixed=typed,
         set_besides=set_besides,
         n_threads=n_threads,
+        kept=file.kept,
     )
     # In rounds: whatever else the machine does meanwhile must not fall on one of them only.
     for candidate in tune.to_verify(found, options.verify) * _N_ROUNDS:

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::block_cache::BLOCK_BYTES;
+use crate::coalesce::{CoalesceLimits, coalesce};
 use crate::error::{Error, Result};
+use crate::excess::Excess;
 use crate::options::Options;
 use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
@@ -44,6 +46,8 @@ pub struct Trace {
     pub file_bytes: u64,
     /// Round trips before the first of them.
     pub n_open_requests: u64,
+    /// What came with the opening, half-open offsets in bytes: the store is not asked for it.
+    pub kept: Vec<Range<u64>>,
 }
 
 /// What it would have cost. Times in ns of virtual time.
@@ -63,6 +67,8 @@ pub struct Outcome {
     pub read_bytes: u64,
     /// Bytes that the format asked for.
     pub payload_bytes: u64,
+    /// Bytes that the store sent and nobody needed, or sent again.
+    pub overhead_bytes: u64,
     /// Most bytes of windows and buffers at a time.
     pub peak_buffer_bytes: u64,
     /// The requests in the order in which they were made, without those of opening: half-open offsets in bytes.
@@ -89,9 +95,14 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     let needs_clusters = matches!(style.grouping, Grouping::TreeCache { .. });
     let clusters = if needs_clusters { clusters_of(&wanted) } else { Vec::new() };
     let windows = Planner::new(style, &clusters).plan(&wanted);
-    let layers = Layers::new(reading.between, style, options, line, trace.file_bytes);
-    let mut simulation =
-        Simulation { link: Link::new(line), layers, max_ranges: line.max_ranges, outcome: Outcome::default() };
+    let layers = Layers::new(reading.between, style, options, line, trace);
+    let mut simulation = Simulation {
+        link: Link::new(line),
+        layers,
+        max_ranges: line.max_ranges,
+        excess: Excess::default(),
+        outcome: Outcome::default(),
+    };
     #[expect(clippy::cast_precision_loss, reason = "few")]
     let opened = line.latency.as_secs_f64() * trace.n_open_requests as f64;
     simulation.link.advance_to(opened);
@@ -100,7 +111,9 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     } else {
         simulation.read_ahead(&windows, &trace.reads, style.n_ahead, opened)
     };
-    let mut outcome = simulation.outcome;
+    let Simulation { mut outcome, mut excess, .. } = simulation;
+    trace.reads.iter().for_each(|read| excess.need(read.offset..read.offset + read.n_bytes));
+    outcome.overhead_bytes = excess.n_bytes();
     outcome.n_requests += trace.n_open_requests;
     outcome.n_ranges += trace.n_open_requests;
     outcome.think_ns = trace.reads.iter().fold(0, |sum, read| sum.saturating_add(read.think_ns));
@@ -146,6 +159,8 @@ impl Trace {
 /// The state of the layers between the engine and the store, without bytes.
 struct Layers {
     between: Memory,
+    /// What came with the opening, sorted, without overlap.
+    kept: Vec<Range<u64>>,
     blocks: Option<Pieces>,
     /// Each piece is a request.
     is_each: bool,
@@ -178,7 +193,9 @@ impl Pieces {
 }
 
 impl Layers {
-    fn new(between: Between, style: ReadStyle, options: &Options, line: &Line, file_bytes: u64) -> Self {
+    fn new(between: Between, style: ReadStyle, options: &Options, line: &Line, trace: &Trace) -> Self {
+        let file_bytes = trace.file_bytes;
+        let touching = CoalesceLimits { max_gap_bytes: 0, max_span_bytes: u64::MAX };
         let has_cache = options.block_cache_of(line.nature()).is_some();
         Layers {
             between: match between {
@@ -186,6 +203,7 @@ impl Layers {
                 Between::LazyDownload(bytes) => Memory::Download(Pieces::new(file_bytes, bytes)),
                 Between::Nothing | Between::Background(_) => Memory::Nothing,
             },
+            kept: coalesce(&trace.kept, touching).into_iter().map(|span| span.range).collect(),
             blocks: has_cache.then(|| Pieces::new(file_bytes, BLOCK_BYTES)),
             is_each: style.limits.is_none(),
         }
@@ -209,10 +227,10 @@ impl Layers {
                 missing.into_iter().map(|piece| vec![pieces.file.range_of(piece)]).collect()
             }
         };
-        let asked = match &mut self.blocks {
-            None => between,
-            Some(blocks) => between
-                .into_iter()
+        let missing = between.into_iter().map(|ranges| without(&self.kept, ranges));
+        let asked: Vec<_> = match &mut self.blocks {
+            None => missing.collect(),
+            Some(blocks) => missing
                 .map(|ranges| {
                     let missing = blocks.take_missing(&ranges);
                     blocks.file.runs(&missing)
@@ -236,6 +254,7 @@ struct Simulation {
     link: Link,
     layers: Layers,
     max_ranges: usize,
+    excess: Excess,
     outcome: Outcome,
 }
 
@@ -250,6 +269,7 @@ impl Simulation {
             self.outcome.read_bytes += n_bytes;
             requests.push(self.link.submit(time, n_bytes));
         }
+        ranges.iter().for_each(|range| self.excess.come(range.clone()));
         self.outcome.requests.push(ranges);
         requests
     }
@@ -362,6 +382,23 @@ impl Ahead {
         }
         true
     }
+}
+
+/// The parts of ranges that are not among `kept`, which is sorted and without overlap.
+fn without(kept: &[Range<u64>], ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    if kept.is_empty() {
+        return ranges;
+    }
+    let mut missing = Vec::with_capacity(ranges.len());
+    for mut range in ranges {
+        let first = kept.partition_point(|kept| kept.end <= range.start);
+        for kept in kept[first..].iter().take_while(|kept| kept.start < range.end) {
+            missing.extend((range.start < kept.start).then_some(range.start..kept.start));
+            range.start = kept.end.min(range.end);
+        }
+        missing.extend((!range.is_empty()).then_some(range));
+    }
+    missing
 }
 
 fn ranges_of(window: &Window) -> Vec<Range<u64>> {
