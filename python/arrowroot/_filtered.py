@@ -50,12 +50,18 @@ class Filtered(NamedTuple):
     num_entries: int
     entry_bytes: Mapping[str, float]
 
+    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of entries by their places among those to look at."""
+        if self.entries is None:
+            return places
+        return places + self.entries[0] if isinstance(self.entries, tuple) else self.entries[places]
+
 
 class _Looked(NamedTuple):
-    """A batch of the filter's columns: the selected entries, in order, and their rows of it."""
+    """A batch of the filter's columns: places of the selected entries among all that are looked at, and their rows."""
 
     n_rows: int
-    entries: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
     rows: pa.RecordBatch
 
 
@@ -81,15 +87,15 @@ def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
             return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
 
         selected = _selected(filtered.condition, rows, entry_of)
-        numbers = entries[done + selected] if isinstance(entries, np.ndarray) else selected + (first + done)
+        places = selected + done
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
             # Of a batch without columns, how many there are is all that there is.
             chosen = _taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
-        looked = _Looked(rows.num_rows, numbers, chosen)
-        del rows, chosen, numbers, selected  # not ours any more: the next batch is read while they are used
+        looked = _Looked(rows.num_rows, places, chosen)
+        del rows, chosen, places, selected  # not ours any more: the next batch is read while they are used
         yield looked
         del looked
 
@@ -185,6 +191,10 @@ class FilteredSource:
         self._n_delivered = 0
         self._n_batches = 0
         self._n_looked_at = 0
+        #: Those that are read now: their places among the entries to look at, and how many were delivered before.
+        self._places: npt.NDArray[np.int64] | None = None
+        self._n_before = 0
+        self._n_passed = 0
         self._is_over = False
         self._is_cancelled = False
         self._schema: pa.Schema | None = None
@@ -216,8 +226,11 @@ class FilteredSource:
             if batch is not None:
                 self._n_delivered += batch.num_rows
                 self._n_batches += 1
+                if self._places is not None:
+                    self._n_passed = int(self._places[self._n_delivered - self._n_before - 1]) + 1
                 return batch
             if self._is_over:
+                self._n_passed = self._n_looked_at
                 return None
             self._running = self._next_step()
 
@@ -234,17 +247,19 @@ class FilteredSource:
                 self._is_over = True
                 break
             self._n_looked_at += one.n_rows
-            if len(one.entries):
+            if len(one.places):
                 looked.append(one)
-                n_selected += len(one.entries)
-                self._n_selected += len(one.entries)
+                n_selected += len(one.places)
+                self._n_selected += len(one.places)
         if not looked:
             return None
+        places = np.concatenate([one.places for one in looked])
+        self._places, self._n_before = places, self._n_delivered
         rows = pa.Table.from_batches([one.rows for one in looked])
         if not self._rest:
             batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
             return iter(batches)
-        return self._read(np.concatenate([one.entries for one in looked]), rows)
+        return self._read(self._filtered.numbers(places), rows)
 
     def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Read the other columns of selected entries and put both together."""
@@ -321,6 +336,7 @@ class FilteredSource:
             n_entries=self._n_delivered,
             n_batches=self._n_batches,
             n_looked_at=self._n_looked_at,
+            n_passed=self._n_passed,
             # The first pass goes on reading while the other one does.
             peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
         )

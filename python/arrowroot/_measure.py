@@ -18,6 +18,7 @@ from arrowroot._metrics import Measurement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arrowroot._plan import ScanStats
     from arrowroot._scan import Scan
 
 _STATUS = Path("/proc/self/status")
@@ -45,7 +46,12 @@ def measure(
     if watch:
         watch(scan)
     deliveries: list[tuple[int, int]] = []
-    stats = scan.drain(lambda stats: deliveries.append((stats.n_entries, time.perf_counter_ns() - wall)))
+
+    def delivered(stats: ScanStats) -> None:
+        # With a filter, what it passed over is done too.
+        deliveries.append((stats.n_passed or stats.n_entries, time.perf_counter_ns() - wall))
+
+    stats = scan.drain(delivered)
     real_ns = time.perf_counter_ns() - wall
     cpu_ns = time.process_time_ns() - cpu
     peak = peak_rss_bytes()

@@ -40,7 +40,8 @@ class Measurement:
     peak_rss_bytes: int
     #: Share of the file that was in the operating system's page cache before the pass; None: cannot be known.
     page_cache_share: float | None
-    #: After each batch: the entries delivered so far, and the ns since the clock was started.
+    #: After each batch: the entries done so far, delivered or passed over by a filter, and the ns since the clock was
+    #: started.
     deliveries: list[tuple[int, int]] = field(default_factory=list)
 
 

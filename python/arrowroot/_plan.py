@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _LARGEST = ("n_threads", "peak_buffer_bytes")
 #: Counters that are of the delivered rows, which trees read side by side share.
 _SHARED = ("n_entries",)
+#: Counters that the engine does not have.
+_OF_FILTERS = ("n_looked_at", "n_passed")
 _N_SHOWN = 5
 
 
@@ -198,11 +200,15 @@ class ScanStats:
     peak_buffer_bytes: int = 0
     #: That a filter looked at to select the delivered ones; 0 without a filter.
     n_looked_at: int = 0
+    #: Of them, those up to the last one that was delivered; all when the pass is over.
+    n_passed: int = 0
 
     @classmethod
     def of_native(cls, stats: Mapping[str, int]) -> ScanStats:
         """Return the engine's counters."""
-        return cls(**{field.name: stats[field.name] for field in fields(cls) if field.name != "n_looked_at"})
+        return cls(
+            **{field.name: stats[field.name] for field in fields(cls) if field.name not in _OF_FILTERS}
+        )
 
     @classmethod
     def joined(cls, parts: Iterable[ScanStats], *, side_by_side: bool = False) -> ScanStats:

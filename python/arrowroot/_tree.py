@@ -496,8 +496,8 @@ class Tree:
         n_found = 0
         try:
             for looked in look(source, filtered):
-                found.append(looked.entries)
-                n_found += len(looked.entries)
+                found.append(filtered.numbers(looked.places))
+                n_found += len(looked.places)
                 if limit is not None and n_found >= limit:
                     break
         finally:

@@ -7,6 +7,7 @@ import pytest
 
 from arrowroot import InvalidRequestError
 from arrowroot._measure import drop_from_page_cache, page_cache_share
+from arrowroot._pictures import reading
 from arrowroot.cli import main
 
 from .conftest import N_ENTRIES, write_tree
@@ -269,3 +270,15 @@ def test_values_that_json_does_not_have_become_some_that_it_has():
 
     value = {"map": [("x", float("nan")), ("y", 1.5)], "raw": b"a\xff"}
     assert _plain(value) == {"map": [["x", None], ["y", 1.5]], "raw": "a\ufffd"}
+
+
+def test_the_picture_says_when_entries_that_a_filter_selected_were_delivered(sample, tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(reading, "draw", lambda *_, delivered, **__: drawn.update(delivered=delivered))
+    options = ["--filter", "run % 50 == 10", "--entries", "100:900", "--batch-size", "20B"]
+    arguments = ["perf", str(sample[0]), "-c", "weight,pt", *options, "--plot", str(tmp_path / "p.png")]
+    assert main(arguments) == 0
+    ends = [end for end, _ in drawn["delivered"]]
+    assert len(ends) > 1
+    assert (ends, ends[-1]) == (sorted(ends), 861)
+    assert all((end - 1) % 50 == 10 for end in ends)

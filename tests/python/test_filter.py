@@ -528,3 +528,18 @@ def test_a_list_that_is_null_makes_null_of_any_other():
     assert mask_of("any(o > p) || true") == [True] * 6
     assert mask_of("len(p[o > 0]) >= 0") == [True, False, True, True, False, True]
     assert mask_of("sum(o * p) != 99") == [True, False, True, True, False, True]
+
+
+@pytest.mark.parametrize("entries", [None, slice(100, 900), np.arange(0, N_ENTRIES, 3)])
+@pytest.mark.parametrize("columns", [["weight", "pt"], ["run"]])
+def test_what_is_passed_ends_with_the_last_entry_delivered(tree, entries, columns):
+    text = "run % 50 == 10"
+    numbers = np.arange(N_ENTRIES)[slice(None) if entries is None else entries]
+    selected = tree.entries_where(text, entries=entries)
+    scan = tree.scan(columns, filter=text, entries=entries, batch_size="20 B")
+    done = []
+    stats = scan.drain(lambda stats: done.append((stats.n_entries, stats.n_passed)))
+    assert len(done) > 1 or columns == ["run"]
+    assert [numbers[n_passed - 1] for _, n_passed in done] == [selected[n - 1] for n, _ in done]
+    assert stats.n_passed == stats.n_looked_at == len(numbers)
+    assert tree.scan(columns).drain().n_passed == 0

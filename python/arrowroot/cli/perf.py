@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> None:
         delivered = [
             (first_entry + n if isinstance(entries, slice) else int(entries[n - 1]) + 1, ns)
             for n, ns in report.passes[0].deliveries
-            # Which entry was the n-th that a filter selected is not kept.
-            if n and options.filter is None
+            if n
         ]
         reading.draw(
             options.plot,
