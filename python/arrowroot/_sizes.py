@@ -21,7 +21,9 @@ LARGEST = 2**63 - 1
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _LONGEST_S = 1e9
-_BITS: dict[str, float] = {f"{letter}bit": 1000**power / 8 for power, letter in enumerate("kmgt", start=1)}
+_BITS: dict[str, float] = {
+    f"{letter}bit": 1000**power / 8 for power, letter in enumerate(("", "k", "m", "g", "t"))
+}
 
 
 def parse_size(size: int | str, what: str = "size") -> int:
@@ -76,10 +78,17 @@ def parse_seconds(text: str, what: str = "duration") -> float:
 def parse_rate(text: str, what: str = "bandwidth") -> float:
     """Return bytes per second from text as "12 MB/s" (10^6), "1 GiB/s" (2^30) or "100 Mbit/s".
 
-    Raises: InvalidRequestError, naming ``what``, for anything else and for less than a byte a second.
+    Raises: InvalidRequestError, naming ``what``, for anything else, for "Mb/s" and for less than a byte a second.
     """
     amount, slash, unit = text.rpartition("/")
     match = re.fullmatch(_QUANTITY, amount) if slash and unit.strip().lower() == "s" else None
+    if match is not None and match[2].endswith("b") and match[2].lower() in _FACTORS:
+        # Bits to who knows networks, bytes to who does not care for case: a factor of 8.
+        number, prefix = match[1], match[2][:-1]
+        bits = f" or '{number}{prefix}bit/s'" if f"{prefix.lower()}bit" in _BITS else ""
+        raise InvalidRequestError(
+            f"{what}: {text!r} could be bits or bytes; write '{number}{prefix}B/s'{bits}"
+        )
     factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
     if match is None or factor is None or not 1 <= float(match[1]) * factor < math.inf:
         raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")

@@ -74,3 +74,37 @@ def test_seconds_are_shown_in_the_unit_that_fits():
 def test_what_is_beyond_all_is_an_error(parse, text):
     with pytest.raises(InvalidRequestError):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("12MB/s", 12e6),
+        ("12 mB/s", 12e6),
+        ("1 GiB/s", 2**30),
+        ("100 Mbit/s", 12.5e6),
+        ("100mbit/S", 12.5e6),
+        ("80 bit/s", 10),
+        ("1e6 B/s", 1e6),
+    ],
+)
+def test_a_rate_is_in_bytes_or_bits_a_second(text, rate):
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("12Mb/s", "'12MB/s' or '12Mbit/s'"),
+        ("12 mb/s", "'12mB/s' or '12mbit/s'"),
+        ("1.5 Gb/s", "'1.5GB/s' or '1.5Gbit/s'"),
+        ("64kb/s", "'64kB/s' or '64kbit/s'"),
+        ("800 b/s", "'800B/s' or '800bit/s'"),
+        ("8 Mib/s", "'8MiB/s'"),
+    ],
+)
+def test_a_rate_that_could_be_bits_or_bytes_is_refused_with_both(text, instead):
+    with pytest.raises(InvalidRequestError, match=f"^bandwidth: .* could be bits or bytes; write {instead}$"):
+        parse_rate(text)
+    for written in instead.replace("'", "").split(" or "):
+        assert parse_rate(written) > 0
