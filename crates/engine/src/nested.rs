@@ -95,16 +95,14 @@ fn group_shape(tree: &Tree, group: BranchId, read: &mut Vec<(BranchId, String)>)
     }))
 }
 
-/// Why nothing in a group can be read.
+/// Why nothing in a group can be read: what hinders its first column.
 fn unreadable(tree: &Tree, group: BranchId) -> Error {
-    let mut inside = tree.branch(group).branches.clone();
-    while let Some(id) = inside.pop() {
-        inside.extend(&tree.branch(id).branches);
-        if let (true, Err(error)) = (tree.branch(id).branches.is_empty(), tree.column(id)) {
-            return error;
-        }
+    let mut id = group;
+    while let Some(&inside) = tree.branch(id).branches.first() {
+        id = inside;
     }
-    Error::Internal { what: format!("{}: {} has no members", tree.file().url(), tree.path(group)) }
+    let nameless = || Error::Internal { what: format!("{}: {} has no name", tree.file().url(), tree.path(id)) };
+    tree.readable_column(id).err().unwrap_or_else(nameless)
 }
 
 fn is_map(type_name: &str) -> bool {
@@ -124,11 +122,11 @@ fn add_members(
 ) -> Result<()> {
     for &id in &tree.branch(group).branches {
         let branch = tree.branch(id);
-        let column = lasting(tree.column(id))?;
-        if branch.branches.is_empty() && column.as_ref().map_or(true, |column| column.layout.is_none()) {
+        if branch.branches.is_empty() && lasting(tree.readable_column(id))?.is_err() {
             continue;
         }
-        if column.is_ok_and(|column| column.is_base) && !branch.branches.is_empty() {
+        let is_base = lasting(tree.column(id))?.is_ok_and(|column| column.is_base);
+        if is_base && !branch.branches.is_empty() {
             // The members of a base are among those of the class.
             let groups: Vec<&str> = std::iter::once(branch.name.as_str()).chain(groups.iter().copied()).collect();
             add_members(tree, id, &groups, members, read)?;
