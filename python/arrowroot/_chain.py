@@ -9,7 +9,6 @@ from arrowroot import _accounts, _entries
 from arrowroot._ahead import in_order
 from arrowroot._config import resolve
 from arrowroot._errors import (
-    InvalidRequestError,
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
@@ -107,8 +106,7 @@ def scan(
         assemble=assemble,
         raw=raw,
     )
-    if (assemble or raw) and (filter is not None or friends):
-        raise InvalidRequestError("assemble and raw: not with a filter, nor with friends")
+    is_of_branches = options.is_of_branches(with_others=filter is not None or bool(friends))
     chain = Chain(opened_trees(expand(paths, tree), storage))
     for alias, given in (friends or {}).items():
         other = given if isinstance(given, Friends) else Friends(given)
@@ -116,7 +114,7 @@ def scan(
     if columns is not None:
         columns = texts_of(columns, "columns")
     make: Maker = chain.source
-    if assemble or raw:
+    if is_of_branches:
         chosen = chain.choose(columns, filter_name, assemble=assemble, raw=raw)
     else:
         chosen, make = chain.chosen(columns, filter_name)
@@ -265,23 +263,26 @@ class Chain:
         return chosen
 
     def _check(self, chosen: list[str], *, all_columns: bool = False) -> None:
-        first = self.members[0]
+        first, first_types = self.members[0], self._types[0]
         unchecked = [path for path in chosen if path not in self._checked]
+        # Of a whole object all that is inside must be the same.
+        groups = tuple(f"{path}/" for path in unchecked if path not in first_types)
+        inside = [path for path in first_types if path.startswith(groups)]
+        columns = [*(path for path in unchecked if path in first_types), *inside]
         for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            for chosen_path in unchecked:
-                ours, theirs = (_types_inside(every, chosen_path) for every in (self._types[0], types))
-                for path in {**ours, **theirs} if ours != theirs else ():
-                    if theirs.get(path) != ours.get(path):
-                        raise SchemaMismatchError(
-                            f"{member.url}: column {path!r} {_has_type(theirs.get(path))}, "
-                            f"but in {first.url} it {_has_type(ours.get(path))}; choose columns that all files have"
-                        )
-            added = next((path for path in types if path not in self._types[0]), None)
-            if all_columns and added is not None:
-                raise SchemaMismatchError(
-                    f"{member.url}: column {added!r} is not in {first.url}; choose columns"
-                    " that all files have"
-                )
+            for path in columns:
+                if types.get(path) != first_types[path]:
+                    has = f"has type {types[path]}" if path in types else "is missing or not readable"
+                    raise SchemaMismatchError(
+                        f"{member.url}: column {path!r} {has}, "
+                        f"but in {first.url} it has type {first_types[path]}; choose columns that all files have"
+                    )
+            for path in types if all_columns or groups else ():
+                if path not in first_types and (all_columns or path.startswith(groups)):
+                    raise SchemaMismatchError(
+                        f"{member.url}: column {path!r} is not in {first.url}; choose columns"
+                        " that all files have"
+                    )
         self._checked.update(unchecked)
 
     def chosen(
@@ -366,17 +367,6 @@ class Chain:
         order = np.empty(len(entries), dtype=np.int64)
         order[by_file] = np.arange(len(entries))
         return parts, order
-
-
-def _types_inside(types: dict[str, str], path: str) -> dict[str, str]:
-    """Return the type of a column, or of all columns of a group."""
-    if path in types:
-        return {path: types[path]}
-    return {column: kind for column, kind in types.items() if column.startswith(f"{path}/")}
-
-
-def _has_type(kind: str | None) -> str:
-    return "is missing or not readable" if kind is None else f"has type {kind}"
 
 
 class _Finished(NamedTuple):

@@ -22,6 +22,33 @@ Value = str | int | float | os.PathLike[str] | None
 _PREFIX = "ARROWROOT_"
 #: Variables of the same prefix that are no options.
 _OTHER_VARIABLES = ("CONFIG", "DEBUG")
+#: Variables of other tools that count where no option says otherwise: credentials and proxies.
+SHARED_VARIABLES = (
+    "BEARER_TOKEN",
+    "BEARER_TOKEN_FILE",
+    "X509_USER_PROXY",
+    "X509_USER_CERT",
+    "X509_USER_KEY",
+    "X509_CERT_DIR",
+    "AWS_PROFILE",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+)
 #: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
 _LIKENESS = 0.75
 _MAX_FILE_BYTES = 1_000_000
@@ -74,35 +101,6 @@ class Option(NamedTuple):
     takes: str
     meaning: str
     is_secret: bool
-
-
-#: Variables of other tools that count where no option says otherwise: credentials and proxies.
-SHARED_VARIABLES = (
-    "BEARER_TOKEN",
-    "BEARER_TOKEN_FILE",
-    "X509_USER_PROXY",
-    "X509_USER_CERT",
-    "X509_USER_KEY",
-    "X509_CERT_DIR",
-    "AWS_PROFILE",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AWS_CONFIG_FILE",
-    "http_proxy",
-    "HTTP_PROXY",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-    "no_proxy",
-    "NO_PROXY",
-)
 
 
 class Configuration(NamedTuple):

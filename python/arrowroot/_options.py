@@ -83,6 +83,15 @@ class Options(NamedTuple):
             bool(raw),
         )
 
+    def is_of_branches(self, *, with_others: bool) -> bool:
+        """Return whether whole objects or bytes are asked for, as no filter and no friend knows them.
+
+        Raises: InvalidRequestError if they are, ``with_others``: a filter or friends.
+        """
+        if with_others and (self.assemble or self.raw):
+            raise InvalidRequestError("assemble and raw: not with a filter, nor with friends")
+        return self.assemble or self.raw
+
     @classmethod
     def default(cls) -> Options:
         """Return the options of one who gave none."""

@@ -380,11 +380,7 @@ class Tree:
         chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
-        if options.raw or options.assemble:
-            if condition is not None or self._together is not None:
-                raise InvalidRequestError(
-                    f"{self.where}: assemble and raw: not with a filter, nor with friends"
-                )
+        if options.is_of_branches(with_others=condition is not None or self._together is not None):
             paths = self.choose(columns, filter_name, assemble=options.assemble, raw=options.raw)
             return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
         names, make = self._chosen(columns, filter_name)
