@@ -77,6 +77,13 @@ def test_filters_of_pyarrow_select_among_variants(directory):
         assert_same_values(found, picked, name)
 
 
+def test_variants_are_refused_by_name_where_dask_awkward_loses_them(directory):
+    ard = pytest.importorskip("arrowroot.dask")
+    pytest.importorskip("dask_awkward")
+    with pytest.raises(ar.UnsupportedError, match=r"variants; leave out 'variant', 'v_variant'"):
+        ard.awkward(directory / "kinds_zstd.root", "Events", ["variant", "v_variant"])
+
+
 def test_picked_entries_are_read_once(directory):
     """The pages with the ends of lists tell which others are needed: the scan has them from its plan."""
     tree, columns = opened(directory, "kinds_small_pages")
