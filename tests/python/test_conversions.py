@@ -90,13 +90,16 @@ def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
         assert found["s"].to_list() == columns["s"].to_pylist()
 
 
-def test_many_columns_apart_do_not_scatter_a_frame():
-    columns = {f"c{i}": pa.array([i, None, 2**53 + i]) for i in range(200)}
+def test_many_columns_apart_do_not_scatter_a_frame(union):
+    columns = {f"c{i}": pa.array([i, None, 2**53 + i]) for i in range(50)} | {
+        f"u{i}": union for i in range(150)
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame = Table(pa.table({"x": [0.5, 1.5, 2.5], **columns})).to_pandas()
     assert frame.columns.to_list() == ["x", *columns]
-    assert frame["c199"].to_list() == [199, pd.NA, 2**53 + 199]
+    assert frame["c49"].to_list() == [49, pd.NA, 2**53 + 49]
+    assert frame["u149"].to_list() == [1, "b", 3]
     assert Table(pa.table(columns).slice(0, 0)).to_pandas().shape == (0, 200)
 
 
