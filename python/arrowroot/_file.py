@@ -188,8 +188,20 @@ class Directory:
         if cycles:
             text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
             raise self._missed(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
-        names = {name: None for key in keys for name in (key.path, key.name)}
-        raise self._missed(f"{self.url}: no object {bare!r}", path, nearest(bare, names))
+        raise self._missed(f"{self.url}: no object {bare!r}", path, self._nearest(bare, keys))
+
+    def _nearest(self, path: str, keys: Sequence[FoundKey]) -> list[str]:
+        """Return up to three paths that look like ``path``, or end as it does, as this directory has them."""
+        above = f"{self.path}/" if self.path else ""
+        inside = [key for key in keys if key.path.startswith(above)]
+        paths = {key.path.removeprefix(above): None for key in inside}
+        ends: dict[str, list[str]] = {}
+        for found in paths:
+            ends.setdefault(found.rpartition("/")[2], []).append(found)
+        wanted = path.removeprefix(above)
+        end = wanted.rpartition("/")[2]
+        alike = [found for other in nearest(end, ends) for found in ends[other]]
+        return list(dict.fromkeys([*ends.get(end, []), *nearest(wanted, paths), *alike]))[:3]
 
     def _file_of_friend(self, name: str) -> File:
         """Open the file that a recorded friend names, this one if it names none, as this one was opened."""

@@ -70,6 +70,14 @@ def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
     with pytest.raises(KeyError, match="did you mean 'Events'") as caught:
         file["events"]
     assert isinstance(caught.value, ar.NoSuchKeyError)
+    for where, name, expected in (
+        (file, "text", "dir/text"),
+        (file, "dir/txt", "dir/text"),
+        (file["dir"], "txt", "text"),
+    ):
+        with pytest.raises(ar.NoSuchKeyError) as caught:
+            where[name]
+        assert (caught.value.nearest[0], expected in where) == (expected, True), name
     with pytest.raises(ar.NoSuchKeyError, match="no cycle '7', only 1"):
         file["Events;7"]
 

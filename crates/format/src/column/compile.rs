@@ -12,7 +12,7 @@ use super::linked;
 use super::members::Members;
 use super::met::Met;
 use super::special::{self, OwnStreamer};
-use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName};
+use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName, scopes};
 
 /// Types may be nested this deep.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -227,6 +227,9 @@ impl<'i> Compiler<'i> {
                 return self.pair(name);
             }
             (true, _) => {
+                if let Some(qualified) = self.qualified(&class_name) {
+                    return self.object(&qualified, item_code);
+                }
                 // Enumerations look like classes; the type of their items tells, or another member.
                 let by_code = (1..=19).contains(&item_code).then(|| Primitive::from_type_code(item_code)).flatten();
                 return match by_code.or_else(|| self.infos.enumeration(&class_name)) {
@@ -246,6 +249,14 @@ impl<'i> Compiler<'i> {
             }
             Err(why) => unreadable(why),
         }
+    }
+
+    /// The class that a name means inside the class which is being compiled: ROOT 5 wrote the types of members as
+    /// their header had them, without the scope they share with it.
+    fn qualified(&self, class_name: &str) -> Option<TypeName> {
+        let mut names = scopes(self.open.last()?).map(|scope| format!("{scope}::{class_name}"));
+        let known = names.find(|name| self.infos.named(name).next().is_some())?;
+        TypeName::parse(&known).ok()
     }
 
     /// What is known of the versions of a class: what its own streamer writes, or what the file says.
@@ -458,6 +469,7 @@ pub(super) fn is_collection(name: &TypeName) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::layout::DataType;
 
     /// What `TNamed **fTable; //[fN]` holds in a file of this ROOT version.
     fn item_of_table(root_version: u32) -> Node {
@@ -506,6 +518,33 @@ mod tests {
         assert!(matches!(value_columns(vec![array.clone(), pair]), (Node::Sole(_), Node::Fixed(..))));
         assert!(matches!(value_columns(vec![array]), (Node::Sole(_), Node::Sole(_))));
         assert!(matches!(value_columns(Vec::new()), (Node::Fixed(..), Node::Fixed(..))));
+    }
+
+    #[test]
+    fn a_name_without_its_scope_is_sought_in_those_of_the_class_around_it() {
+        let info = |name: &str, elements| StreamerInfo {
+            name: name.to_owned(),
+            checksum: 1,
+            version: 1,
+            info_version: 9,
+            elements,
+        };
+        let list = Element { class: ElementClass::Stl, ..Element::member("items", "vector<Item>", 300) };
+        let items_of = |class: &str, at: &str| {
+            let infos = StreamerInfos::of(vec![
+                info(class, vec![list.clone()]),
+                info(at, vec![Element::member("x", "int", code::INT)]),
+            ]);
+            let node = Compiler::new(&infos).value(&TypeName::parse(class).unwrap(), 0);
+            let Node::Object(class) = node else { panic!("no object") };
+            class.members[0].1.clone()
+        };
+        let list_of = |item| DataType::List(Box::new(item));
+        let item = DataType::Struct(vec![("x".to_owned(), DataType::Primitive(Primitive::Int32))]);
+        for (class, at) in [("a::b::C", "a::b::C::Item"), ("a::b::C", "a::Item"), ("a::b::C<x::y>", "a::b::Item")] {
+            assert_eq!(items_of(class, at), list_of(item.clone()), "{class} {at}");
+        }
+        assert_eq!(items_of("a::b::C<x::y>", "x::Item"), list_of(DataType::Nothing));
     }
 
     #[test]

@@ -113,9 +113,10 @@ impl<'a> Reader<'a> {
                             .as_member(class, |columns| self.items_by_member(cursor, class, head, variant, columns))?;
                     }
                     _ if cursor.count(1)? == 0 => {}
+                    (Node::Unreadable(why), _) => return Err(unreadable(cursor, why)),
                     _ => {
-                        let what = "a member-wise collection of what has no members";
-                        return Err(Error::corrupt(cursor.position(), what));
+                        let what = "objects, member by member, of a class which the file does not describe";
+                        return Err(Error::unsupported(cursor.position(), what));
                     }
                 }
                 ends.push(list_end(items.len())?);
@@ -132,9 +133,7 @@ impl<'a> Reader<'a> {
                 self.member_wise(cursor, node, head, variant, values)?;
                 is_there.push(1);
             }
-            (Node::Unreadable(why), _) => {
-                return Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")));
-            }
+            (Node::Unreadable(why), _) => return Err(unreadable(cursor, why)),
             _ => return Err(misfit(cursor)),
         }
         Ok(())
@@ -283,7 +282,7 @@ impl<'a> Reader<'a> {
             Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
             Step::TObject { .. } => self.t_object(cursor, step, columns),
             Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
-            Step::Unreadable(why) => Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet"))),
+            Step::Unreadable(why) => Err(unreadable(cursor, why)),
         }
     }
 
@@ -420,7 +419,7 @@ fn item_variant<'n>(cursor: &mut Cursor<'_>, node: &'n Node, version: u16) -> Re
                 if is_empty {
                     return Ok(None);
                 }
-                Err(Error::unsupported(cursor.position(), format!("{why} cannot be read yet")))
+                Err(unreadable(cursor, why))
             }
             // A class that no item of the file is of is described nowhere, and may be taken for an enumeration.
             _ => no_variant(cursor, version),
@@ -435,6 +434,10 @@ fn no_variant<'n>(cursor: &mut Cursor<'_>, version: u16) -> Result<Option<&'n Va
         cursor.u32()?;
     }
     Ok(None)
+}
+
+fn unreadable(cursor: &Cursor<'_>, why: &str) -> Error {
+    Error::unsupported(cursor.position(), format!("{why} cannot be read yet"))
 }
 
 /// The version of a class that is meant by the version in the data, whose checksum may follow.

@@ -368,4 +368,8 @@ fn what_cannot_be_read_says_so_only_where_it_is() {
     assert_eq!(decode(&node, &[&[0, 0, 0, 0]]).unwrap().len(), 1);
     let Err(Error::Unsupported(fault)) = decode(&node, &[&[0, 0, 0, 1, 5]]) else { panic!("not unsupported") };
     assert!(fault.what.contains("Z cannot be read"));
+    // What looks like a number by its name is a class if its items are stored member by member.
+    let numbers = Node::Framed(Box::new(Node::List(Box::new(byte()))));
+    let objects = counted(&[0x40, 9, 0, 2, 0, 0, 0, 1, 5]);
+    assert!(matches!(decode(&numbers, &[&objects]), Err(Error::Unsupported(_))));
 }

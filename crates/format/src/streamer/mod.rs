@@ -11,6 +11,7 @@ pub use info::{FailedInfo, StreamerInfo, StreamerInfos};
 pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};
+pub(crate) use typename::scopes;
 pub use typename::{Primitive, TypeName};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! C++ type names.
 
-use std::fmt;
+use std::{fmt, iter};
 
 use crate::error::{Error, Result};
 
@@ -98,6 +98,20 @@ impl TypeName {
         }
         out.write_str(if self.arguments.is_empty() { "" } else { ">" })
     }
+}
+
+/// A class and the scopes it is in, the innermost first: "a::b", then "a".
+pub(crate) fn scopes(class: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    let ends = class.char_indices().rev().filter(move |&(end, letter)| {
+        match letter {
+            '>' => depth += 1,
+            '<' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && class[end..].starts_with("::")
+    });
+    iter::once(class).chain(ends.map(|(end, _)| &class[..end]))
 }
 
 impl fmt::Display for TypeName {
