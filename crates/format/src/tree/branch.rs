@@ -1,9 +1,9 @@
 //! Branches: where the baskets of a column are, and what their entries belong to.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use super::basket::EmbeddedBasket;
+use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
 use super::leaf::{LeafId, read_leaf_pointer};
 use super::objects::{Object, Slot, read_array_head, read_named};
 use super::record::Reading;
@@ -13,8 +13,6 @@ use crate::error::{Error, Result, Within};
 
 /// Branches nest at most so deep; ROOT splits to level 99.
 const MAX_DEPTH: usize = 128;
-/// `TBasket::fNevBuf` has 32 bits and a sign.
-const MAX_BASKET_ENTRIES: u64 = i32::MAX as u64;
 
 /// A branch, by its place in [`super::TreeRecord::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,107 +93,6 @@ impl ElementPart {
     /// Whether it is the member of a `std::array` that holds the items.
     pub fn is_in_array(&self) -> bool {
         self.id >= 0 && self.class_name.starts_with("array<")
-    }
-}
-
-/// Where the arrays of a branch lie in the object data of its tree: they are decoded when asked for.
-#[derive(Debug, Clone, Default)]
-pub(super) struct BasketTable {
-    /// `fWriteBasket`: number of baskets in the file.
-    n_baskets: usize,
-    bytes: Range<usize>,
-    entries: (Range<usize>, bool),
-    seeks: (Range<usize>, bool),
-}
-
-/// Where one basket is and which entries it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BasketLocation {
-    /// Offset of the record in the file, in bytes; unused if embedded.
-    pub offset: u64,
-    /// Size of the record in bytes, key included; 0 if embedded.
-    pub stored_bytes: u32,
-    /// First entry.
-    pub first_entry: u64,
-    /// One past the last entry.
-    pub entry_end: u64,
-    /// The place in [`Branch::embedded`] if the basket is not a record of its own.
-    pub embedded: Option<usize>,
-}
-
-impl Branch {
-    /// Number of baskets, embedded ones included.
-    pub fn n_baskets(&self) -> usize {
-        self.baskets.n_baskets + usize::from(self.embedded.iter().any(|basket| basket.index == self.baskets.n_baskets))
-    }
-
-    /// All baskets in the order of their entries; empty ones are left out.
-    ///
-    /// `object_data`: of the tree, as it was parsed.
-    ///
-    /// # Errors
-    /// Corrupt if entry numbers run backwards or a place in the file is impossible.
-    pub fn baskets(&self, object_data: &[u8]) -> Result<Vec<BasketLocation>> {
-        let table = &self.baskets;
-        let bytes = object_data.get(table.bytes.clone()).unwrap_or_default();
-        let mut baskets: Vec<BasketLocation> = Vec::with_capacity(table.n_baskets + 1);
-        for index in 0..=table.n_baskets {
-            // They were read in this order.
-            let embedded = self.embedded.binary_search_by_key(&index, |basket| basket.index).ok();
-            let is_last = index == table.n_baskets;
-            if is_last && embedded.is_none() {
-                break;
-            }
-            let first_entry = wide_item(object_data, &table.entries, index).unwrap_or(0);
-            let mut entry_end = match embedded {
-                Some(place) => first_entry.saturating_add(i64::from(self.embedded[place].head.n_entries)),
-                None => wide_item(object_data, &table.entries, index + 1).unwrap_or(0),
-            };
-            if embedded.is_none() && index + 1 == table.n_baskets && entry_end <= first_entry {
-                // Old writers did not always write the terminator.
-                entry_end = self.entry_end;
-            }
-            let (Ok(first_entry), Ok(entry_end)) = (u64::try_from(first_entry), u64::try_from(entry_end)) else {
-                return Err(self.wrong_table(index, format!("entries {first_entry} to {entry_end}")));
-            };
-            if entry_end < first_entry || baskets.last().is_some_and(|last| last.entry_end > first_entry) {
-                return Err(self.wrong_table(index, format!("entries {first_entry} to {entry_end} run backwards")));
-            }
-            if entry_end == first_entry {
-                continue;
-            }
-            if entry_end - first_entry > MAX_BASKET_ENTRIES {
-                return Err(self.wrong_table(index, format!("entries {first_entry} to {entry_end} are too many")));
-            }
-            let (offset, stored_bytes) = match embedded {
-                Some(_) => (0, 0),
-                None => {
-                    let offset = wide_item(object_data, &table.seeks, index).unwrap_or(-1);
-                    let stored = bytes.get(index * 4..).and_then(|rest| rest.first_chunk::<4>());
-                    let stored = stored.map_or(-1, |chunk| i32::from_be_bytes(*chunk));
-                    match (u64::try_from(offset), u32::try_from(stored)) {
-                        (Ok(offset), Ok(stored)) if offset > 0 && stored > 0 => (offset, stored),
-                        _ => return Err(self.wrong_table(index, format!("{stored} bytes at {offset}"))),
-                    }
-                }
-            };
-            baskets.push(BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded });
-        }
-        Ok(baskets)
-    }
-
-    fn wrong_table(&self, index: usize, what: String) -> Error {
-        Error::corrupt(self.baskets.entries.0.start, format!("branch {}, basket {index}: {what}", self.name))
-    }
-}
-
-/// Item `index` of an array of 4-byte or 8-byte integers.
-fn wide_item(object_data: &[u8], array: &(Range<usize>, bool), index: usize) -> Option<i64> {
-    let data = object_data.get(array.0.clone())?;
-    if array.1 {
-        data.get(index.checked_mul(8)?..)?.first_chunk::<8>().map(|chunk| i64::from_be_bytes(*chunk))
-    } else {
-        data.get(index.checked_mul(4)?..)?.first_chunk::<4>().map(|chunk| i64::from(i32::from_be_bytes(*chunk)))
     }
 }
 
@@ -289,7 +186,23 @@ fn read_branch<'a>(
     Ok(id)
 }
 
+/// The numbers of `TBranch` before its sub-branches.
+#[derive(Default)]
+struct Numbers {
+    compression: i32,
+    n_baskets: i32,
+    max_baskets: i32,
+    entry_end: i64,
+    first_entry: i64,
+    n_entries: i64,
+    memory_bytes: i64,
+    stored_bytes: i64,
+    split_level: i32,
+    io_features: u8,
+}
+
 /// Reads the `TBranch` part. Versions 10 and above are as their streamer information says; below, by hand.
+/// Source: `TBranch::Streamer` (ROOT 6.40). Version 5 is that of ROOT 2.23.
 fn read_base<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
@@ -298,63 +211,35 @@ fn read_base<'a>(
     id: BranchId,
     depth: usize,
 ) -> Result<Branch> {
-    if !(6..=13).contains(&version) {
+    if !(5..=13).contains(&version) {
         return Err(Error::unsupported(cursor.position(), format!("TBranch of version {version}")));
     }
-    let is_wide = version >= 10;
     let (name, title) = read_named(cursor)?;
     let mut read = || -> Result<Branch> {
-        if version >= 8 {
-            cursor.skip_object()?; // TAttFill
-        }
-        let compression = CompressionSetting(cursor.i32()?);
-        cursor.i32()?; // fBasketSize
-        cursor.i32()?; // fEntryOffsetLen
-        let n_baskets = cursor.i32()?;
-        let entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
-        let io_features = if version >= 13 { read_io_features(cursor)? } else { 0 };
-        cursor.i32()?; // fOffset
-        let max_baskets = cursor.i32()?;
-        let split_level = if version >= 7 { cursor.i32()? } else { 0 };
-        let n_entries = counter(cursor, is_wide)?;
-        let first_entry = if version >= 11 { cursor.i64()? } else { 0 };
-        let memory_bytes = counter(cursor, is_wide)?;
-        let stored_bytes = counter(cursor, is_wide)?;
+        let numbers = if version == 5 { read_early_numbers(cursor) } else { read_numbers(cursor, version) }?;
         let branches = read_branches(cursor, reading, Some(id), depth + 1)?;
         let leaves = read_leaves(cursor, reading)?;
-        let embedded = read_embedded_baskets(cursor, reading, n_baskets)?;
-        let position = cursor.position();
-        let max_baskets = usize::try_from(max_baskets)
-            .map_err(|_| Error::corrupt(position, format!("fMaxBaskets is {max_baskets}")))?;
-        let n_baskets =
-            usize::try_from(n_baskets).map_err(|_| Error::corrupt(position, format!("fWriteBasket is {n_baskets}")))?;
-        let (bytes, _) = basket_array(cursor, max_baskets, Some(false), version)?;
-        let entries = basket_array(cursor, max_baskets, Some(is_wide), version)?;
-        let seeks = basket_array(cursor, max_baskets, is_wide.then_some(true), version)?;
-        let file_name = cursor.string()?;
-        let in_arrays = n_baskets.min(bytes.len() / 4);
-        if in_arrays < n_baskets {
-            return Err(Error::corrupt(position, format!("{n_baskets} baskets in arrays of {max_baskets}")));
-        }
+        let embedded = read_embedded_baskets(cursor, reading, numbers.n_baskets)?;
+        let baskets = read_basket_table(cursor, numbers.n_baskets, numbers.max_baskets, version)?;
         Ok(Branch {
             class: Cow::Borrowed(""),
             name: String::new(),
             title: String::new(),
-            compression,
-            entry_end,
-            first_entry,
-            n_entries,
-            memory_bytes,
-            stored_bytes,
-            split_level,
-            io_features,
+            compression: CompressionSetting(numbers.compression),
+            entry_end: numbers.entry_end,
+            first_entry: numbers.first_entry,
+            n_entries: numbers.n_entries,
+            memory_bytes: numbers.memory_bytes,
+            stored_bytes: numbers.stored_bytes,
+            split_level: numbers.split_level,
+            io_features: numbers.io_features,
             branches,
             leaves,
             parent: None,
             embedded,
-            file_name,
+            file_name: cursor.string()?,
             element: None,
-            baskets: BasketTable { n_baskets, bytes, entries, seeks },
+            baskets,
         })
     };
     let branch = read().within(|| format!("branch {name}"))?;
@@ -364,8 +249,56 @@ fn read_base<'a>(
     Ok(Branch { name, title, ..branch })
 }
 
+fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
+    let is_wide = version >= 10;
+    if version >= 8 {
+        cursor.skip_object()?; // TAttFill
+    }
+    let mut numbers = Numbers { compression: cursor.i32()?, ..Numbers::default() };
+    cursor.skip(8)?; // fBasketSize, fEntryOffsetLen
+    numbers.n_baskets = cursor.i32()?;
+    numbers.entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
+    if version >= 13 {
+        numbers.io_features = read_io_features(cursor)?;
+    }
+    cursor.i32()?; // fOffset
+    numbers.max_baskets = cursor.i32()?;
+    if version >= 7 {
+        numbers.split_level = cursor.i32()?;
+    }
+    numbers.n_entries = read_counter(cursor, is_wide)?;
+    if version >= 11 {
+        numbers.first_entry = cursor.i64()?;
+    }
+    numbers.memory_bytes = read_counter(cursor, is_wide)?;
+    numbers.stored_bytes = read_counter(cursor, is_wide)?;
+    Ok(numbers)
+}
+
+/// The same in the order that ROOT 2 had.
+fn read_early_numbers(cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    let compression = cursor.i32()?;
+    cursor.skip(8)?; // fBasketSize, fEntryOffsetLen
+    let (max_baskets, n_baskets) = (cursor.i32()?, cursor.i32()?);
+    let entry_end = i64::from(cursor.i32()?);
+    let n_entries = read_counter(cursor, false)?;
+    let memory_bytes = read_counter(cursor, false)?;
+    let stored_bytes = read_counter(cursor, false)?;
+    cursor.i32()?; // fOffset
+    Ok(Numbers {
+        compression,
+        n_baskets,
+        max_baskets,
+        entry_end,
+        n_entries,
+        memory_bytes,
+        stored_bytes,
+        ..Numbers::default()
+    })
+}
+
 /// A count of entries or bytes: a double before version 10.
-fn counter(cursor: &mut Cursor<'_>, is_wide: bool) -> Result<i64> {
+pub(super) fn read_counter(cursor: &mut Cursor<'_>, is_wide: bool) -> Result<i64> {
     if is_wide {
         return cursor.i64();
     }
@@ -396,68 +329,6 @@ fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result
         cursor.leave(end)?;
     }
     Ok(leaves)
-}
-
-fn read_embedded_baskets<'a>(
-    cursor: &mut Cursor<'a>,
-    reading: &mut Reading<'a>,
-    n_baskets: i32,
-) -> Result<Vec<EmbeddedBasket>> {
-    let (n_slots, array_end) = read_array_head(cursor)?;
-    let mut embedded = Vec::new();
-    let mut index = 0;
-    while index < n_slots {
-        // Almost all are null, and a tree has one for each of its baskets.
-        let rest = cursor.data().get(cursor.position()..).unwrap_or_default();
-        let n_nulls = rest.as_chunks::<4>().0.iter();
-        let n_nulls = n_nulls.take(n_slots - index).take_while(|slot| **slot == [0; 4]).count();
-        cursor.skip(n_nulls * 4)?;
-        index += n_nulls;
-        if index == n_slots {
-            break;
-        }
-        match reading.objects.slot(cursor)? {
-            Slot::Null | Slot::Seen(_) => {}
-            Slot::New { class: "TBasket", end, .. } => {
-                let basket = EmbeddedBasket::read(cursor, index).within(|| format!("embedded basket {index}"))?;
-                // A basket above fWriteBasket is a relic that ROOT does not look at either.
-                if basket.head.n_entries > 0 && i64::try_from(index).is_ok_and(|i| i <= i64::from(n_baskets)) {
-                    embedded.push(basket);
-                }
-                if let Some(end) = end {
-                    cursor.leave(end)?;
-                }
-            }
-            Slot::New { class, position, .. } => {
-                return Err(Error::corrupt(position, format!("a basket was expected, this is a {class}")));
-            }
-        }
-        index += 1;
-    }
-    if let Some(end) = array_end {
-        cursor.leave(end)?;
-    }
-    Ok(embedded)
-}
-
-/// Passes over one of the three basket arrays; says where it is and whether its items have 8 bytes.
-///
-/// `wide`: `None` if the flag byte decides (fBasketSeek below version 10).
-fn basket_array(
-    cursor: &mut Cursor<'_>,
-    n_items: usize,
-    wide: Option<bool>,
-    version: u16,
-) -> Result<(Range<usize>, bool)> {
-    let flag = cursor.u8()?;
-    let wide = wide.unwrap_or(flag == 2);
-    let start = cursor.position();
-    if flag == 0 && version >= 10 {
-        return Ok((start..start, wide));
-    }
-    let n_bytes = n_items.saturating_mul(if wide { 8 } else { 4 });
-    cursor.skip(n_bytes)?;
-    Ok((start..start + n_bytes, wide))
 }
 
 /// The members after the `TBranch` part. ROOT 3.0 to 3.2 wrote versions 5 to 7, which have no checksum.

@@ -1,14 +1,16 @@
 //! TTree: the record with all branches, leaves and baskets of a tree.
 //!
-//! Source: `TTree`, `TBranch`, `TBranchElement`, `TLeaf`, `TBasket` (ROOT 6.40, and the versions back to ROOT 3).
+//! Source: `TTree`, `TBranch`, `TBranchElement`, `TLeaf`, `TBasket` (ROOT 6.40, and the versions back to ROOT 2.23).
 
 mod basket;
+mod baskets;
 mod branch;
 mod leaf;
 mod objects;
 mod record;
 
 pub use basket::{BasketHead, EmbeddedBasket};
-pub use branch::{BasketLocation, Branch, BranchId, ElementPart};
+pub use baskets::BasketLocation;
+pub use branch::{Branch, BranchId, ElementPart};
 pub use leaf::{Leaf, LeafId, LeafKind};
 pub use record::{Friend, RecordedIndex, TreeRecord};

@@ -1,6 +1,6 @@
 //! The record of a tree: everything about it but the values.
 
-use super::branch::{Branch, BranchId, read_branches, read_io_features};
+use super::branch::{Branch, BranchId, read_branches, read_counter, read_io_features};
 use super::leaf::{Leaf, LeafId, read_leaf_pointer};
 use super::objects::{Objects, Slot, read_array_head, read_list_head, read_named};
 use crate::MAX_PATH_BYTES;
@@ -161,6 +161,7 @@ impl TreeRecord {
     ) -> Result<(Numbers, Vec<BranchId>, Tail)> {
         let numbers = match version {
             16..=20 => read_numbers(cursor, version)?,
+            1..=4 => read_early_numbers(cursor)?,
             _ => read_numbers_by_info(cursor, version, &infos()?)?,
         };
         let top_branches = read_branches(cursor, reading, None, 0)?;
@@ -265,6 +266,28 @@ fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
     if version >= 20 {
         read_io_features(cursor)?;
     }
+    Ok(numbers)
+}
+
+/// The same as ROOT 2 wrote them, which had no streamer information. Source: `TTree::Streamer` (ROOT 6.40).
+fn read_early_numbers(cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    for n_bytes in [6, 4, 8] {
+        // TAttLine, TAttFill, TAttMarker: without a byte count in these files
+        match cursor.version()?.end {
+            Some(end) => cursor.leave(end)?,
+            None => cursor.skip(n_bytes)?,
+        }
+    }
+    cursor.skip(12)?; // fScanField, fMaxEntryLoop, fMaxVirtualSize
+    let position = cursor.position();
+    let mut counter = || read_counter(cursor, false);
+    let numbers = Numbers {
+        n_entries: number_of_entries(counter()?, position)?,
+        memory_bytes: counter()?,
+        stored_bytes: counter()?,
+        ..Numbers::default()
+    };
+    cursor.skip(8)?; // fAutoSave, fEstimate
     Ok(numbers)
 }
 
@@ -403,3 +426,6 @@ fn skip_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Resul
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

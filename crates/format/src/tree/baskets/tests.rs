@@ -1,0 +1,92 @@
+use std::borrow::Cow;
+
+use super::*;
+use crate::codec::CompressionSetting;
+use crate::tree::BasketHead;
+
+fn words(values: &[i64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+/// A branch of `n_baskets` baskets, and the object data with its arrays: of each basket 10 bytes at offset 100.
+pub(in crate::tree) fn branch(n_baskets: usize, first_entries: &[i64]) -> (Branch, Vec<u8>) {
+    let bytes: Vec<u8> = [10_i32.to_be_bytes()].repeat(n_baskets).concat();
+    let parts = [bytes, words(first_entries), words(&[100].repeat(n_baskets))];
+    let ends = parts.each_ref().map(Vec::len);
+    let baskets = BasketTable {
+        n_baskets,
+        bytes: 0..ends[0],
+        entries: (ends[0]..ends[0] + ends[1], true),
+        seeks: (ends[0] + ends[1]..ends.iter().sum(), true),
+    };
+    let branch = Branch {
+        class: Cow::Borrowed("TBranch"),
+        name: "x".to_owned(),
+        title: "x/I".to_owned(),
+        compression: CompressionSetting(0),
+        entry_end: 0,
+        first_entry: 0,
+        n_entries: 0,
+        memory_bytes: 0,
+        stored_bytes: 0,
+        split_level: 0,
+        io_features: 0,
+        branches: Vec::new(),
+        leaves: Vec::new(),
+        parent: None,
+        embedded: Vec::new(),
+        file_name: String::new(),
+        element: None,
+        baskets,
+    };
+    (branch, parts.concat())
+}
+
+fn embedded(index: usize, n_entries: u32) -> EmbeddedBasket {
+    let head = BasketHead {
+        stored_bytes: 0,
+        key_bytes: 70,
+        payload_bytes: 4 * n_entries,
+        data_bytes: 4 * n_entries,
+        n_entries,
+        entry_bytes: 4,
+        offsets_are_sizes: false,
+        offsets_generated: false,
+    };
+    EmbeddedBasket { index, head, data: 0..0, entry_offsets: None }
+}
+
+#[test]
+fn baskets_follow_each_other_and_the_embedded_one_comes_last() {
+    let (mut branch, object_data) = branch(2, &[0, 10, 30]);
+    branch.embedded = vec![embedded(2, 5)];
+    let baskets = branch.baskets(&object_data).unwrap();
+    let entries: Vec<_> = baskets.iter().map(|basket| basket.first_entry..basket.entry_end).collect();
+    assert_eq!(entries, [0..10, 10..30, 30..35]);
+    assert_eq!(baskets[2].embedded, Some(0));
+}
+
+#[test]
+fn entries_after_the_last_number_do_not_come_round() {
+    let (mut branch, object_data) = branch(0, &[i64::MAX - 2]);
+    branch.embedded = vec![embedded(0, 5)];
+    let baskets = branch.baskets(&object_data).unwrap();
+    assert_eq!(baskets.iter().map(|basket| basket.entry_end).collect::<Vec<_>>(), [i64::MAX.unsigned_abs()]);
+}
+
+#[test]
+fn more_entries_than_a_basket_can_hold_are_corrupt() {
+    let most = i64::from(i32::MAX);
+    for (n_entries, is_possible) in [(most, true), (most + 1, false), (i64::MAX, false)] {
+        let (branch, object_data) = branch(1, &[0, n_entries]);
+        assert_eq!(branch.baskets(&object_data).is_ok(), is_possible, "{n_entries}");
+    }
+}
+
+#[test]
+fn entries_that_run_backwards_or_below_0_are_corrupt() {
+    for first_entries in [[0, 10, 5].as_slice(), &[-5, 10, 20], &[0, i64::MIN, 20]] {
+        let (branch, object_data) = branch(2, first_entries);
+        branch.baskets(&object_data).unwrap_err();
+    }
+}

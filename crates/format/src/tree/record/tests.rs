@@ -1,0 +1,98 @@
+//! A tree of ROOT 2, made by hand after one of ROOT 2.23/12.
+
+use super::*;
+
+/// A byte count and what it counts.
+fn counted(inside: &[u8]) -> Vec<u8> {
+    let n_bytes = 0x4000_0000 | u32::try_from(inside.len()).unwrap();
+    [&n_bytes.to_be_bytes(), inside].concat()
+}
+
+fn ints(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+fn doubles(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+/// A `TNamed` of version 1 without a byte count.
+fn named(name: &str, title: &str) -> Vec<u8> {
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    [[0, 1, 0, 1, 0, 0, 0, 0, 3, 0, 0, 0].as_slice(), &text(name), &text(title)].concat()
+}
+
+/// A `TObjArray` of version 2: no byte count, no `TObject`.
+fn array(items: &[Vec<u8>]) -> Vec<u8> {
+    let n_items = i32::try_from(items.len()).unwrap();
+    [&[0, 2, 0], ints(&[n_items, 0]).as_slice(), &items.concat()].concat()
+}
+
+/// A pointer to an object of a class that is named here.
+fn pointer(class: &str, object: &[u8]) -> Vec<u8> {
+    counted(&[&[0xff; 4], class.as_bytes(), &[0], object].concat())
+}
+
+fn branch(version: u8, basket_bytes: &[i32]) -> Vec<u8> {
+    const NULL: [u8; 4] = [0; 4];
+    let leaf = counted(&[&[0, 1], named("run", "run").as_slice(), &ints(&[1, 4, 0]), &[0, 0], &NULL].concat());
+    let leaf = counted(&[&[0, 1], leaf.as_slice(), &ints(&[0, 0])].concat());
+    let with_count = |items: &[i32]| [ints(&[3]), ints(items)].concat();
+    let parts = [
+        vec![0, version],
+        named("run", "run/I"),
+        ints(&[1, 8000, 0, 3, 2, 1500]), // fCompress, fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket, fEntryNumber
+        doubles(&[1500.0, 6200.0, 4100.0]),
+        ints(&[0]),
+        array(&[]),
+        array(&[pointer("TLeafI", &leaf)]),
+        array(&[NULL.to_vec(), NULL.to_vec(), NULL.to_vec()]),
+        with_count(&[0, 1000, 1500]),
+        [ints(&[i32::try_from(basket_bytes.len()).unwrap()]), ints(basket_bytes)].concat(),
+        with_count(&[100, 4200, 0]),
+        vec![0], // fFileName
+    ];
+    counted(&parts.concat())
+}
+
+fn tree(branch: &[u8]) -> Vec<u8> {
+    let parts = [
+        vec![0, 4],
+        named("ntp", "Reco"),
+        vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 3, 0xe9, 0, 1, 0, 1, 0, 1, 0x3f, 0x80, 0, 0],
+        ints(&[25, 1_000_000_000, 0]),
+        doubles(&[1500.0, 6200.0, 4100.0]),
+        ints(&[100_000_000, 1_000_000]),
+        array(&[pointer("TBranch", branch)]),
+    ];
+    counted(&parts.concat())
+}
+
+fn parse(data: &[u8]) -> Result<TreeRecord> {
+    TreeRecord::parse(data, "TTree", 50, &|| panic!("ROOT 2 wrote no streamer information"))
+}
+
+#[test]
+fn trees_of_root_2_have_their_members_in_another_order() {
+    let data = tree(&branch(5, &[4000, 2000, 0]));
+    let record = parse(&data).unwrap();
+    assert_eq!((record.name.as_str(), record.title.as_str(), record.n_entries), ("ntp", "Reco", 1500));
+    assert_eq!((record.memory_bytes, record.stored_bytes), (6200, 4100));
+    let [branch] = &record.branches[..] else { panic!("one branch") };
+    assert_eq!((branch.title.as_str(), branch.compression.0, branch.entry_end), ("run/I", 1, 1500));
+    assert_eq!((branch.n_entries, branch.memory_bytes, branch.stored_bytes), (1500, 6200, 4100));
+    assert_eq!(record.leaves[0].kind, crate::tree::LeafKind::Number(crate::streamer::Primitive::Int32));
+    let baskets = branch.baskets(&data).unwrap();
+    let found = baskets.iter().map(|at| (at.offset, at.stored_bytes, at.first_entry, at.entry_end));
+    assert_eq!(found.collect::<Vec<_>>(), [(100, 4000, 0, 1000), (4200, 2000, 1000, 1500)]);
+}
+
+#[test]
+fn what_older_ones_hold_is_not_guessed_and_short_arrays_are_corrupt() {
+    assert!(matches!(parse(&tree(&branch(4, &[4000, 2000, 0]))), Err(Error::Unsupported(_))));
+    assert!(matches!(parse(&tree(&branch(5, &[4000]))), Err(Error::Corrupt(_))));
+    let whole = tree(&branch(5, &[4000, 2000, 0]));
+    for n_bytes in 0..whole.len() {
+        parse(&whole[..n_bytes]).unwrap_err();
+    }
+}
