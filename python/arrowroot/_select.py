@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
 _REGEX = r"(?s)/(.*)/([aimsx]*)"
+#: Before what is to be left out.
+NOT = "!"
 
 
 class Candidate(Protocol):
@@ -54,6 +56,16 @@ def texts_of(given: object, what: str) -> list[str]:
     if wrong:
         raise InvalidRequestError(f"{what}: expected names, got {wrong[0]!r}")
     return names
+
+
+def without_mark(text: str) -> str:
+    """Return what a text of ``columns`` names, be it to be read or to be left out."""
+    return text.removeprefix(NOT)
+
+
+def means_all(columns: Iterable[str] | None) -> bool:
+    """Whether all columns are meant, but those to be left out if there are any."""
+    return columns is None or all(text.startswith(NOT) for text in columns)
 
 
 def whole(branches: Iterable[C]) -> list[C]:
@@ -118,6 +130,20 @@ def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]
     return found
 
 
+def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
+    """Return the branches that the texts name or match, all if they only leave some out, without those."""
+    names = list(texts)
+    found = (
+        list(branches)
+        if means_all(names)
+        else matching(branches, [text for text in names if not text.startswith(NOT)])
+    )
+    excluded = {
+        b.path for b in matching(branches, [without_mark(text) for text in names if text.startswith(NOT)])
+    }
+    return [branch for branch in found if branch.path not in excluded]
+
+
 def _accepted(filter_name: str | Iterable[str]) -> Callable[[Candidate], bool]:
     texts = texts_of(filter_name, "filter_name")
     accepts = name_filter(texts)
@@ -148,25 +174,32 @@ def select(
     """Choose columns from a tree's branches (depth first, groups before their members).
 
     ``columns``: each an exact path, a name that only one branch has, or a glob; a group stands for its
-    members. They keep the order asked for, without repeats. ``filter_name`` (see :func:`matching`) then
-    keeps those that match. With neither, all columns are chosen. ``where`` names the tree in errors.
+    members. They keep the order asked for, without repeats. What stands behind a "!" is left out of the others, or of
+    all. ``filter_name`` (see :func:`matching`) then keeps those that match. With neither, all columns are chosen.
+    ``where`` names the tree in errors.
     ``assemble``: a group stands for itself, and for what is inside of it. ``raw``: what cannot be read is chosen
     too.
 
     Raises: NoSuchColumnError with the nearest names, also where ``filter_name`` leaves nothing; UnsupportedError
     for a column named exactly, or a group, of which nothing can be read (others of that kind are reported in
-    ``left_out``); InvalidRequestError for a name of several branches.
+    ``left_out``); InvalidRequestError for a name of several branches, and where nothing is left or what is to be left
+    out is a part of what is read whole.
     """
+    texts = [] if columns is None else texts_of(columns, "columns")
+    index = _Index(branches, where, assemble=assemble, raw=raw)
+    excluded = [text for text in texts if index.excludes(text)]
+    taken = [text for text in texts if text not in excluded]
     chosen: Iterable[Candidate]
-    if columns is not None:
-        index = _Index(branches, where, assemble=assemble, raw=raw)
-        chosen = (branch for text in texts_of(columns, "columns") for branch in index.resolve(text))
+    if columns is not None and (taken or not excluded):
+        chosen = (branch for text in taken for branch in index.resolve(text))
         if filter_name is not None:
             chosen = whole(filter(_accepted(filter_name), chosen))
     else:
         found = branches if filter_name is None else matching(branches, filter_name)
         chosen = _standing_for(found, assemble=assemble)
     unique = {branch.path: branch for branch in chosen}
+    if excluded:
+        unique = index.without(excluded, unique)
     if filter_name is not None and not unique:
         text = ", ".join(texts_of(filter_name, "filter_name"))
         names = (name for branch in branches for name in (branch.path, branch.name))
@@ -232,6 +265,31 @@ class _Index:
             raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
 
+    def excludes(self, text: str) -> bool:
+        """Whether a text means what is to be left out, and not a branch that is called so."""
+        return text.startswith(NOT) and text not in self.by_path and text not in self.by_name
+
+    def without(self, excluded: list[str], chosen: dict[str, Candidate]) -> dict[str, Candidate]:
+        """Return the chosen ones without what the texts name."""
+        left = dict(chosen)
+        for text in excluded:
+            found = matching(self.branches, without_mark(text))
+            if not found:
+                raise self._unknown(without_mark(text))
+            for branch in found:
+                left.pop(branch.path, None)
+            for branch in found:
+                for separator in re.finditer(r"[/.]", branch.path):
+                    around = left.get(branch.path[: separator.start()])
+                    if around and (around.is_group if separator[0] == "/" else branch.is_part):
+                        raise InvalidRequestError(
+                            f"{self.where}: {text!r}: {branch.path!r} is inside of {around.path!r}, which is read "
+                            "whole; choose what else is inside of it"
+                        )
+        if not left:
+            raise InvalidRequestError(f"{self.where}: {', '.join(map(repr, excluded))} leaves no column")
+        return left
+
     def _inside(self, group: Candidate) -> list[Candidate]:
         """Return the columns of a group, those that follow it and are deeper; or itself."""
         behind = islice(self.branches, self.branches.index(group) + 1, None)
@@ -246,7 +304,10 @@ class _Index:
     def _matching(self, text: str) -> list[Candidate]:
         found = matching(self.branches, text) if re.search(_GLOB, text) else []
         if not found:
-            names = [*self.by_path, *self.by_name]
-            what = "no branch matches" if re.search(_GLOB, text) else "no branch"
-            raise NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))
+            raise self._unknown(text)
         return _standing_for(found, assemble=self.assemble)
+
+    def _unknown(self, text: str) -> NoSuchColumnError:
+        names = [*self.by_path, *self.by_name]
+        what = "no branch matches" if re.search(_GLOB, text) else "no branch"
+        return NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))

@@ -287,8 +287,8 @@ class Tree:
     ) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
-        columns: exact paths, names that only one branch has, or globs; in the order given. None: all that
-            can be read, and a warning that names the others.
+        columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
+            out of the others, or of all. None: all that can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
         entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
             :class:`EventList`: events by their ids, which are looked up at once.
@@ -523,14 +523,19 @@ class Tree:
             self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
         )
         warn_left_out(selection.left_out, self.where)
-        return selection.paths if columns is not None else self._without_short(selection.paths)
+        return self._without_short(selection.paths) if _select.means_all(columns) else selection.paths
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
         """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""
         canonical = getattr(self._native, "canonical", None)
         if columns is None or canonical is None:
             return columns
-        return [canonical(name) or name for name in _select.texts_of(columns, "columns")]
+
+        def spelled(text: str) -> str:
+            name = _select.without_mark(text)
+            return text.removesuffix(name) + (canonical(name) or name)
+
+        return [spelled(text) for text in _select.texts_of(columns, "columns")]
 
     def _without_short(self, paths: list[str]) -> list[str]:
         """Leave out, with a warning, the branches that do not have all entries of the tree."""
@@ -539,12 +544,12 @@ class Tree:
         warn_left_out(left_out, self.where, f"that lack some of the {format_count(self.num_entries)} entries")
         return [path for path in paths if path not in short]
 
-    def matching(self, filter_name: str | Iterable[str]) -> list[_native.Branch]:
-        """Return the branches whose path or name matches (see :meth:`scan`), readable or not, and groups.
+    def matching(self, names: str | Iterable[str]) -> list[_native.Branch]:
+        """Return the branches that these names, globs and what is left out mean (see :meth:`scan`), and groups.
 
-        A group that matches brings all its members.
+        Readable or not; a group that matches brings all its members. What is not there is no error.
         """
-        return _select.matching(self.branches, filter_name)
+        return _select.listed(self.branches, _select.texts_of(names, "names"))
 
     def source(self, paths: list[str], entries: EntrySet, options: Options) -> TreeSource:
         """Start a pass of the engine over exact paths of this tree's own columns; for scans."""

@@ -177,3 +177,20 @@ def test_a_wrong_object_is_told_with_its_own_byte(tmp_path):
         file["Tree"]
     byte = int(re.search(r"at byte (\d+) of the file", str(caught.value))[1])
     assert start <= byte < start + key.object_bytes, str(caught.value)
+
+
+def test_a_wrong_column_among_others_can_be_left_out(tmp_path):
+    path = tmp_path / "wrong.root"
+    write(path, compression=False)
+    basket = Basket(path, "x")
+    position = basket.data_bytes + 4 + 4 * 20
+    basket.payload[position : position + 4] = b"\x7f\xff\xff\xff"
+    basket.write()
+    with ar.open(path) as file:
+        with pytest.raises(ar.CorruptFileError, match=r'\); "!x" among the columns reads the others$'):
+            file["Tree"].to_arrow()
+        others = file["Tree"].to_arrow(["!x"])
+        assert others.column_names == [name for name in file["Tree"].column_names if name != "x"]
+        assert others["s"].to_pylist()[:2] == ["0", "1"]
+    chain = ar.scan(str(path), tree="Tree", columns=["!x", "!n*"])
+    assert chain.read_all().column_names == ["s"]

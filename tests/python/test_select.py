@@ -4,16 +4,16 @@ import pytest
 
 from arrowroot import InvalidRequestError, NoSuchColumnError, UnsupportedError
 from arrowroot._friends import together
-from arrowroot._select import matching, name_filter, select
+from arrowroot._select import listed, matching, name_filter, select
 
 
 @dataclass
 class B:
     path: str
     is_group: bool = False
-    is_part: bool = False
     unsupported: str | None = None
     type_name: str = "float"
+    is_part: bool = False
 
     @property
     def depth(self):
@@ -58,6 +58,53 @@ def test_a_name_may_be_a_path_a_short_name_a_group_or_a_glob():
     assert paths(["Jet/Jet.pt"]) == paths(["Jet.pt"]) == paths(["Jet"]) == paths(["Jet/*"]) == ["Jet/Jet.pt"]
     assert paths(["*/x"]) == ["a/x", "b/x"]
     assert paths(["odd[2]"]) == ["odd[2]"]
+
+
+def test_what_stands_behind_a_mark_is_left_out_of_the_others_or_of_all():
+    every = paths()
+    assert paths("!run") == paths(["!run"]) == [path for path in every if path != "run"]
+    assert paths(["!Muon_*", "!x"]) == ["run", "Jet/Jet.pt", "odd[2]"]
+    assert paths(["Muon_*", "!Muon_eta"]) == paths(["!Muon_eta", "Muon_*"]) == ["Muon_pt"]
+    assert paths(["run", "!odd[2]"]) == ["run"]
+    assert paths(["!Jet"], "*t") == ["Muon_pt"]
+    # What cannot be read needs no warning if nobody wants it.
+    assert select(TREE, ["!Jet.p4"], None, "f.root:T") == (every, [])
+    assert select(TREE, ["!run", "!Jet"], None, "f.root:T", assemble=True).paths == [
+        "Muon_pt",
+        "Muon_eta",
+        "a",
+        "b",
+        "odd[2]",
+    ]
+
+
+def test_what_cannot_be_left_out_is_an_error():
+    with pytest.raises(NoSuchColumnError, match="no branch 'runn'; did you mean 'run'"):
+        paths("!runn")
+    with pytest.raises(InvalidRequestError, match=r"'!\*' leaves no column"):
+        paths("!*")
+    with pytest.raises(InvalidRequestError, match=r"'!a/x': 'a/x' is inside of 'a', which is read whole"):
+        select(TREE, ["!a/x"], None, "f.root:T", assemble=True)
+    fields = [B("jets"), B("jets.pt", is_part=True), B("jets2")]
+    with pytest.raises(InvalidRequestError, match=r"'jets\.pt' is inside of 'jets'"):
+        select(fields, ["!jets.pt"], None, "f.root:T")
+    assert select(fields, ["jets.*", "jets2", "!jets.pt"], None, "f.root:T").paths == ["jets2"]
+    assert select(fields, ["!jets"], None, "f.root:T").paths == ["jets2"]
+
+
+def test_a_list_has_what_matches_and_is_not_left_out():
+    assert [b.path for b in listed(TREE, ["*x", "!b"])] == ["a/x"]
+    assert [b.path for b in listed(TREE, ["!Muon_*", "!Jet", "!*/x", "!nothing"])] == [
+        "run",
+        "a",
+        "b",
+        "odd[2]",
+    ]
+
+
+def test_a_branch_that_begins_with_the_mark_is_one_to_be_read():
+    odd = [B("!x"), B("x")]
+    assert select(odd, ["!x"], None, "f.root:T").paths == ["!x"]
 
 
 def test_a_short_name_of_several_branches_is_ambiguous():

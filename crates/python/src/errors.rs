@@ -70,7 +70,12 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The exception of an error.
 pub(crate) fn to_python(error: Error) -> PyErr {
-    let message = error.to_string();
+    to_python_with(error, "")
+}
+
+/// The exception of an error, with what the user can do at the end of its message.
+pub(crate) fn to_python_with(error: Error, advice: &str) -> PyErr {
+    let message = format!("{error}{advice}");
     Python::attach(|py| {
         let exception = match &error {
             Error::Cancelled => {

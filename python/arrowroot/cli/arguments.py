@@ -30,7 +30,7 @@ def add_columns(command: argparse.ArgumentParser, what: str) -> None:
         "--columns",
         action="append",
         metavar="NAMES",
-        help=f"{what}: names or globs, with commas between them or the option repeated",
+        help=f"{what}: names or globs, with commas between them or the option repeated; '!NAME' leaves out",
     )
 
 

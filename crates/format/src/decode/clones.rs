@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
             met.note(&clones.place, class);
         }
         let fault = match clones.item.fault() {
-            Some(why) => Some(format!("{why}: this one has {} of {class}", head.n_objects)),
+            Some(why) => Some(format!("{why}, in a TClonesArray of {} {class}", head.n_objects)),
             None if is_class(class.as_bytes(), &clones.class) => None,
             None => Some(format!("a TClonesArray of {class}, where the first entries have {}", clones.class)),
         };
