@@ -57,7 +57,8 @@ def test_histograms_have_roots_contents_errors_edges_and_labels(things: Path, fi
         labels = [axis.labels or [""] * len(axis) for axis in h.axes]
         assert labels == expected["labels"], name
         for axis, edges in zip(h.axes, expected["edges"], strict=True):
-            np.testing.assert_allclose(axis.edges(), edges, rtol=1e-15, atol=1e-15, err_msg=name)
+            largest = max(map(abs, edges))
+            np.testing.assert_allclose(axis.edges(), edges, rtol=1e-15, atol=1e-15 * largest, err_msg=name)
         np.testing.assert_allclose(flat(h.values(flow=True)), expected["contents"], rtol=1e-14, err_msg=name)
         np.testing.assert_allclose(
             flat(h.errors(flow=True)), expected["errors"], rtol=1e-12, atol=1e-7, err_msg=name
@@ -73,7 +74,7 @@ def test_histograms_have_roots_contents_errors_edges_and_labels(things: Path, fi
 def test_histograms_agree_with_uproot(things: Path, file: ar.File) -> None:
     names = json.loads((things / "bins.json").read_text())
     # uproot takes no notice of buffers, of negative contents, and of profiles of three dimensions.
-    left_out = {"limits", "limits_weighted", "negative"}
+    left_out = {name for name in names if name.startswith(("limits", "waiting"))} | {"negative"}
     with uproot.open(things / "things.root") as other:
         for name in names.keys() - left_out:
             theirs, ours = other[name], file[name]

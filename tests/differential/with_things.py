@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 N_FILLS = 200
-BUFFERED = ("waiting", "waiting2")
+#: Entries that wait for limits which are not found in the usual way.
+BUFFERED = ("waiting_integers", "waiting_powers")
+N_WAITING = 60
 #: In C++, as Python would share in owning what is in them.
 COLLECTIONS = """
 TClonesArray *clones_of(const char *kind, bool by_member) {
@@ -124,6 +126,23 @@ def bins_of(h: Any) -> dict[str, Any]:
     }
 
 
+def with_limits_to_find(root: Any, name: str) -> Any:
+    """Return a histogram whose limits ROOT is to find, of few or many bins and values of any size."""
+    random = root.gRandom
+    n_bins = [1, 2, 3, 5, 6, 7, 10, 12, 20, 50, 64, 100, 200, 1000][random.Integer(14)]
+    scale = 10.0 ** random.Integer(14) * 1e-5 * random.Uniform(0.5, 5)
+    middle = [0, 1, -1, 100, -1e5][random.Integer(5)] * scale
+    is_flat = random.Integer(2) == 0
+    in_two = random.Integer(4) == 0
+    h = root.TH2D(name, "", n_bins, 0, 0, 3, 0, 1) if in_two else root.TH1D(name, "", n_bins, 0, 0)
+    h.SetBuffer(1000)
+    for _ in range(1 + random.Integer(80)):
+        x = middle + scale * (random.Uniform() if is_flat else random.Gaus())
+        x = float(f"{x:.8g}")  # ROOT writes JSON with so many digits
+        h.Fill(x, round(random.Uniform(-3, 5), 6)) if in_two else h.Fill(x)
+    return h
+
+
 def histograms(root: Any) -> dict[str, Any]:
     random = root.gRandom
     made: dict[str, Any] = {}
@@ -152,6 +171,11 @@ def histograms(root: Any) -> dict[str, Any]:
     made["limits_weighted"].SetBuffer(100)
     made["waiting"] = root.TH1D("waiting", "limits not known yet", 5, 0, 0)
     made["waiting2"] = root.TH2D("waiting2", "", 5, 0, 0, 5, 0, 0)
+    made["waiting_integers"] = root.TH1D("waiting_integers", "", 5, 0, 0)
+    made["waiting_integers"].GetXaxis().SetBit(root.TAxis.kIsInteger)
+    made["waiting_powers"] = root.TH1D("waiting_powers", "", 5, 0, 0)
+    made["waiting_powers"].SetBit(root.TH1.kAutoBinPTwo)
+    made |= {f"limits{i}": with_limits_to_find(root, f"limits{i}") for i in range(N_WAITING)}
     for i in range(N_FILLS):
         made["variable"].Fill(random.Uniform(-1, 8))
         made["variable2"].Fill(random.Uniform(-1, 8), random.Uniform(1))
@@ -162,6 +186,8 @@ def histograms(root: Any) -> dict[str, Any]:
             made["limits_weighted"].Fill(random.Uniform(-1, 6), random.Uniform(-1, 4), random.Gaus(1))
             made["waiting"].Fill(random.Gaus())
             made["waiting2"].Fill(random.Gaus(), 1)
+            for name in BUFFERED:
+                made[name].Fill(random.Gaus())
     for i, label in enumerate(["first", "second", "third é"]):
         made["labels"].GetXaxis().SetBinLabel(i + 1, label)
         made["labels"].Fill(label, i + 1)

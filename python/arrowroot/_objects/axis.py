@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Bit of ``fBits2`` of an axis whose range filling extends. Source: ``TAxis::kCanExtend`` (ROOT 6.40).
 _CAN_EXTEND = 1 << 1
+#: Bit of ``fBits`` of an axis whose limits are to be integers. Source: ``TAxis::kIsInteger``.
+_IS_INTEGER = 1 << 22
 
 
 class Traits(NamedTuple):
@@ -34,9 +36,11 @@ class Axis:
     It follows the ``PlottableAxis`` protocol of UHI. The bins below and above the range, the flow bins, are no items.
     """
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, limits: tuple[float, float] | None = None) -> None:
+        """``limits``: the range, where the record has none yet."""
         #: The ``TAxis`` with all its members.
         self.record = record
+        self._limits = limits
         #: Number of bins, without those below and above the range.
         self.n_bins = int(record.number_of("fNbins"))
         if self.n_bins < 1:
@@ -55,12 +59,17 @@ class Axis:
     @property
     def low(self) -> float:
         """Lower end of the range."""
-        return float(self.record.number_of("fXmin"))
+        return self._limits[0] if self._limits else float(self.record.number_of("fXmin"))
 
     @property
     def high(self) -> float:
         """Upper end of the range."""
-        return float(self.record.number_of("fXmax"))
+        return self._limits[1] if self._limits else float(self.record.number_of("fXmax"))
+
+    @property
+    def has_range(self) -> bool:
+        """Whether it has limits; ROOT finds those of others when it must."""
+        return self.low < self.high
 
     @property
     def is_regular(self) -> bool:
@@ -114,14 +123,27 @@ class Axis:
         """Whether filling may extend the range."""
         return "fBits2" in self.record and bool(int(self.record.number_of("fBits2")) & _CAN_EXTEND)
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether limits that ROOT finds are to be integers."""
+        return bool(int(self.record.number_of("fBits")) & _IS_INTEGER)
+
     def find(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN."""
+        """Return the bin of each value as ROOT counts: 0 below the range, n_bins + 1 above it and for NaN.
+
+        Source: ``TAxis::FindFixBin`` (ROOT 6.40).
+        """
         import numpy as np  # noqa: PLC0415 - imported with the first array
 
         if self.is_regular:
             with np.errstate(invalid="ignore", over="ignore"):
                 place = self.n_bins * (values - self.low) / (self.high - self.low)
-            bins = 1 + np.nan_to_num(place, posinf=0, neginf=0).astype(np.int64)
+                bins = 1 + np.nan_to_num(place, posinf=0, neginf=0).astype(np.int64)
+                # A value on an edge is above it, however that was rounded.
+                width = (self.high - self.low) / self.n_bins
+                is_below = values < self.low + (bins - 1) * width
+                is_above = ~is_below & (values >= self.low + bins * width)
+            bins += is_above.astype(np.int64) - is_below
         else:
             bins = np.searchsorted(self.edges(), values, side="right").astype(np.int64)
         bins[values < self.low] = 0

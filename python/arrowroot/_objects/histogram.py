@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
 from arrowroot._objects.axis import Axis
+from arrowroot._objects.limits import good_limits
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import Named
 from arrowroot._sizes import counted
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _AXES = ("fXaxis", "fYaxis", "fZaxis")
+#: Bit of ``fBits``: limits are to be powers of two. Source: ``TH1::kAutoBinPTwo`` (ROOT 6.40).
+_POWERS_OF_TWO = 1 << 20
 
 
 class Histogram(Named):
@@ -45,6 +48,8 @@ class Histogram(Named):
     def axes(self) -> tuple[Axis, ...]:
         """The axes: x, then y and z if it has them.
 
+        Where entries still wait for limits to be found they are those that ROOT finds when it is asked for contents.
+
         Raises: CorruptFileError if there are more bins than contents.
         """
         found = [self.get(name) for name in _AXES[: self.n_dimensions]]
@@ -56,7 +61,36 @@ class Histogram(Named):
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: fArray has {n_stored} values for {n_bins} bins"
             )
-        return axes
+        return self._with_limits(axes)
+
+    def _with_limits(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        """Give axes without a range what ``TH1::BufferEmpty`` finds; as they are where it looks in other ways."""
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        if not self._n_buffered() or all(axis.has_range for axis in axes):
+            return axes
+        in_other_ways = int(self.number_of("fBits")) & _POWERS_OF_TWO or any(
+            axis.is_integer or axis.labels for axis in axes
+        )
+        columns = self._buffered().T[1:]
+        if in_other_ways or not np.all(np.isfinite(columns)):
+            return axes
+        return tuple(
+            axis
+            if axis.has_range
+            else Axis(axis.record, good_limits(float(values.min()), float(values.max()), axis.n_bins))
+            for axis, values in zip(axes, columns, strict=True)
+        )
+
+    def _buffered(self) -> npt.NDArray[np.float64]:
+        """Return the weight and the coordinates of what waits in the buffer, a row for each entry."""
+        n_entries, n_columns = self._n_buffered(), self.n_dimensions + 1
+        stored = self.array_of("fBuffer")[1 : 1 + n_entries * n_columns]
+        if len(stored) != n_entries * n_columns:
+            raise CorruptFileError(
+                f"{self.class_name} {self.name!r}: {n_entries} entries in a smaller buffer"
+            )
+        return stored.reshape(n_entries, n_columns)
 
     def axis(self, index: int | str = 0) -> Axis:
         """Return an axis by its number, or as "x", "y" or "z"."""
@@ -218,19 +252,13 @@ class Histogram(Named):
         """Fill what waits in the buffer, as ROOT does when it is asked for contents: ``TH1::BufferEmpty``."""
         import numpy as np  # noqa: PLC0415 - imported with the first array
 
-        n_entries, n_dimensions = self._n_buffered(), self.n_dimensions
-        stored = self.array_of("fBuffer")[1 : 1 + n_entries * (n_dimensions + 1)]
-        if len(stored) != n_entries * (n_dimensions + 1):
-            raise CorruptFileError(
-                f"{self.class_name} {self.name!r}: {n_entries} entries in a smaller buffer"
-            )
-        entries = stored.reshape(n_entries, n_dimensions + 1)
+        entries = self._buffered()
+        n_entries = len(entries)
         bins = np.zeros(n_entries, np.int64)
         for axis, values in reversed(list(zip(self.axes, entries.T[1:], strict=True))):
-            has_range = axis.low < axis.high
-            found = axis.find(values) if has_range else np.zeros(n_entries, np.int64)
+            found = axis.find(values) if axis.has_range else np.zeros(n_entries, np.int64)
             is_outside = bool(np.any((found == 0) | (found > axis.n_bins)))
-            if not has_range or (axis.can_extend and is_outside):
+            if not axis.has_range or (axis.can_extend and is_outside):
                 raise UnsupportedError(
                     f"{self.class_name} {self.name!r}: its {n_entries} entries wait in a buffer, and its limits "
                     "were to be found from them (automatic binning): they are in member fBuffer, as weight "

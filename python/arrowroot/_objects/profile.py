@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from arrowroot._objects.axis import Axis
+
 #: What the errors of a profile mean, by the number stored (``fErrorMode``); the letters are those of its options.
 ERROR_MODES = ("", "s", "i", "g")
 
@@ -38,6 +40,9 @@ class Profile(Histogram):
         """What the errors mean: "" of the mean, "s" the spread, "i" for integer values, "g" from Gaussian weights."""
         mode = int(self.number_of("fErrorMode"))
         return ERROR_MODES[mode] if 0 <= mode < len(ERROR_MODES) else ""
+
+    def _with_limits(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return axes  # the buffer of a profile has other columns
 
     @property
     def is_weighted(self) -> bool:
