@@ -116,7 +116,10 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
 
 def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
-    accepts = _accepted(filter_name)
+    return _with_members(branches, _accepted(filter_name))
+
+
+def _with_members(branches: Iterable[C], accepts: Callable[[Candidate], bool]) -> list[C]:
     found = []
     group_depth: int | None = None
     for branch in branches:
@@ -130,6 +133,12 @@ def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]
     return found
 
 
+def meant_by(branches: Sequence[C], text: str) -> list[C]:
+    """Return the branches of that path, else of that name, else those that match: "x[3]" is no "x3" if it is there."""
+    by_path = _with_members(branches, lambda branch: branch.path == text)
+    return by_path or _with_members(branches, lambda branch: branch.name == text) or matching(branches, text)
+
+
 def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
     """Return the branches that the texts name or match, all if they only leave some out, without those."""
     names = list(texts)
@@ -138,9 +147,8 @@ def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
         if means_all(names)
         else matching(branches, [text for text in names if not text.startswith(NOT)])
     )
-    excluded = {
-        b.path for b in matching(branches, [without_mark(text) for text in names if text.startswith(NOT)])
-    }
+    marked = [without_mark(text) for text in names if text.startswith(NOT)]
+    excluded = {branch.path for text in marked for branch in meant_by(branches, text)}
     return [branch for branch in found if branch.path not in excluded]
 
 
@@ -273,7 +281,7 @@ class _Index:
         """Return the chosen ones without what the texts name."""
         left = dict(chosen)
         for text in excluded:
-            found = matching(self.branches, without_mark(text))
+            found = meant_by(self.branches, without_mark(text))
             if not found:
                 raise self._unknown(without_mark(text))
             for branch in found:

@@ -102,6 +102,13 @@ def test_a_list_has_what_matches_and_is_not_left_out():
     ]
 
 
+def test_brackets_in_a_name_to_be_left_out_are_no_glob_if_there_is_such_a_branch():
+    tree = [B("x[3]"), B("x3"), B("y3")]
+    assert select(tree, ["!x[3]"], None, "f.root:T").paths == ["x3", "y3"]
+    assert select(tree, ["![xy]3"], None, "f.root:T").paths == ["x[3]"]
+    assert [b.path for b in listed(tree, ["!x[3]"])] == ["x3", "y3"]
+
+
 def test_a_branch_that_begins_with_the_mark_is_one_to_be_read():
     odd = [B("!x"), B("x")]
     assert select(odd, ["!x"], None, "f.root:T").paths == ["!x"]
