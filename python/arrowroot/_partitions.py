@@ -16,11 +16,12 @@ from arrowroot._tree import Tree
 from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from typing_extensions import Unpack
 
+    from arrowroot import _native
     from arrowroot._config import StorageOptions
     from arrowroot._filter import FilterLike
     from arrowroot._options import Strings
@@ -49,6 +50,8 @@ class Partition:
     strings: Strings
     #: Of the file and tree when it was made: size in bytes, UUID, number of entries.
     identity: tuple[int, str, int]
+    #: Whether groups of columns are read as whole objects.
+    assemble: bool = False
     storage: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -86,6 +89,7 @@ class Partition:
             memory_budget=memory_budget,
             n_threads=n_threads,
             strings=self.strings,
+            assemble=self.assemble,
             trace=trace,
         )
 
@@ -104,6 +108,7 @@ class Partition:
             memory_budget=memory_budget,
             n_threads=n_threads,
             strings=self.strings,
+            assemble=self.assemble,
         )
 
     def schema(self) -> pa.Schema:
@@ -152,6 +157,7 @@ class Partition:
             self.entries,
             str(self.filter),
             self.strings,
+            self.assemble,
             self.identity,
         )
 
@@ -178,6 +184,7 @@ def partitions(
     filter_name: str | Iterable[str] | None = None,
     filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
     strings: Strings = "utf8",
+    assemble: bool = False,
     **storage: Unpack[StorageOptions],
 ) -> list[Partition]:
     """Cut the trees of many files into pieces that can be pickled, and read anywhere.
@@ -191,19 +198,22 @@ def partitions(
     Raises: what ``scan`` raises; the columns and the filter are checked here.
     """
     target_bytes = parse_size(target, "target")
-    options = Options.checked(batch_size=None, memory_budget=MEMORY_BUDGET, n_threads=0, strings=strings)
+    options = Options.checked(
+        batch_size=None, memory_budget=MEMORY_BUDGET, n_threads=0, strings=strings, assemble=assemble
+    )
+    options.is_of_branches(with_others=filter is not None)
     files = expand(paths, tree)
     chain = Chain(opened_trees(files, storage))
     if columns is not None:
         columns = texts_of(columns, "columns")
-    chosen = chain.choose(columns, filter_name)
+    chosen = chain.choose(columns, filter_name, assemble=assemble)
     needed = set(chosen)
     if filter is not None:
         needed |= set(chain.filtered(filter, chosen, None, options).condition.columns)
     pieces: list[Partition] = []
     for (location, _), member in zip(files, chain.members, strict=True):
         found = member.tree()
-        n_bytes = sum(b.memory_bytes for b in found.branches if b.path in needed)
+        n_bytes = sum(b.memory_bytes for b in _with_members(found.branches, needed))
         per_entry = n_bytes / max(1, member.num_entries)
         pieces += [
             Partition(
@@ -215,6 +225,7 @@ def partitions(
                 filter=filter,
                 strings=strings,
                 identity=(*member.identity, member.num_entries),
+                assemble=assemble,
                 storage=dict(storage),
             )
             for entries in _cut(found.clusters, target_bytes, per_entry)
@@ -222,6 +233,18 @@ def partitions(
     # Of nothing there is one piece, which tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
     return filled or pieces[:1]
+
+
+def _with_members(branches: Iterable[_native.Branch], paths: set[str]) -> Iterator[_native.Branch]:
+    """Yield the columns of these paths, and those inside of groups of these paths."""
+    around: _native.Branch | None = None
+    for branch in branches:
+        if around is not None and branch.depth <= around.depth:
+            around = None
+        if branch.is_group:
+            around = branch if around is None and branch.path in paths else around
+        elif around is not None or branch.path in paths:
+            yield branch
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,28 @@ def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> 
         ar.scan(files, assemble=True, filter="last > 1")
     with pytest.raises(ar.SchemaMismatchError, match=r"0_members.root: column 'numbers/.*' is missing"):
         ar.scan([files[0], f"{object_files}/0_members.root:T"], columns=["numbers"], assemble=True)
+
+
+def test_pieces_have_whole_objects_too(object_files: Path) -> None:
+    file = f"{object_files}/99_members.root"
+    pieces = ar.partitions(file, "T", ["event.", "deep"], target=1, assemble=True)
+    alone = ar.partitions(file, "T", ["deep"], target=1)
+    assert pieces[0].columns == ("event.", "deep")
+    assert sum(piece.memory_bytes for piece in pieces) > sum(piece.memory_bytes for piece in alone)
+    wanted = pa.table(ar.open(file)["T"].to_arrow(["event.", "deep"], assemble=True))
+    found = pa.concat_tables(pa.table(copy.deepcopy(piece).read()) for piece in pieces)
+    assert found.equals(wanted)
+    assert pa.types.is_struct(found.schema.field("event.").type)
+    assert pa.table(pieces[0].scan()).schema == wanted.schema
+    with pytest.raises(ar.InvalidRequestError, match="not with a filter"):
+        ar.partitions(file, "T", assemble=True, filter="deep > 1")
+    pytest.importorskip("dask_awkward")
+    import arrowroot.dask as ard
+
+    array = ard.awkward(file, "T", ["event.", "deep"], target=1, assemble=True)
+    whole = ar.open(file)["T"].to_arrow(["event.", "deep"], assemble=True).to_awkward()
+    assert array.compute().to_list() == whole.to_list()
+    assert array["event."].colour.compute().to_list() == whole["event."].colour.to_list()
 
 
 def test_split_maps_of_arrays_are_maps_again(object_files: Path) -> None:
