@@ -22,7 +22,7 @@ from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
-from arrowroot._select import select, texts_of
+from arrowroot._select import select, single_names, texts_of
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, batches_of, import_batch
 from arrowroot._tree import Tree
@@ -246,7 +246,7 @@ class Chain:
         if index is None:
             keys = chain.recorded_index
         elif index is not False:
-            keys = texts_of(index, "index")
+            keys = single_names(index, "index")
         self._together.add(alias, chain, None if keys is None else list(keys))
 
     def choose(
@@ -385,6 +385,9 @@ class InARow:
     Each decodes when the one before has ended, but far-away data of the next ones are asked for while the last batch of
     one is read, as much as the memory budget holds.
     """
+
+    #: As of the passes.
+    is_of_paths = True
 
     def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
         self._parts = parts

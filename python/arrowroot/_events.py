@@ -16,7 +16,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     StorageError,
 )
-from arrowroot._select import texts_of
+from arrowroot._select import single_names
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class EventList:
         """
         if missing not in ("error", "warn", "ignore"):
             raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {missing!r}")
-        self.columns = None if columns is None else tuple(texts_of(columns, "columns"))
+        self.columns = None if columns is None else tuple(single_names(columns, "columns"))
         if _is_table(ids):
             self.columns, ids = _ids_of_table(ids, self.columns)
         if not isinstance(ids, Iterable):

@@ -200,8 +200,9 @@ class Directory:
             ends.setdefault(found.rpartition("/")[2], []).append(found)
         wanted = path.removeprefix(above)
         end = wanted.rpartition("/")[2]
+        same = ends.get(end, [])
         alike = [found for other in nearest(end, ends) for found in ends[other]]
-        return list(dict.fromkeys([*ends.get(end, []), *nearest(wanted, paths), *alike]))[:3]
+        return list(dict.fromkeys([*nearest(wanted, same), *same, *nearest(wanted, paths), *alike]))[:3]
 
     def _file_of_friend(self, name: str) -> File:
         """Open the file that a recorded friend names, this one if it names none, as this one was opened."""

@@ -20,7 +20,7 @@ from arrowroot._events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, I
 from arrowroot._lock import held
 from arrowroot._options import MEMORY_BUDGET, Options
 from arrowroot._scan import Scan
-from arrowroot._select import texts_of
+from arrowroot._select import single_names
 from arrowroot._url import expand, split_options
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def index(
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
     with held(parts, f"making {target}"):
-        before = _Before(target, parts, None if columns is None else tuple(texts_of(columns, "columns")))
+        before = _Before(target, parts, None if columns is None else tuple(single_names(columns, "columns")))
         return _make(target, before, files, progress, storage)
 
 

@@ -10,7 +10,7 @@ from arrowroot._config import redacted, secret_names
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._select import texts_of
+from arrowroot._select import NOT, texts_of
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._tree import Tree
 from arrowroot._url import expand
@@ -75,8 +75,8 @@ class Partition:
     ) -> Scan:
         """Open the file and return a scan of the piece.
 
-        columns: a choice of the partition's own, in this order; None: all of them. The other arguments are those of
-        :meth:`Tree.scan`.
+        columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them. The other
+            arguments are those of :meth:`Tree.scan`.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """
@@ -118,11 +118,16 @@ class Partition:
     def _chosen(self, columns: str | Iterable[str] | None) -> list[str]:
         if columns is None:
             return list(self.columns)
-        chosen = texts_of(columns, "columns")
-        wrong = next((name for name in chosen if name not in self.columns), None)
+        texts = texts_of(columns, "columns")
+        left_out = {
+            text.removeprefix(NOT) for text in texts if text.startswith(NOT) and text not in self.columns
+        }
+        named = [text for text in texts if text.removeprefix(NOT) not in left_out]
+        wrong = next((name for name in [*named, *left_out] if name not in self.columns), None)
         if wrong is not None:
             raise InvalidRequestError(f"{self!r}: was not made with column {wrong!r}")
-        return chosen
+        is_of_all = bool(left_out) and not named
+        return [name for name in (self.columns if is_of_all else named) if name not in left_out]
 
     def _opened(self) -> Tree:
         file = open_file(self.location, **self.storage)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._convert import Conversions
-from arrowroot._errors import not_picklable
+from arrowroot._errors import ArrowrootError, not_picklable
 from arrowroot._sizes import counted
-from arrowroot._source import TreeSource, batches_of
+from arrowroot._source import TreeSource, batches_of, say_way_around
 from arrowroot._table import Table
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Scan(Conversions):
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Start a pass over the record batches."""
-        return batches_of(self._begin())
+        return _batches_of(self._begin())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
@@ -105,7 +105,7 @@ class Scan(Conversions):
 
         source = self._begin()
         batches = []
-        for batch in batches_of(source):
+        for batch in _batches_of(source):
             batches.append(batch)
             if progress:
                 progress(source.stats())
@@ -119,8 +119,9 @@ class Scan(Conversions):
             while source.next_batch() is not None:
                 if progress:
                     progress(source.stats())
-        except BaseException:
+        except BaseException as error:
             source.cancel()
+            say_way_around(error, source)
             raise
         return source.stats()
 
@@ -144,3 +145,11 @@ class Scan(Conversions):
             f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}>"
         )
+
+
+def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches_of(source)
+    except ArrowrootError as error:
+        say_way_around(error, source)
+        raise

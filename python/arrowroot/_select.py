@@ -63,9 +63,25 @@ def without_mark(text: str) -> str:
     return text.removeprefix(NOT)
 
 
-def means_all(columns: Iterable[str] | None) -> bool:
-    """Whether all columns are meant, but those to be left out if there are any."""
-    return columns is None or all(text.startswith(NOT) for text in columns)
+def divided(branches: Iterable[Candidate], texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the texts that name what is to be read, and those of what is left out, which no branch is called."""
+    names = list(texts)
+    marked = {text for text in names if text.startswith(NOT)}
+    if marked:
+        marked -= {name for branch in branches for name in (branch.path, branch.name)}
+    return [text for text in names if text not in marked], [text for text in names if text in marked]
+
+
+def single_names(given: object, what: str) -> list[str]:
+    """Return the names that a user gave for the option ``what``, each of one column.
+
+    Raises: InvalidRequestError for patterns, and what leaves columns out.
+    """
+    names = texts_of(given, what)
+    wrong = [name for name in names if name.startswith(NOT) or re.search(_GLOB, name)]
+    if wrong:
+        raise InvalidRequestError(f"{what}: expected names of single columns, got {wrong[0]!r}")
+    return names
 
 
 def whole(branches: Iterable[C]) -> list[C]:
@@ -134,21 +150,20 @@ def _with_members(branches: Iterable[C], accepts: Callable[[Candidate], bool]) -
 
 
 def meant_by(branches: Sequence[C], text: str) -> list[C]:
-    """Return the branches of that path, else of that name, else those that match: "x[3]" is no "x3" if it is there."""
+    """Return the branches of that path, else of that name, else those that a glob matches, groups with members.
+
+    So "x[3]" does not mean "x3" if it is there.
+    """
     by_path = _with_members(branches, lambda branch: branch.path == text)
-    return by_path or _with_members(branches, lambda branch: branch.name == text) or matching(branches, text)
+    named = by_path or _with_members(branches, lambda branch: branch.name == text)
+    return named or (matching(branches, text) if re.search(_GLOB, text) else [])
 
 
 def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
     """Return the branches that the texts name or match, all if they only leave some out, without those."""
-    names = list(texts)
-    found = (
-        list(branches)
-        if means_all(names)
-        else matching(branches, [text for text in names if not text.startswith(NOT)])
-    )
-    marked = [without_mark(text) for text in names if text.startswith(NOT)]
-    excluded = {branch.path for text in marked for branch in meant_by(branches, text)}
+    taken, left_out = divided(branches, texts)
+    found = matching(branches, taken) if taken else branches
+    excluded = {branch.path for text in left_out for branch in meant_by(branches, without_mark(text))}
     return [branch for branch in found if branch.path not in excluded]
 
 
@@ -194,9 +209,8 @@ def select(
     out is a part of what is read whole.
     """
     texts = [] if columns is None else texts_of(columns, "columns")
+    taken, excluded = divided(branches, texts)
     index = _Index(branches, where, assemble=assemble, raw=raw)
-    excluded = [text for text in texts if index.excludes(text)]
-    taken = [text for text in texts if text not in excluded]
     chosen: Iterable[Candidate]
     if columns is not None and (taken or not excluded):
         chosen = (branch for text in taken for branch in index.resolve(text))
@@ -272,10 +286,6 @@ class _Index:
         if branch.unsupported is not None and not self.raw:
             raise UnsupportedError(f"{self.where}: {branch.unsupported}")
         return [branch]
-
-    def excludes(self, text: str) -> bool:
-        """Whether a text means what is to be left out, and not a branch that is called so."""
-        return text.startswith(NOT) and text not in self.by_path and text not in self.by_name
 
     def without(self, excluded: list[str], chosen: dict[str, Candidate]) -> dict[str, Candidate]:
         """Return the chosen ones without what the texts name."""

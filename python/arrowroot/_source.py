@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from arrowroot._select import NOT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -68,6 +70,13 @@ def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
     return batch if isinstance(batch, pa.RecordBatch) else pa.record_batch(batch)
 
 
+def say_way_around(error: BaseException, source: Source) -> None:
+    """Say at the end of an error in one of several columns of a tree how the others can be read."""
+    column, names = getattr(error, "object", None), source.column_names
+    if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
+        error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
+
+
 def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
     """Draw a pass to its end, or until the caller has enough."""
     try:
@@ -83,6 +92,9 @@ def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
 
 class TreeSource:
     """A pass of the engine over one tree."""
+
+    #: Its columns are those of the tree by their paths: who reads it can choose others.
+    is_of_paths = True
 
     def __init__(self, scan: _native.Scan, file: str) -> None:
         self.native = scan

@@ -247,7 +247,7 @@ class Tree:
                     f"{error}; say index=(columns), or index=False to go by the numbers"
                 ) from None
         elif index is not False:
-            keys = _select.texts_of(index, "index")
+            keys = _select.single_names(index, "index")
             if not keys:
                 raise InvalidRequestError("index: no columns; index=False goes by the numbers")
         together = self._together or _friends.Together(self)
@@ -523,7 +523,8 @@ class Tree:
             self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
         )
         warn_left_out(selection.left_out, self.where)
-        return self._without_short(selection.paths) if _select.means_all(columns) else selection.paths
+        are_chosen = bool(columns) and bool(_select.divided(self.branches, columns or [])[0])
+        return selection.paths if are_chosen else self._without_short(selection.paths)
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
         """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from array import array
 from pathlib import Path
@@ -103,7 +104,8 @@ def main() -> None:
     for name in made:
         thing = file.Get(name)
         # Asking for bins empties buffers.
-        texts[name] = str(ROOT.TBufferJSON.ToJSON(thing))
+        if not name.startswith("waits"):  # JSON has neither all digits nor infinities
+            texts[name] = str(ROOT.TBufferJSON.ToJSON(thing))
         if isinstance(thing, ROOT.TH1) and name not in (*BUFFERED, "polygons"):
             bins[name] = bins_of(thing)
     Path("bins.json").write_text(json.dumps(bins))
@@ -132,14 +134,18 @@ def with_limits_to_find(root: Any, name: str) -> Any:
     n_bins = [1, 2, 3, 5, 6, 7, 10, 12, 20, 50, 64, 100, 200, 1000][random.Integer(14)]
     scale = 10.0 ** random.Integer(14) * 1e-5 * random.Uniform(0.5, 5)
     middle = [0, 1, -1, 100, -1e5][random.Integer(5)] * scale
-    is_flat = random.Integer(2) == 0
+    is_flat, is_weighted, has_odd = (random.Integer(2) == 0 for _ in range(3))
     in_two = random.Integer(4) == 0
-    h = root.TH2D(name, "", n_bins, 0, 0, 3, 0, 1) if in_two else root.TH1D(name, "", n_bins, 0, 0)
+    kind = "DDIS"[random.Integer(4)]
+    one, two = getattr(root, f"TH1{kind}"), getattr(root, f"TH2{kind}")
+    h = two(name, "", n_bins, 0, 0, 3, 0, 1) if in_two else one(name, "", n_bins, 0, 0)
     h.SetBuffer(1000)
-    for _ in range(1 + random.Integer(80)):
+    for i in range(1 + random.Integer(80)):
         x = middle + scale * (random.Uniform() if is_flat else random.Gaus())
-        x = float(f"{x:.8g}")  # ROOT writes JSON with so many digits
-        h.Fill(x, round(random.Uniform(-3, 5), 6)) if in_two else h.Fill(x)
+        if has_odd and not in_two and i % 20 == 1:
+            x = [math.inf, -math.inf, math.nan][i // 20 % 3]
+        weight = random.Uniform(-1, 4) if is_weighted else 1
+        h.Fill(x, random.Uniform(-3, 5), weight) if in_two else h.Fill(x, weight)
     return h
 
 
@@ -175,7 +181,7 @@ def histograms(root: Any) -> dict[str, Any]:
     made["waiting_integers"].GetXaxis().SetBit(root.TAxis.kIsInteger)
     made["waiting_powers"] = root.TH1D("waiting_powers", "", 5, 0, 0)
     made["waiting_powers"].SetBit(root.TH1.kAutoBinPTwo)
-    made |= {f"limits{i}": with_limits_to_find(root, f"limits{i}") for i in range(N_WAITING)}
+    made |= {f"waits{i}": with_limits_to_find(root, f"waits{i}") for i in range(N_WAITING)}
     for i in range(N_FILLS):
         made["variable"].Fill(random.Uniform(-1, 8))
         made["variable2"].Fill(random.Uniform(-1, 8), random.Uniform(1))

@@ -192,5 +192,21 @@ def test_a_wrong_column_among_others_can_be_left_out(tmp_path):
         others = file["Tree"].to_arrow(["!x"])
         assert others.column_names == [name for name in file["Tree"].column_names if name != "x"]
         assert others["s"].to_pylist()[:2] == ["0", "1"]
+        # It is no column of what is read, or there is no choice: nobody is told to leave it out.
+        for read in (
+            lambda tree: tree.to_arrow(["s", "nx"], filter="len(x) > 0"),
+            lambda tree: tree.entries_where("len(x) > 0 && nx > 0"),
+            lambda tree: tree.to_arrow(["x"]),
+        ):
+            with pytest.raises(ar.CorruptFileError) as caught:
+                read(file["Tree"])
+            assert "reads the others" not in str(caught.value)
     chain = ar.scan(str(path), tree="Tree", columns=["!x", "!n*"])
     assert chain.read_all().column_names == ["s"]
+    for read in (ar.scan(str(path), tree="Tree").read_all, ar.scan(str(path), tree="Tree").drain):
+        with pytest.raises(ar.CorruptFileError, match='"!x" among the columns'):
+            read()
+    (piece,) = ar.partitions(str(path), "Tree")
+    assert piece.read(["!x"]).column_names == [name for name in piece.columns if name != "x"]
+    with pytest.raises(ar.InvalidRequestError, match="was not made with column 'y'"):
+        piece.read(["!y"])

@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from arrowroot import InvalidRequestError, NoSuchColumnError, UnsupportedError
+from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
 from arrowroot._friends import together
-from arrowroot._select import listed, matching, name_filter, select
+from arrowroot._select import listed, matching, name_filter, select, single_names
 
 
 @dataclass
@@ -92,6 +92,21 @@ def test_what_cannot_be_left_out_is_an_error():
     assert select(fields, ["!jets"], None, "f.root:T").paths == ["jets2"]
 
 
+def test_a_path_to_be_left_out_is_no_name_of_others():
+    tree = [B("x"), B("a", is_group=True), B("a/x"), B("a/y")]
+    assert select(tree, ["!x"], None, "f.root:T").paths == ["a/x", "a/y"]
+    assert select(tree, ["!x"], None, "f.root:T", assemble=True).paths == ["a"]
+    assert select(tree, ["x", "a", "!a/x"], None, "f.root:T").paths == ["x", "a/y"]
+
+
+@pytest.mark.parametrize("name", ["!q", "q*", "[q]"])
+def test_where_single_columns_are_named_patterns_are_errors(name):
+    with pytest.raises(InvalidRequestError, match="expected names of single columns"):
+        single_names([name], "index")
+    with pytest.raises(InvalidRequestError, match="expected names of single columns"):
+        EventList([(1,)], columns=(name,))
+
+
 def test_a_list_has_what_matches_and_is_not_left_out():
     assert [b.path for b in listed(TREE, ["*x", "!b"])] == ["a/x"]
     assert [b.path for b in listed(TREE, ["!Muon_*", "!Jet", "!*/x", "!nothing"])] == [
@@ -111,7 +126,8 @@ def test_brackets_in_a_name_to_be_left_out_are_no_glob_if_there_is_such_a_branch
 
 def test_a_branch_that_begins_with_the_mark_is_one_to_be_read():
     odd = [B("!x"), B("x")]
-    assert select(odd, ["!x"], None, "f.root:T").paths == ["!x"]
+    assert select(odd, ["!x"], None, "f.root:T") == (["!x"], [])
+    assert [b.path for b in listed(odd, ["!x"])] == ["!x"]
 
 
 def test_a_short_name_of_several_branches_is_ambiguous():

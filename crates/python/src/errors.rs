@@ -70,12 +70,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The exception of an error.
 pub(crate) fn to_python(error: Error) -> PyErr {
-    to_python_with(error, "")
-}
-
-/// The exception of an error, with what the user can do at the end of its message.
-pub(crate) fn to_python_with(error: Error, advice: &str) -> PyErr {
-    let message = format!("{error}{advice}");
+    let message = error.to_string();
     Python::attach(|py| {
         let exception = match &error {
             Error::Cancelled => {
@@ -94,10 +89,15 @@ pub(crate) fn to_python_with(error: Error, advice: &str) -> PyErr {
             Error::InvalidText { .. } => &INVALID_TEXT,
             _ => &BASE,
         };
-        match exception.get(py) {
+        let raised = match exception.get(py) {
             Some(exception) => PyErr::from_type(exception.bind(py).clone(), message),
             None => PyException::new_err(message),
+        };
+        if let Error::Format { object, .. } = &error {
+            // Who reads many columns can read the others. An exception without the name is one all the same.
+            let _ = raised.value(py).setattr("object", object);
         }
+        raised
     })
 }
 

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use arrowroot::{BatchEntries, Error, Plan, PlannedWindow, Scan, ScanHandle};
+use arrowroot::{BatchEntries, Plan, PlannedWindow, Scan, ScanHandle};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 
-use crate::errors::{to_python, to_python_with};
+use crate::errors::to_python;
 use crate::file::ledgers_as_dicts;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
 
@@ -31,14 +31,6 @@ struct Pass {
 impl PyScan {
     pub(crate) fn new(scan: Scan) -> Self {
         PyScan { handle: scan.handle(), pass: Arc::new(Mutex::new(Pass { scan, n_batches: 0 })) }
-    }
-
-    /// How to read the others where one of several columns cannot be.
-    fn way_around(&self, error: &Error) -> Option<String> {
-        let Error::Format { object, .. } = error else { return None };
-        let columns = &self.handle.plan().columns;
-        let is_one_of_many = columns.len() > 1 && columns.iter().any(|column| column.path == *object);
-        is_one_of_many.then(|| format!("; \"!{object}\" among the columns reads the others"))
     }
 }
 
@@ -142,12 +134,9 @@ impl PyScan {
         }
         let first_entry =
             |number: usize| self.handle.plan().batches.get(number).map_or(0, |batch| batch.entries.first());
-        result.map(|batch| batch.map(|(batch, number)| PyBatch { first_entry: first_entry(number), batch })).map_err(
-            |error| match self.way_around(&error) {
-                Some(advice) => to_python_with(error, &advice),
-                None => to_python(error),
-            },
-        )
+        result
+            .map(|batch| batch.map(|(batch, number)| PyBatch { first_entry: first_entry(number), batch }))
+            .map_err(to_python)
     }
 
     fn begin_fetching(&self, py: Python<'_>) -> PyResult<()> {

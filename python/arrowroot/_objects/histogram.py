@@ -72,8 +72,10 @@ class Histogram(Named):
         in_other_ways = int(self.number_of("fBits")) & _POWERS_OF_TWO or any(
             axis.is_integer or axis.labels for axis in axes
         )
-        columns = self._buffered().T[1:]
-        if in_other_ways or not np.all(np.isfinite(columns)):
+        columns = [values[np.isfinite(values)] for values in self._buffered().T[1:]]
+        # Of one dimension ROOT passes over what is not finite, of more it takes what comes of it.
+        least = 1 if len(axes) == 1 else self._n_buffered()
+        if in_other_ways or any(len(values) < least for values in columns):
             return axes
         return tuple(
             axis
@@ -268,8 +270,9 @@ class Histogram(Named):
         weights = entries[:, 0]
         if squares is None and np.any(weights != 1):
             squares = np.abs(contents.astype(np.float64))
-        total = contents + np.bincount(bins, weights, len(contents))
-        if contents.dtype.kind == "i":
+        is_integer = contents.dtype.kind == "i"
+        total = contents + np.bincount(bins, np.trunc(weights) if is_integer else weights, len(contents))
+        if is_integer:
             # Integers stay at their limits, as in ROOT.
             limit = np.iinfo(contents.dtype).max
             total = np.clip(total, -limit, limit)

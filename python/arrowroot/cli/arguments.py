@@ -23,14 +23,16 @@ URL_HELP = (
 )
 
 
-def add_columns(command: argparse.ArgumentParser, what: str) -> None:
-    """Add -c, the columns of a command."""
+def add_columns(command: argparse.ArgumentParser, what: str, *, single: bool = False) -> None:
+    """Add -c, the columns of a command; with ``single`` no patterns."""
+    how = "with commas between them or the option repeated"
+    names = f"names, {how}" if single else f"names or globs, {how}; '!NAME' leaves out"
     command.add_argument(
         "-c",
         "--columns",
         action="append",
         metavar="NAMES",
-        help=f"{what}: names or globs, with commas between them or the option repeated; '!NAME' leaves out",
+        help=f"{what}: {names}",
     )
 
 

@@ -229,7 +229,8 @@ def _index(index: argparse.ArgumentParser) -> None:
     index.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     index.add_argument("-o", "--output", metavar="FILE", required=True, help="the index: a Parquet file")
     index.add_argument("--tree", metavar="NAME", help="of the files that do not name one")
-    add_columns(index, "columns of the ids, integers (default: the usual ones, as run,luminosityBlock,event)")
+    usual = "the usual ones, as run,luminosityBlock,event"
+    add_columns(index, f"columns of the ids, integers (default: {usual})", single=True)
     index.add_argument("--json", action="store_true", help="as JSON")
     add_storage(index)
 

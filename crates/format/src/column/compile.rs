@@ -14,6 +14,8 @@ use super::met::Met;
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName, scopes};
 
+/// Namespaces and classes around a class that are searched for a name.
+const MAX_SCOPES: usize = 16;
 /// Types may be nested this deep.
 pub(super) const MAX_DEPTH: usize = 64;
 /// An object may be made of so many values and lists.
@@ -227,11 +229,11 @@ impl<'i> Compiler<'i> {
                 return self.pair(name);
             }
             (true, _) => {
-                if let Some(qualified) = self.qualified(&class_name) {
-                    return self.object(&qualified, item_code);
-                }
                 // Enumerations look like classes; the type of their items tells, or another member.
                 let by_code = (1..=19).contains(&item_code).then(|| Primitive::from_type_code(item_code)).flatten();
+                if let (None, Some(qualified)) = (by_code, self.qualified(&class_name)) {
+                    return self.object(&qualified, item_code);
+                }
                 return match by_code.or_else(|| self.infos.enumeration(&class_name)) {
                     Some(primitive) => Node::Number(Number::plain(primitive)),
                     None => self.unknown(format!("{class_name}, which the file does not describe")),
@@ -254,9 +256,8 @@ impl<'i> Compiler<'i> {
     /// The class that a name means inside the class which is being compiled: ROOT 5 wrote the types of members as
     /// their header had them, without the scope they share with it.
     fn qualified(&self, class_name: &str) -> Option<TypeName> {
-        let mut names = scopes(self.open.last()?).map(|scope| format!("{scope}::{class_name}"));
-        let known = names.find(|name| self.infos.named(name).next().is_some())?;
-        TypeName::parse(&known).ok()
+        let mut names = scopes(self.open.last()?).take(MAX_SCOPES).map(|scope| format!("{scope}::{class_name}"));
+        TypeName::parse(&names.find(|name| self.infos.is_named(name))?).ok()
     }
 
     /// What is known of the versions of a class: what its own streamer writes, or what the file says.
@@ -530,9 +531,9 @@ mod tests {
             elements,
         };
         let list = Element { class: ElementClass::Stl, ..Element::member("items", "vector<Item>", 300) };
-        let items_of = |class: &str, at: &str| {
+        let items_of = |class: &str, at: &str, contained_type: i32| {
             let infos = StreamerInfos::of(vec![
-                info(class, vec![list.clone()]),
+                info(class, vec![Element { contained_type, ..list.clone() }]),
                 info(at, vec![Element::member("x", "int", code::INT)]),
             ]);
             let node = Compiler::new(&infos).value(&TypeName::parse(class).unwrap(), 0);
@@ -542,9 +543,12 @@ mod tests {
         let list_of = |item| DataType::List(Box::new(item));
         let item = DataType::Struct(vec![("x".to_owned(), DataType::Primitive(Primitive::Int32))]);
         for (class, at) in [("a::b::C", "a::b::C::Item"), ("a::b::C", "a::Item"), ("a::b::C<x::y>", "a::b::Item")] {
-            assert_eq!(items_of(class, at), list_of(item.clone()), "{class} {at}");
+            assert_eq!(items_of(class, at, 0), list_of(item.clone()), "{class} {at}");
         }
-        assert_eq!(items_of("a::b::C<x::y>", "x::Item"), list_of(DataType::Nothing));
+        assert_eq!(items_of("a::b::C<x::y>", "x::Item", 0), list_of(DataType::Nothing));
+        // An enumeration is none of them.
+        let number = DataType::Primitive(Primitive::Int32);
+        assert_eq!(items_of("a::b::C", "a::Item", code::INT), list_of(number));
     }
 
     #[test]

@@ -173,6 +173,11 @@ impl StreamerInfos {
         found.into_iter().flatten().filter_map(|&i| self.infos.get(i))
     }
 
+    /// Whether a class is described under this very name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     /// What the file says about a version of a class.
     pub fn get(&self, name: &str, version: u16) -> Option<&StreamerInfo> {
         self.named(name).find(|info| info.version == version)
