@@ -177,6 +177,11 @@ def histograms(root: Any) -> dict[str, Any]:
     made["limits_weighted"].SetBuffer(100)
     made["waiting"] = root.TH1D("waiting", "limits not known yet", 5, 0, 0)
     made["waiting2"] = root.TH2D("waiting2", "", 5, 0, 0, 5, 0, 0)
+    # Values on the edges of bins, which rounding would put below them.
+    made["limits_edges"] = root.TH1D("limits_edges", "", 7, 100, 100.3)
+    made["limits_edges"].SetBuffer(100)
+    for i in range(8):
+        made["limits_edges"].Fill(100 + i * ((100.3 - 100) / 7))
     made["waiting_integers"] = root.TH1D("waiting_integers", "", 5, 0, 0)
     made["waiting_integers"].GetXaxis().SetBit(root.TAxis.kIsInteger)
     made["waiting_powers"] = root.TH1D("waiting_powers", "", 5, 0, 0)

@@ -82,6 +82,23 @@ def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
         file["Events;7"]
 
 
+def test_of_many_objects_of_a_name_the_nearest_directory_is_suggested_first(tmp_path):
+    uproot = pytest.importorskip("uproot")
+    with uproot.recreate(tmp_path / "many.root") as file:
+        for i in range(20):
+            file[f"run{i:02}/same"] = "text"
+        file["samo"] = "text"
+    found = ar.open(tmp_path / "many.root")
+    for where, wanted, expected in (
+        (found, "run13x/same", "run13/same"),
+        (found, "same", "run00/same"),
+        (found["run07"], "sane", "same"),
+    ):
+        with pytest.raises(ar.NoSuchKeyError) as caught:
+            where[wanted]
+        assert caught.value.nearest[0] == expected
+
+
 def test_what_cannot_be_opened_says_why(tmp_path):
     with pytest.raises(OSError, match=r"nothing\.root"):
         ar.open(tmp_path / "nothing.root")

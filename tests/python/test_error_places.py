@@ -201,6 +201,15 @@ def test_a_wrong_column_among_others_can_be_left_out(tmp_path):
             with pytest.raises(ar.CorruptFileError) as caught:
                 read(file["Tree"])
             assert "reads the others" not in str(caught.value)
+    whole = tmp_path / "whole.root"
+    write(whole, compression=False)
+    with ar.open(whole) as file, ar.open(path) as other:
+        tree = file["Tree"]
+        tree.add_friend(other["Tree"], "f")
+        # The wrong column is one of the friend's, by another name than that.
+        with pytest.raises(ar.CorruptFileError) as caught:
+            tree.to_arrow(["x", "f.x", "f.s"])
+        assert "reads the others" not in str(caught.value)
     chain = ar.scan(str(path), tree="Tree", columns=["!x", "!n*"])
     assert chain.read_all().column_names == ["s"]
     for read in (ar.scan(str(path), tree="Tree").read_all, ar.scan(str(path), tree="Tree").drain):

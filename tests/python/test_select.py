@@ -125,7 +125,7 @@ def test_brackets_in_a_name_to_be_left_out_are_no_glob_if_there_is_such_a_branch
 
 
 def test_a_branch_that_begins_with_the_mark_is_one_to_be_read():
-    odd = [B("!x"), B("x")]
+    odd = [B("!x"), B("x"), B("y")]
     assert select(odd, ["!x"], None, "f.root:T") == (["!x"], [])
     assert [b.path for b in listed(odd, ["!x"])] == ["!x"]
 
