@@ -10,18 +10,17 @@ from arrowroot._config import redacted, secret_names
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._select import NOT, texts_of
+from arrowroot._select import NOT, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._tree import Tree
 from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from arrowroot import _native
     from arrowroot._config import StorageOptions
     from arrowroot._filter import FilterLike
     from arrowroot._options import Strings
@@ -119,15 +118,14 @@ class Partition:
         if columns is None:
             return list(self.columns)
         texts = texts_of(columns, "columns")
-        left_out = {
-            text.removeprefix(NOT) for text in texts if text.startswith(NOT) and text not in self.columns
-        }
-        named = [text for text in texts if text.removeprefix(NOT) not in left_out]
+        marked = [text for text in texts if text.startswith(NOT) and text not in self.columns]
+        named = [text for text in texts if text not in marked]
+        left_out = {without_mark(text) for text in marked}
         wrong = next((name for name in [*named, *left_out] if name not in self.columns), None)
         if wrong is not None:
             raise InvalidRequestError(f"{self!r}: was not made with column {wrong!r}")
-        is_of_all = bool(left_out) and not named
-        return [name for name in (self.columns if is_of_all else named) if name not in left_out]
+        chosen = named or (self.columns if marked else [])
+        return [name for name in chosen if name not in left_out]
 
     def _opened(self) -> Tree:
         file = open_file(self.location, **self.storage)
@@ -218,7 +216,8 @@ def partitions(
     pieces: list[Partition] = []
     for (location, _), member in zip(files, chain.members, strict=True):
         found = member.tree()
-        n_bytes = sum(b.memory_bytes for b in _with_members(found.branches, needed))
+        read = with_members(found.branches, lambda branch: branch.path in needed)
+        n_bytes = sum(branch.memory_bytes for branch in read if not branch.is_group)
         per_entry = n_bytes / max(1, member.num_entries)
         pieces += [
             Partition(
@@ -238,18 +237,6 @@ def partitions(
     # Of nothing there is one piece, which tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
     return filled or pieces[:1]
-
-
-def _with_members(branches: Iterable[_native.Branch], paths: set[str]) -> Iterator[_native.Branch]:
-    """Yield the columns of these paths, and those inside of groups of these paths."""
-    around: _native.Branch | None = None
-    for branch in branches:
-        if around is not None and branch.depth <= around.depth:
-            around = None
-        if branch.is_group:
-            around = branch if around is None and branch.path in paths else around
-        elif around is not None or branch.path in paths:
-            yield branch
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:

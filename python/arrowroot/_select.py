@@ -132,10 +132,11 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
 
 def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
-    return _with_members(branches, _accepted(filter_name))
+    return with_members(branches, _accepted(filter_name))
 
 
-def _with_members(branches: Iterable[C], accepts: Callable[[Candidate], bool]) -> list[C]:
+def with_members(branches: Iterable[C], accepts: Callable[[Candidate], bool]) -> list[C]:
+    """Return the branches (depth first) that are accepted, a group with its members."""
     found = []
     group_depth: int | None = None
     for branch in branches:
@@ -154,8 +155,8 @@ def meant_by(branches: Sequence[C], text: str) -> list[C]:
 
     So "x[3]" does not mean "x3" if it is there.
     """
-    by_path = _with_members(branches, lambda branch: branch.path == text)
-    named = by_path or _with_members(branches, lambda branch: branch.name == text)
+    by_path = with_members(branches, lambda branch: branch.path == text)
+    named = by_path or with_members(branches, lambda branch: branch.name == text)
     return named or (matching(branches, text) if re.search(_GLOB, text) else [])
 
 

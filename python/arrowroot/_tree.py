@@ -519,11 +519,12 @@ class Tree:
             paths = None if special else self._native.columns_named(columns)
             if paths is not None:
                 return list(dict.fromkeys(paths))
+        branches = self.branches
         selection = _select.select(
-            self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
+            branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
         )
         warn_left_out(selection.left_out, self.where)
-        are_chosen = bool(columns) and bool(_select.divided(self.branches, columns or [])[0])
+        are_chosen = columns is not None and bool(_select.divided(branches, columns)[0])
         return selection.paths if are_chosen else self._without_short(selection.paths)
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:

@@ -65,6 +65,13 @@ def test_a_directory_is_a_mapping_too(sample):
     assert isinstance(directory["text"], ar.Text)
 
 
+def suggested(where, name):
+    """The first suggestion for an object that is not there."""
+    with pytest.raises(ar.NoSuchKeyError) as caught:
+        where[name]
+    return caught.value.nearest[0]
+
+
 def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
     file = ar.open(sample[0])
     with pytest.raises(KeyError, match="did you mean 'Events'") as caught:
@@ -75,9 +82,7 @@ def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
         (file, "dir/txt", "dir/text"),
         (file["dir"], "txt", "text"),
     ):
-        with pytest.raises(ar.NoSuchKeyError) as caught:
-            where[name]
-        assert (caught.value.nearest[0], expected in where) == (expected, True), name
+        assert (suggested(where, name), expected in where) == (expected, True), name
     with pytest.raises(ar.NoSuchKeyError, match="no cycle '7', only 1"):
         file["Events;7"]
 
@@ -94,9 +99,7 @@ def test_of_many_objects_of_a_name_the_nearest_directory_is_suggested_first(tmp_
         (found, "same", "run00/same"),
         (found["run07"], "sane", "same"),
     ):
-        with pytest.raises(ar.NoSuchKeyError) as caught:
-            where[wanted]
-        assert caught.value.nearest[0] == expected
+        assert suggested(where, wanted) == expected
 
 
 def test_what_cannot_be_opened_says_why(tmp_path):

@@ -13,7 +13,7 @@ _LARGEST_PLACE = 1e9
 _LARGEST_LOG = 200
 _STEPS = (1, 2, 5)
 _SLACK = 1e-10
-#: With fewer bins than these ROOT takes the first range it finds.
+#: With no more bins than these ROOT takes the first range it finds.
 _FEW_BINS = 5
 
 
