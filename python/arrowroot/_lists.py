@@ -202,7 +202,9 @@ def _equally_null(values: list[Items]) -> list[Items]:
 
 def _both(one: Array | None, other: Array | None) -> Array | None:
     """Return which are valid in both."""
-    return other if one is None else one if other is None else one & other
+    if one is None or other is None:
+        return other if one is None else one
+    return np.asarray(one & other)  # of two constants, which NumPy makes no array
 
 
 def _common(levels: tuple[Level, ...], others: tuple[Level, ...]) -> tuple[Level, ...]:

@@ -54,6 +54,7 @@ TEXTS = {
     "pt[run % 0] > -9 || 5 % 0 == 0": lambda _: False,
     "max(pt[pt > 7 % 0]) > -9": lambda _: False,
     "min(npt, 2 + 1 % 0) > -9": lambda _: False,
+    "any((5 % 0 == 5 % 0) || pt > -1e9)": lambda r: len(r["pt"]) > 0,
     "npt > 99": lambda _: False,
     "npt < 99": lambda _: True,
 }
