@@ -6,7 +6,7 @@
 use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks};
 use arrowroot_format::column::{Header, Layout, Number};
-use arrowroot_format::decode::{Values, kernels};
+use arrowroot_format::decode::{Values, Writes, kernels};
 use arrowroot_format::tree::BasketHead;
 use arrowroot_fuzz::{MAX_BYTES, layout};
 use libfuzzer_sys::fuzz_target;
@@ -65,14 +65,15 @@ fn kernels_agree(head: &BasketHead, header: Header, number: Number, data: &[u8],
     let is_whole = kernels::list_ends(words, record_end, header_bytes, item_bytes, 0, &mut ends);
     let n_bytes = data.len().saturating_sub(head.n_entries as usize * header.n_bytes());
     let mut out = vec![0; n_bytes / width * width];
+    let writes = if data.len().is_multiple_of(2) { Writes::Streamed } else { Writes::Cached };
     let is_copied = match header {
-        Header::Nothing => kernels::copy_numbers(data, number.primitive, &mut out).is_ok(),
+        Header::Nothing => kernels::copy_numbers(data, number.primitive, &mut out, writes).is_ok(),
         _ => kernels::copy_vectors(data, &ends, 0, &mut out, width),
     };
     let mut bits = vec![0; out.len().div_ceil(8)];
     kernels::pack_bools(&out, &mut bits);
     let mut swapped = vec![0; data.len()];
-    kernels::copy_swapped(data, &mut swapped, width);
+    kernels::copy_swapped(data, &mut swapped, width, writes);
     if !is_whole || !is_copied {
         return;
     }

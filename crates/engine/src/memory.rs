@@ -15,6 +15,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
+use arrowroot_format::decode::Writes;
 
 use crate::error::Result;
 pub(crate) use pages::populate;
@@ -218,6 +219,14 @@ pub(crate) struct Slot {
     _lease: Arc<()>,
 }
 
+impl Slot {
+    /// How to write numbers: what a batch before had is in no cache if it is much.
+    pub(crate) fn writes(&self) -> Writes {
+        let is_used = self.region.mapping.as_ref().is_some_and(|mapping| mapping.is_used);
+        if is_used && self.region.n_bytes() >= SHARED_REGION_BYTES { Writes::Streamed } else { Writes::Cached }
+    }
+}
+
 impl Deref for Slot {
     type Target = [u8];
 
@@ -262,6 +271,16 @@ mod tests {
         drop(buffer);
         let mut later = Arena::of_pool(arena.pool, std::iter::empty());
         assert_eq!(later.column(OWN_REGION_BYTES).unwrap().lease(4).unwrap().as_ptr(), address);
+    }
+
+    #[test]
+    fn only_much_memory_that_a_batch_had_is_written_past_the_caches() {
+        for (n_bytes, later) in [(SHARED_REGION_BYTES, Writes::Streamed), (OWN_REGION_BYTES, Writes::Cached)] {
+            let mut arena = arena();
+            let writes = |arena: &mut Arena| arena.column(n_bytes).unwrap().lease(4).unwrap().writes();
+            assert_eq!(writes(&mut arena), Writes::Cached);
+            assert_eq!(writes(&mut arena), later);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use arrowroot_format as format;
 use format::column::{Header, Layout};
-use format::decode::{Values, kernels};
+use format::decode::{Values, Writes, kernels};
 use format::streamer::Primitive;
 use format::tree::{BasketHead, BasketLocation};
 
@@ -164,6 +164,7 @@ pub(crate) fn in_stored(location: &BasketLocation, head: &BasketHead, error: for
 struct ListPlace<'p> {
     ends: &'p mut [u8],
     values: &'p mut [u8],
+    writes: Writes,
     base: u32,
 }
 
@@ -243,17 +244,18 @@ impl<'a> Basket<'a> {
                         }
                         Ok(())
                     })?;
-                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut slot);
+                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut slot, Writes::Cached);
                 }
                 match wanted {
                     Wanted::Range(range) => {
                         let stored = self.fixed_entries(range, entry_bytes)?;
-                        kernels::copy_numbers(stored, number.primitive, &mut slot)
+                        let writes = slot.writes();
+                        kernels::copy_numbers(stored, number.primitive, &mut slot, writes)
                     }
                     Wanted::List(_) => {
                         let mut places = slot.chunks_exact_mut(entry_bytes.max(1));
                         self.each_entry(wanted, entry_bytes, |entry| match places.next() {
-                            Some(place) => kernels::copy_numbers(entry, number.primitive, place),
+                            Some(place) => kernels::copy_numbers(entry, number.primitive, place, Writes::Cached),
                             None => Err(format::Error::corrupt(0, "more entries than places")),
                         })
                     }
@@ -284,13 +286,15 @@ impl<'a> Basket<'a> {
                 };
                 match ends {
                     Some(mut ends) => {
-                        let place = ListPlace { ends: &mut ends, values: &mut values, base };
+                        let writes = values.writes();
+                        let place = ListPlace { ends: &mut ends, values: &mut values, writes, base };
                         self.lists(range, *header, number.primitive, dims, place)
                     }
                     None => {
                         let (start, stop) = self.data_range(range)?;
                         let data = self.data()?.get(start..stop).unwrap_or_default();
-                        kernels::copy_numbers(data, number.primitive, &mut values)
+                        let writes = values.writes();
+                        kernels::copy_numbers(data, number.primitive, &mut values, writes)
                     }
                 }
             }
@@ -360,10 +364,10 @@ impl<'a> Basket<'a> {
         let record_end = self.head.key_bytes.saturating_add(narrow(stop));
         let header_bytes = narrow(header.n_bytes());
         let stored_words = words.as_flattened();
-        let ListPlace { ends, values, base } = place;
+        let ListPlace { ends, values, writes, base } = place;
         if kernels::list_ends(stored_words, record_end, header_bytes, narrow(item_bytes), base, ends) {
             match header {
-                Header::Nothing => return kernels::copy_numbers(data, primitive, values),
+                Header::Nothing => return kernels::copy_numbers(data, primitive, values, writes),
                 Header::Vector if dims.is_empty() && kernels::copy_vectors(data, ends, base, values, item_bytes) => {
                     if primitive == Primitive::Bool {
                         values.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
@@ -374,11 +378,11 @@ impl<'a> Basket<'a> {
             }
         }
         // Whatever is unusual about these entries, the plain way knows, or says what is wrong with them.
-        self.lists_one_by_one(range, ListPlace { ends, values, base })
+        self.lists_one_by_one(range, ListPlace { ends, values, writes, base })
     }
 
     fn lists_one_by_one(&self, range: &Range<usize>, place: ListPlace<'_>) -> format::Result<()> {
-        let ListPlace { ends, values, base } = place;
+        let ListPlace { ends, values, base, .. } = place;
         let mut collected = Values::empty(&self.layout.data_type());
         self.collect(&Wanted::Range(range.clone()), self.layout, &mut collected)?;
         let Values::List(list_ends, items) = collected else {

@@ -5,6 +5,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::decode::writes::{LINE, Writes, stream_lines};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -64,20 +65,37 @@ fn swap_each<const N: usize>(stored: &[u8], out: &mut [u8]) {
     }
 }
 
+/// The same past the caches, but for the bytes before the first whole line of `out` and after the last.
+#[inline(always)]
+fn swap_streamed<const N: usize>(stored: &[u8], out: &mut [u8]) {
+    let before = out.as_ptr().align_offset(LINE).min(out.len());
+    if !before.is_multiple_of(N) {
+        return swap_each::<N>(stored, out);
+    }
+    let ((first, stored), (lead, out)) = (stored.split_at(before), out.split_at_mut(before));
+    let ((lines, rest), (places, last)) = (stored.as_chunks::<LINE>(), out.as_chunks_mut::<LINE>());
+    swap_each::<N>(first, lead);
+    stream_lines(lines.iter().map(swap_block::<N>), places);
+    swap_each::<N>(rest, last);
+}
+
 dispatched! {
     /// Copies big-endian numbers of `width` bytes (1, 2, 4 or 8) into native-endian ones.
     ///
     /// Copies as much as both slices hold.
-    pub fn copy_swapped(stored: &[u8], out: &mut [u8], width: usize) {
-        if cfg!(target_endian = "big") || width == 1 {
-            let n_bytes = stored.len().min(out.len());
-            out[..n_bytes].copy_from_slice(&stored[..n_bytes]);
-            return;
-        }
-        match width {
-            2 => swap_each::<2>(stored, out),
-            4 => swap_each::<4>(stored, out),
-            _ => swap_each::<8>(stored, out),
+    pub fn copy_swapped(stored: &[u8], out: &mut [u8], width: usize, writes: Writes) {
+        let n_bytes = stored.len().min(out.len());
+        let (stored, out) = (&stored[..n_bytes], &mut out[..n_bytes]);
+        match (width, writes) {
+            _ if cfg!(target_endian = "big") => out.copy_from_slice(stored),
+            (1, Writes::Cached) => out.copy_from_slice(stored),
+            (2, Writes::Cached) => swap_each::<2>(stored, out),
+            (4, Writes::Cached) => swap_each::<4>(stored, out),
+            (_, Writes::Cached) => swap_each::<8>(stored, out),
+            (1, Writes::Streamed) => swap_streamed::<1>(stored, out),
+            (2, Writes::Streamed) => swap_streamed::<2>(stored, out),
+            (4, Writes::Streamed) => swap_streamed::<4>(stored, out),
+            (_, Writes::Streamed) => swap_streamed::<8>(stored, out),
         }
     }
 }
@@ -315,7 +333,7 @@ fn header_error(header: &[u8; VECTOR_HEADER_BYTES], n_items: u32, n_bytes: usize
 ///
 /// # Errors
 /// Corrupt if `out` has not the size of `stored`.
-pub fn copy_numbers(stored: &[u8], primitive: Primitive, out: &mut [u8]) -> Result<()> {
+pub fn copy_numbers(stored: &[u8], primitive: Primitive, out: &mut [u8], writes: Writes) -> Result<()> {
     if stored.len() != out.len() {
         return Err(Error::corrupt(0, format!("{} bytes of numbers, {} expected", stored.len(), out.len())));
     }
@@ -324,7 +342,7 @@ pub fn copy_numbers(stored: &[u8], primitive: Primitive, out: &mut [u8]) -> Resu
             *to = u8::from(*from != 0);
         }
     } else {
-        copy_swapped(stored, out, primitive.stored_bytes());
+        copy_swapped(stored, out, primitive.stored_bytes(), writes);
     }
     Ok(())
 }
@@ -336,13 +354,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn swapping_reverses_each_number(stored in prop::collection::vec(any::<u8>(), 0..300), power in 0_u32..4) {
+        fn swapping_reverses_each_number(
+            stored in prop::collection::vec(any::<u8>(), 0..300),
+            power in 0_u32..4,
+            before in 0_usize..LINE,
+        ) {
             let width = 1_usize << power;
             let stored = &stored[..stored.len() / width * width];
-            let mut out = vec![0; stored.len()];
-            copy_swapped(stored, &mut out, width);
             let naive: Vec<u8> = stored.chunks(width).flat_map(|number| number.iter().rev().copied()).collect();
-            prop_assert_eq!(&out, &naive);
+            for writes in [Writes::Cached, Writes::Streamed] {
+                // Wherever the numbers begin in a line, and nothing around them changes.
+                let mut out = vec![7; before + stored.len() + 1];
+                copy_swapped(stored, &mut out[before..before + stored.len()], width, writes);
+                prop_assert_eq!(&out[before..before + stored.len()], &naive);
+                prop_assert!(out[..before].iter().chain(out.last()).all(|byte| *byte == 7));
+            }
             let mut appended = vec![7; 3];
             append_swapped(stored, &mut appended, width);
             prop_assert_eq!(&appended[..3], &[7; 3]);

@@ -19,8 +19,10 @@ mod streamed;
 mod streamed_tests;
 mod t_object;
 mod values;
+mod writes;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
 pub use streamed::{decode_arrays, decode_members, decode_streamed};
 pub use values::Values;
+pub use writes::Writes;
