@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip
+OLDEST := $(VENV)/oldest/bin/python
 PROFILE := --release
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -47,7 +48,7 @@ demo: build $(VENV)/.root ## make a sample of event data, read it, report the co
 	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
 
 .PHONY: test
-test: check-ci lint test-rust test-python ## lint, cargo test, pytest: everything that must hold
+test: check-ci lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
 
 .PHONY: lint
 lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
@@ -59,6 +60,11 @@ test-rust: build $(VENV)/.servers ## cargo test of the crates
 .PHONY: test-python
 test-python: build $(VENV)/.root $(VENV)/.servers ## pytest
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: test-oldest
+test-oldest: build $(VENV)/.oldest ## pytest of the Python layer with the oldest versions that it says it works with
+	@if [ -x $(OLDEST) ]; then PYTHONPATH=$(CURDIR)/python $(OLDEST) -m pytest tests/python; \
+	else echo "NOTE: no wheels of the oldest versions for this Python: tests with them were NOT run"; fi
 
 .PHONY: lint-rust
 lint-rust: build
@@ -153,6 +159,13 @@ $(VENV)/.dependencies: $(VENV)/.created pyproject.toml | prerequisites
 $(VENV)/.native: $(VENV)/.dependencies $(RUST_SOURCES) | prerequisites
 	$(BIN)/maturin develop $(PROFILE) $(LOCKED) --quiet
 	@touch $@
+
+# Another environment. The extension is that of the checkout; wheels of so old versions are there up to Python 3.12.
+$(VENV)/.oldest: $(VENV)/.dependencies pyproject.toml tools/oldest.py
+	@$(PYTHON) -m venv --clear $(VENV)/oldest
+	@if $(OLDEST) -m pip install --only-binary :all: $$($(BIN)/python tools/oldest.py); then touch $@; \
+	elif $(OLDEST) -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then rm -rf $(VENV)/oldest; touch $@; \
+	else echo "there should be wheels of what tools/oldest.py names" >&2; exit 1; fi
 
 # Real servers for the remote tests. What is missing here is skipped there, with the reason, but in CI.
 $(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh tests/servers/s3.py | $(VENV)/.created

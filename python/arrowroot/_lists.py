@@ -304,7 +304,8 @@ _TEXT_FUNCTIONS = {
 
 def _compare_text(operator: str, left: Any, right: Any) -> Array:
     if isinstance(left, str) and isinstance(right, str):
-        return np.asarray(_UFUNCS[operator](left, right), dtype=np.bool_)
+        texts = [np.asarray(text, dtype=object) for text in (left, right)]  # NumPy 1.24 compares no others
+        return np.asarray(_UFUNCS[operator](*texts), dtype=np.bool_)
     if isinstance(left, str):
         left = _constant(left, right)
     elif isinstance(right, str):

@@ -1,6 +1,7 @@
 """A filter selects what its text says, reads its columns once, and of the others what has selected entries."""
 
 import math
+import operator
 import pickle
 
 import hypothesis
@@ -395,13 +396,20 @@ conditions = st.deferred(
         ),
     )
 )
+
+
+def compared(function):
+    """Return a comparison that compares an integer with a double as doubles."""
+    return lambda a, b: function(float(a), float(b)) if float in (type(a), type(b)) else function(a, b)
+
+
 COMPARISONS = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
+    "==": compared(operator.eq),
+    "!=": compared(operator.ne),
+    "<": compared(operator.lt),
+    "<=": compared(operator.le),
+    ">": compared(operator.gt),
+    ">=": compared(operator.ge),
 }
 leaf_conditions = st.one_of(
     st.just(leaf("b")),

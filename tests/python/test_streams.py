@@ -101,9 +101,9 @@ def test_libraries_stream_a_scan_and_see_every_batch(wide_file):
     scan = ar.open(wide_file)["Events"].scan(["x0", "x1"], batch_size="1 MB")
     total = float(np.sum(scan.to_numpy()["x0"]))
     assert pl.DataFrame(scan)["x0"].sum() == pytest.approx(total)
-    assert duckdb.sql("select count(*), sum(x0) from scan").fetchone() == (N_ENTRIES, pytest.approx(total))
+    assert duckdb.sql("select count(*), sum(x0) from scan").fetchall() == [(N_ENTRIES, pytest.approx(total))]
     assert pa.RecordBatchReader.from_stream(scan).read_all().num_rows == N_ENTRIES
     assert pd.DataFrame(scan.to_pandas())["x0"].sum() == pytest.approx(total)
     in_memory = scan.read_all()
-    assert duckdb.sql("select count(*) from in_memory").fetchone() == (N_ENTRIES,)
+    assert duckdb.sql("select count(*) from in_memory").fetchall() == [(N_ENTRIES,)]
     assert pl.DataFrame(in_memory).shape == (N_ENTRIES, 2)

@@ -1,0 +1,44 @@
+"""Print what arrowroot, its extras and its tests require, each at the oldest version that `pyproject.toml` allows.
+
+usage: oldest.py [pyproject.toml]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(?P<extras>\[\w+\])?>=(?P<version>[\d.]+)")
+# Of the servers' tests, and for Pythons without a parser of TOML.
+NOT_USED = {"xrootd", "tomli"}
+
+
+def oldest(project: Path) -> list[str]:
+    """Return "name==version" for each package; of two bounds the higher one."""
+    content = tomllib.loads(project.read_text(encoding="utf-8"))
+    wanted = [*content["project"]["dependencies"], *content["dependency-groups"]["test"]]
+    for extra in content["project"]["optional-dependencies"].values():
+        wanted += [requirement for requirement in extra if not requirement.startswith("arrowroot[")]
+    versions: dict[str, tuple[int, ...]] = {}
+    extras: dict[str, str] = {}
+    for requirement in wanted:
+        found = REQUIREMENT.match(requirement)
+        if found is None:
+            sys.exit(f"oldest.py: {requirement!r} has no lower bound")
+        name = found["name"]
+        if name in NOT_USED:
+            continue
+        version = tuple(map(int, found["version"].split(".")))
+        versions[name] = max(version, versions.get(name, version))
+        extras[name] = found["extras"] or extras.get(name, "")
+    return [f"{name}{extras[name]}=={'.'.join(map(str, version))}" for name, version in versions.items()]
+
+
+if __name__ == "__main__":
+    print("\n".join(oldest(Path(*sys.argv[1:2] or ["pyproject.toml"]))))
