@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot import _accounts, _entries
 from arrowroot._ahead import in_order
-from arrowroot._config import resolve
+from arrowroot._config import check_arguments, resolve
 from arrowroot._errors import (
+    InvalidRequestError,
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
@@ -96,6 +97,7 @@ def scan(
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
     """
+    check_arguments(storage, scan)
     options = Options.checked(
         batch_size=batch_size,
         memory_budget=memory_budget,
@@ -108,6 +110,11 @@ def scan(
     )
     is_of_branches = options.is_of_branches(with_others=filter is not None or bool(friends))
     chain = Chain(opened_trees(expand(paths, tree), storage))
+    if friends and not hasattr(friends, "items"):
+        kind = type(friends).__name__
+        raise InvalidRequestError(
+            f'friends: expected their files by aliases, {{"w": "weights/*.root"}}, got a {kind}'
+        )
     for alias, given in (friends or {}).items():
         other = given if isinstance(given, Friends) else Friends(given)
         chain.add_friend(alias, Chain(opened_trees(expand(other.paths, other.tree), storage)), other.index)

@@ -12,7 +12,7 @@ from arrowroot._errors import InvalidRequestError, StorageError, nearest
 from arrowroot._url import split_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -141,6 +141,21 @@ def names() -> tuple[str, ...]:
 def secret_names() -> set[str]:
     """Return the names of options whose values are never shown."""
     return {name for name, _, _, is_secret in _native.options() if is_secret}
+
+
+def check_arguments(given: Iterable[str], call: Callable[..., Any]) -> None:
+    """Raise InvalidRequestError for what is neither an option of the storage nor an argument of the function."""
+    code = call.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name in given:
+        if name not in names():
+            close, options = nearest(name, own), nearest(name, names())
+            hint = (
+                f"did you mean {' or '.join(map(repr, close))}?" if close else f"its own are {', '.join(own)}"
+            )
+            if options and not close:
+                hint += f"; of the storage there is {' or '.join(map(repr, options))}"
+            raise InvalidRequestError(f"{call.__name__}() has no argument {name!r}; {hint}")
 
 
 def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str], list[Setting]]:

@@ -211,12 +211,6 @@ def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     return cast("npt.NDArray[Any]", (np.ma.concatenate if is_masked else np.concatenate)(arrays))
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-    return _is_exact(kind) or bool(pa.types.is_floating(kind))
-
-
 def _is_exact(kind: pa.DataType) -> bool:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
@@ -224,7 +218,10 @@ def _is_exact(kind: pa.DataType) -> bool:
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa  # noqa: PLC0415
+
+    from arrowroot import _arrays  # noqa: PLC0415
 
     kind = array.type
     if pa.types.is_fixed_size_list(kind) and not array.null_count:
@@ -234,11 +231,11 @@ def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         return _lists(array)
     if _has_union(kind):
         return _objects(array)
-    if array.null_count and _is_number(kind):
-        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
-
-        values = array.fill_null(pa.scalar(0).cast(kind)).to_numpy(zero_copy_only=False)
-        return np.ma.masked_array(values, mask=array.is_null().to_numpy(zero_copy_only=False))
+    if _arrays.is_number(kind):
+        valid = _arrays.validity(array)
+        if valid is None:
+            return _arrays.to_numpy(array)
+        return np.ma.masked_array(_arrays.without_nulls(array), mask=~valid)
     return cast("npt.NDArray[Any]", array.to_numpy(zero_copy_only=False))
 
 
@@ -254,10 +251,12 @@ def _objects(array: pa.Array) -> npt.NDArray[np.object_]:
 def _lists(array: pa.ListArray[Any]) -> npt.NDArray[np.object_]:
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
+    from arrowroot import _arrays  # noqa: PLC0415
+
     # flatten() and offsets of a slice: the first are cut to it, the second still count from the parent's
     # start.
     values = _to_numpy(array.flatten())
-    offsets = array.offsets.to_numpy()
+    offsets = _arrays.to_numpy(array.offsets)
     bounds = (offsets - offsets[0]).tolist() if len(offsets) else []
     lists = np.empty(len(array), dtype=object)
     for i in range(len(array)):

@@ -1,10 +1,11 @@
 """What can go wrong, as exceptions: those of the engine, and the few that only Python knows of."""
 
+import copyreg
 import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot._native import (
     AccessDeniedError,
@@ -81,9 +82,9 @@ class FilterError(InvalidRequestError):
         self.end = end
         super().__init__(f"filter: {message}{pointed_at(expression, start, end)}")
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, int, int]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """A Dask worker sends it as any other."""
-        return type(self), (self.reason, self.expression, self.start, self.end)
+        return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
 
 
 class MissingEventsWarning(UserWarning):
@@ -136,6 +137,10 @@ class _NearMissError(NotFoundError):
         super().__init__(message)
         self.name = name
         self.nearest = list(nearest_names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A worker sends it as any other: the message is whole, and not made again."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.

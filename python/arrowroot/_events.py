@@ -315,12 +315,13 @@ class _Finder:
 def _integers(array: pa.Array, name: str) -> npt.NDArray[Any]:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
+    from arrowroot import _arrays  # noqa: PLC0415
+
     if not pa.types.is_integer(array.type) or array.null_count:
         raise InvalidRequestError(
             f"events: column {name!r} has type {array.type}; ids are integers without nulls"
         )
-    values: npt.NDArray[Any] = array.to_numpy()
-    return values
+    return _arrays.to_numpy(array)
 
 
 class EventIndex:

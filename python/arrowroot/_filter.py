@@ -319,6 +319,8 @@ class ArrowFilter:
     def _mask_of(self, table: pa.Table) -> Mask:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
+        from arrowroot import _arrays  # noqa: PLC0415
+
         try:
             mask = self._evaluated(table)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError) as error:
@@ -327,7 +329,7 @@ class ArrowFilter:
         if not pa.types.is_boolean(mask.type):
             raise FilterError(f"{self.text}: gives values of type {mask.type}, not truth values", "", 0, 0)
         known = mask.fill_null(False)
-        return cast("Mask", known.to_numpy())
+        return cast("Mask", _arrays.to_numpy(known.combine_chunks()))
 
     def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
         del entry_of  # pyarrow does not say where something went wrong

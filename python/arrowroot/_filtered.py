@@ -108,7 +108,9 @@ def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    return pc.take(batch, pa.array(rows), memory_pool=pa.system_memory_pool())
+    from arrowroot import _arrays  # noqa: PLC0415
+
+    return pc.take(batch, _arrays.to_arrow(rows), memory_pool=pa.system_memory_pool())
 
 
 def _next_of(source: Source) -> pa.RecordBatch | None:

@@ -103,6 +103,8 @@ def _values(part: Part, keys: list[str]) -> list[npt.NDArray[Any]]:
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
     import pyarrow as pa  # noqa: PLC0415
 
+    from arrowroot import _arrays  # noqa: PLC0415
+
     paths = [select(part.branches, [key], None, part.where).paths[0] for key in keys]
     source = part.source(paths, (0, part.num_entries), Options.default())
     for field in source.schema():
@@ -110,7 +112,7 @@ def _values(part: Part, keys: list[str]) -> list[npt.NDArray[Any]]:
             raise InvalidRequestError(
                 f"{part.where}: column {field.name!r} has type {field.type}; an index is of integers"
             )
-    batches = [[batch.column(path).to_numpy() for path in paths] for batch in batches_of(source)]
+    batches = [[_arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source)]
     empty = [np.zeros(0, dtype=np.int64) for _ in paths]
     return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
 

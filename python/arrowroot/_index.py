@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._chain import Chain, opened_trees
-from arrowroot._config import redacted
+from arrowroot._config import check_arguments, redacted
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -73,6 +73,7 @@ def index(
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
     StorageError, which names the process, if another one is making this index.
     """
+    check_arguments(storage, index)
     target = Path(output)
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
@@ -339,6 +340,7 @@ def pick(
     """
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
+    check_arguments(storage, pick)
     options = Options.checked(
         batch_size=None, memory_budget=memory_budget, n_threads=n_threads, strings=strings
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from arrowroot import _arrays
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -72,23 +74,20 @@ def of_arrow(array: pa.Array) -> Items:
         level = _level(array)
         inner = of_arrow(array.flatten())  # without what is behind null
         return Items(inner.data, inner.valid, (level, *inner.levels))
-    valid = None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
+    valid = _arrays.validity(array)
     if pa.types.is_struct(kind) or _is_text(kind):
         return Items(array if valid is None or pa.types.is_struct(kind) else array.fill_null(""), valid)
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        if valid is not None:
-            array = array.fill_null(pa.scalar(0).cast(kind))
-        return Items(array.to_numpy(zero_copy_only=False), valid)
+    if _arrays.is_number(kind):
+        return Items(_arrays.without_nulls(array), valid)
     raise Problem(f"has the type {kind}, which filters in text cannot use")
 
 
 def _level(array: pa.Array) -> Level:
     if array.null_count:
-        lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-        return Level(_ends(lengths), array.is_valid().to_numpy(zero_copy_only=False))
+        return Level(_ends(_arrays.without_nulls(pc.list_value_length(array))), _arrays.validity(array))
     if pa.types.is_fixed_size_list(array.type):
         return Level(np.arange(len(array) + 1, dtype=np.int64) * array.type.list_size)
-    offsets = array.offsets.to_numpy()
+    offsets = _arrays.to_numpy(array.offsets)
     return Level(offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64))
 
 
@@ -149,7 +148,7 @@ def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[t
 
 
 def _picked(array: Any, chosen: Array) -> Any:
-    return array.take(pa.array(chosen)) if isinstance(array, pa.Array) else array[chosen]
+    return array.take(_arrays.to_arrow(chosen)) if isinstance(array, pa.Array) else array[chosen]
 
 
 def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, ...]]:
@@ -169,7 +168,7 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
             for level in levels[len(value.levels) :]:
                 repeats = np.diff(level.ends)
                 if isinstance(one, pa.Array):
-                    one = one.take(pa.array(np.repeat(np.arange(len(one)), repeats)))
+                    one = one.take(_arrays.to_arrow(np.repeat(np.arange(len(one)), repeats)))
                 else:
                     one = np.repeat(one, repeats)
                 its_valid = None if its_valid is None else np.repeat(its_valid, repeats)
@@ -313,7 +312,7 @@ def _compare_text(operator: str, left: Any, right: Any) -> Array:
     elif left.type != right.type:
         left, right = (side.cast(pa.large_binary()) for side in (left, right))
     result = pc.call_function(_TEXT_FUNCTIONS[operator], [left, right])
-    return cast("Array", result.to_numpy(zero_copy_only=False))
+    return _arrays.to_numpy(result)
 
 
 def _constant(text: str, like: pa.Array) -> pa.Scalar[Any]:
@@ -332,7 +331,7 @@ def match_text(function: str, text: Items, pattern: Items) -> Items:
         return Items(np.asarray(method(text.data, pattern.data)))
     names = {"startswith": pc.starts_with, "endswith": pc.ends_with, "contains": pc.match_substring}
     found = names[function](text.data, pattern=pattern.data)
-    return Items(found.to_numpy(zero_copy_only=False), text.valid, text.levels)
+    return Items(_arrays.to_numpy(found), text.valid, text.levels)
 
 
 def item(of: Items, index: Items) -> Items:

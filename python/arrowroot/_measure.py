@@ -102,10 +102,11 @@ def page_cache_share(path: str) -> float | None:
         return None
     n_pages = -(-stat.st_size // mmap.PAGESIZE)
     resident = (ctypes.c_ubyte * n_pages)()
-    with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as view:
-        start = ctypes.c_char.from_buffer(view)
-        failed = mincore(ctypes.byref(start), ctypes.c_size_t(stat.st_size), resident)
-        del start
+    with Path(path).open("rb") as file:
+        # Unmapped when the last of the two is gone: closing it before, as an interrupt would, is an error of its own.
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    start = ctypes.c_char.from_buffer(view)
+    failed = mincore(ctypes.byref(start), ctypes.c_size_t(stat.st_size), resident)
     return None if failed else sum(byte & 1 for byte in bytes(resident)) / n_pages
 
 

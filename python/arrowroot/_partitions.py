@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._chain import Chain, opened_trees
-from arrowroot._config import redacted, secret_names
+from arrowroot._config import check_arguments, redacted, secret_names
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
@@ -200,6 +200,7 @@ def partitions(
 
     Raises: what ``scan`` raises; the columns and the filter are checked here.
     """
+    check_arguments(storage, partitions)
     target_bytes = parse_size(target, "target")
     options = Options.checked(
         batch_size=None, memory_budget=MEMORY_BUDGET, n_threads=0, strings=strings, assemble=assemble

@@ -19,8 +19,6 @@ from arrowroot._render import (
 from arrowroot._sizes import counted, format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
 _HEAD_ROWS = 5
@@ -81,9 +79,8 @@ class Table(Conversions):
         """Return whether there is a column of that name."""
         return name in self._table.column_names
 
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the columns."""
-        return iter(self.column_names)
+    # Neither rows nor columns are what everybody would expect; pandas would take the names for rows.
+    __iter__ = None
 
     @overload
     def __getitem__(self, key: str) -> pa.ChunkedArray: ...
@@ -104,6 +101,10 @@ class Table(Conversions):
             return Table(self._table.take(places))
         if isinstance(key, list):
             for name in key:
+                if not isinstance(name, str):
+                    raise TypeError(
+                        f"a list selects columns by their names, not by {name!r}; rows are a slice"
+                    )
                 self._check(name)
             return Table(self._table.select(key))
         raise TypeError(f"a table is indexed by a name, a list of names or a slice, not by {key!r}")

@@ -3,7 +3,9 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import uproot
 
 from arrowroot import InvalidRequestError
 from arrowroot._measure import drop_from_page_cache, page_cache_share
@@ -284,3 +286,19 @@ def test_the_picture_says_when_entries_that_a_filter_selected_were_delivered(sam
     assert len(ends) > 1
     assert (ends, ends[-1]) == (sorted(ends), 861)
     assert all((end - 1) % 50 == 10 for end in ends)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_terminal_without_letters_for_it_gets_others(tmp_path, arrowroot_command, encoding):
+    path = tmp_path / "größe.root"
+    with uproot.recreate(path) as file:
+        file["Höhe 😀"] = np.histogram([1.0, 2.0, 2.0], bins=3)
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    options = {"env": environment, "encoding": encoding}
+    listed = arrowroot_command("ls", path, **options).stdout
+    name = ascii("Höhe 😀")[1:-1] if encoding == "ascii" else "Höhe \\U0001f600"
+    assert f"`- {name};1" in listed
+    drawn = arrowroot_command("show", f"{path}:Höhe 😀", **options).stdout
+    assert "###" in drawn
+    keys = json.loads(arrowroot_command("ls", path, "--json", **options).stdout)["keys"]
+    assert keys[0]["name"] == "Höhe 😀"

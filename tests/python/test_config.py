@@ -149,6 +149,33 @@ def test_slips_elsewhere_are_errors_with_the_nearest_names(monkeypatch):
     assert in_force()["strategy"] == ("auto", "default")
 
 
+def test_a_misspelt_argument_is_one_of_the_function(sample, tmp_path):
+    for call, message in (
+        (
+            lambda: ar.scan(sample[0], filters="run > 1"),
+            "scan.. has no argument 'filters'; did you mean 'filter'",
+        ),
+        (
+            lambda: ar.partitions(sample[0], colums="run"),
+            "partitions.. has .* 'colums'; did you mean 'columns'?",
+        ),
+        (
+            lambda: ar.index(sample[0], tmp_path / "i", colum=1),
+            "index.. has .* 'colum'; did you mean 'columns'?",
+        ),
+        (
+            lambda: ar.pick("i", [], deadlin=1),
+            "'deadlin'; its own are index, .*; of the storage there is 'deadline'",
+        ),
+        (
+            lambda: ar.scan(sample[0], friends=[sample[0]]),
+            "friends: expected their files by aliases, .* got a list",
+        ),
+    ):
+        with pytest.raises(ar.InvalidRequestError, match=message):
+            call()
+
+
 def test_the_value_is_checked_where_it_is_set(monkeypatch):
     monkeypatch.setenv("ARROWROOT_CACHE_SIZE", "much")
     with pytest.raises(InvalidRequestError, match=r"cache_size \(environment ARROWROOT_CACHE_SIZE\)"):

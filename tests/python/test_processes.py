@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -68,3 +70,42 @@ def test_a_forked_child_reads_what_its_parent_has_open():
     if child == 0:
         os._exit(7 if tree.to_arrow(n_threads=2).to_pyarrow().equals(expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def every_error():
+    for name in arrowroot.__all__:
+        kind = getattr(arrowroot, name)
+        if isinstance(kind, type) and issubclass(kind, arrowroot.ArrowrootError):
+            yield kind
+
+
+@pytest.mark.parametrize("kind", list(every_error()))
+def test_every_error_comes_whole_from_another_process(kind):
+    near_misses = ("no column 'a'", "a", ["b"])
+    arguments = {
+        arrowroot.FilterError: ("wrong", "a + b", 4, 5),
+        arrowroot.MissingEventsError: ("no such event", [(1, 2, 3)]),
+        arrowroot.NoSuchKeyError: near_misses,
+        arrowroot.NoSuchColumnError: near_misses,
+    }
+    error = kind(
+        *arguments.get(kind, near_misses if issubclass(kind, arrowroot.NoSuchKeyError) else ("message",))
+    )
+    error.add_note("a note") if hasattr(error, "add_note") else None
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert type(again) is kind
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+
+
+def read_a_column_that_is_not_there(path):
+    arrowroot.open(path)["Events"].to_arrow("runn")
+
+
+def test_a_worker_that_misspells_a_column_says_so(sample):
+    # An error that cannot be made again there ends the thread that waits for the results.
+    with (
+        multiprocessing.get_context("spawn").Pool(1) as pool,
+        pytest.raises(arrowroot.NoSuchColumnError, match="did you mean 'run'"),
+    ):
+        pool.map_async(read_a_column_that_is_not_there, [sample[0]]).get(timeout=60)

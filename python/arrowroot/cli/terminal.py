@@ -1,7 +1,9 @@
-"""What the terminal can do: its width and its colours."""
+"""What the terminal can do: its width, its colours and its letters."""
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from typing import TextIO
@@ -24,6 +26,26 @@ def width(stream: TextIO | None = None, piped: int = _WIDE) -> int:
         return max(_NARROWEST, os.get_terminal_size(out.fileno()).columns or _USUAL)
     except OSError:
         return _USUAL
+
+
+#: For what we draw, letters of one column that every encoding has.
+_PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│└├┤…µ²±", "#####:..####:..#+.-|`|+.u2~", strict=True))
+
+
+def be_readable_on(stream: TextIO) -> None:
+    """Have a stream whose encoding lacks letters write others for them: lines as of "-", other letters as escapes."""
+    if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+        codecs.register_error("arrowroot.plain", _plain)
+        stream.reconfigure(errors="arrowroot.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(
+        _PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters
+    ), error.end
 
 
 class Style:
