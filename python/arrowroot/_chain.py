@@ -10,6 +10,7 @@ from arrowroot._ahead import in_order
 from arrowroot._config import check_arguments, resolve
 from arrowroot._errors import (
     InvalidRequestError,
+    NotFoundError,
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
@@ -136,6 +137,20 @@ def scan(
     filtered = chain.filtered(filter, chosen, chosen_entries, options)
     make = chain.maker()
     return Scan(lambda: FilteredSource(make, filtered, options), chain.where)
+
+
+def _inside(types: Mapping[str, str], path: str) -> dict[str, str]:
+    """Return the columns that a group of columns has, or the one column of that path."""
+    return {name: kind for name, kind in types.items() if name == path or name.startswith(f"{path}/")}
+
+
+def _mismatch(
+    path: str, first_url: str, first_types: Mapping[str, str], url: str, types: Mapping[str, str]
+) -> str:
+    if path not in first_types:
+        return f"{url}: column {path!r} is not in {first_url}"
+    has = f"has type {types[path]}" if path in types else "is missing or not readable"
+    return f"{url}: column {path!r} {has}, but in {first_url} it has type {first_types[path]}"
 
 
 class Friends(NamedTuple):
@@ -272,25 +287,37 @@ class Chain:
     def _check(self, chosen: list[str], *, all_columns: bool = False) -> None:
         first, first_types = self.members[0], self._types[0]
         unchecked = [path for path in chosen if path not in self._checked]
-        # Of a whole object all that is inside must be the same.
-        groups = tuple(f"{path}/" for path in unchecked if path not in first_types)
-        inside = [path for path in first_types if path.startswith(groups)]
-        columns = [*(path for path in unchecked if path in first_types), *inside]
+        columns = [path for path in unchecked if path in first_types]
+        groups = [path for path in unchecked if path not in first_types]
+        insides = [(path, _inside(first_types, path)) for path in groups]
         for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            for path in columns:
-                if types.get(path) != first_types[path]:
-                    has = f"has type {types[path]}" if path in types else "is missing or not readable"
-                    raise SchemaMismatchError(
-                        f"{member.url}: column {path!r} {has}, "
-                        f"but in {first.url} it has type {first_types[path]}; choose columns that all files have"
-                    )
-            for path in types if all_columns or groups else ():
-                if path not in first_types and (all_columns or path.startswith(groups)):
-                    raise SchemaMismatchError(
-                        f"{member.url}: column {path!r} is not in {first.url}; choose columns"
-                        " that all files have"
-                    )
+            wrong = [path for path in columns if types.get(path) != first_types[path]]
+            # A whole object may be in branches of its own in one file, and in one in another.
+            wrong = [path for path in wrong if path in types or not self._is_same_object(member, path)]
+            for path, inside in insides:
+                others = _inside(types, path)
+                if others != inside and not self._is_same_object(member, path):
+                    wrong += sorted(name for name, _ in inside.items() ^ others.items()) or [path]
+            if all_columns:
+                taken = tuple(f"{path}/" for path in unchecked)
+                more = [path for path in types if path not in first_types and path not in groups]
+                wrong += [path for path in more if not path.startswith(taken)]
+            if wrong:
+                raise SchemaMismatchError(
+                    _mismatch(wrong[0], first.url, first_types, member.url, types)
+                    + "; choose columns that all files have"
+                )
         self._checked.update(unchecked)
+
+    def _is_same_object(self, member: Member, path: str) -> bool:
+        """Return whether a whole object is the same in a file and in the first, however its members are stored."""
+        fields = []
+        for tree in (self.members[0].tree(), member.tree()):
+            try:
+                fields.append(tree.source([path], (0, 0), Options.default()).schema().field(0))
+            except (NotFoundError, UnsupportedError):
+                return False
+        return bool(fields[0].equals(fields[1]))
 
     def chosen(
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None

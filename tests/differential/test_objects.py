@@ -152,8 +152,19 @@ def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> 
         assert found.to_pyarrow().equals(pa.concat_tables(wanted))
     with pytest.raises(ar.InvalidRequestError, match="not with a filter"):
         ar.scan(files, assemble=True, filter="last > 1")
-    with pytest.raises(ar.SchemaMismatchError, match=r"0_members.root: column 'numbers/.*' is missing"):
-        ar.scan([files[0], f"{object_files}/0_members.root:T"], columns=["numbers"], assemble=True)
+
+
+def test_whole_objects_are_the_same_split_or_not(object_files: Path) -> None:
+    split, unsplit = (f"{object_files}/{name}_members.root:T" for name in ("99", "0"))
+    for files in ([split, unsplit], [unsplit, split]):
+        found = ar.scan(files, columns=["numbers"], assemble=True).read_all()
+        wanted = [ar.open(f.removesuffix(":T"))["T"].to_arrow(["numbers"], assemble=True) for f in files]
+        assert wanted[0].schema.equals(wanted[1].schema)
+        assert found.to_pyarrow().equals(pa.concat_tables(map(pa.table, wanted)))
+    with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers/.*' is missing"):
+        ar.scan([split, f"{object_files}/hollow.root:T"], columns=["numbers"], assemble=True)
+    with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers' is missing"):
+        ar.scan([unsplit, f"{object_files}/hollow.root:T"], columns=["numbers"], assemble=True)
 
 
 def test_pieces_have_whole_objects_too(object_files: Path) -> None:
