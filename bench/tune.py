@@ -46,7 +46,7 @@ def tune(case: remote.Case, store: remote.Store, n_verified: int) -> Document:
     names = ",".join(column["name"] for column in case.columns)
     done = subprocess.run(
         [
-            sys.executable, "-m", "arrowroot.cli", "tune", f"{url}:{case.tree}", "-c", names, "--json",
+            sys.executable, "-m", "arrowroot", "tune", f"{url}:{case.tree}", "-c", names, "--json",
             "--verify", str(n_verified), "--budget-seconds", str(BUDGET_S),
         ],
         capture_output=True, text=True, check=False, env=os.environ | store.environment,

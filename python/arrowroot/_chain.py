@@ -136,7 +136,7 @@ def scan(
 
     filtered = chain.filtered(filter, chosen, chosen_entries, options)
     make = chain.maker()
-    return Scan(lambda: FilteredSource(make, filtered, options), chain.where)
+    return Scan(lambda: FilteredSource(make, filtered, options), chain.where, filtered.condition.text)
 
 
 def _inside(types: Mapping[str, str], path: str) -> dict[str, str]:

@@ -170,7 +170,9 @@ class EventList:
             if len(columns) == width and all(has(name) for name in columns):
                 return columns
         raise NoSuchColumnError(
-            f"{where}: which columns hold the ids of events? say EventList(..., columns=(...))", "event", []
+            f"{where}: which columns hold the ids of events? name them: columns=(...), --columns of a command",
+            "event",
+            [],
         )
 
     def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Found:

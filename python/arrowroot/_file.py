@@ -222,6 +222,9 @@ class Directory:
         path = self._path_of(name)
         return any(path in (key.path, f"{key.path};{key.cycle}") for key in self.keys())
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [key.path for key in self.keys()]
+
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the objects directly in this directory, each once."""
         return iter(dict.fromkeys(key.name for key in self.keys(recursive=False)))

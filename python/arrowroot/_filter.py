@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from arrowroot._convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
+from arrowroot._select import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +67,11 @@ def bind(
     raise InvalidRequestError(f"filter: expected text or an expression of pyarrow.compute, got {given!r}")
 
 
+def _as_written(name: str) -> str:
+    """Return a name as a filter has it: in backticks where it would be taken for more than a name."""
+    return repr(name) if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
+
+
 class TextFilter:
     """A filter in the grammar of :mod:`arrowroot._expression`."""
 
@@ -82,9 +89,7 @@ class TextFilter:
         self._node = _expression.parse(text)
         self._where = where
         self._branches = {branch.path: branch for branch in branches}
-        self._by_name: dict[str, list[str]] = {}
-        for branch in branches:
-            self._by_name.setdefault(branch.name, []).append(branch.path)
+        self._by_name = {name: [b.path for b in same] for name, same in by_name(branches).items()}
         self._canonical = canonical
         if next(_expression.names_in(self._node), None) is None:
             self._fail("it names no column", self._node)
@@ -104,7 +109,9 @@ class TextFilter:
                 return path, parts[n_parts:]
         known = [path for path, branch in self._branches.items() if not branch.is_group]
         close = nearest(name.name, [*known, *self._by_name])
-        error = NoSuchColumnError(f"{self._where}: filter: no branch {name.name!r}", name.name, close)
+        hint = f"; did you mean {' or '.join(map(_as_written, close))}?" if close else ""
+        error = NoSuchColumnError(f"{self._where}: filter: no branch {name.name!r}{hint}", name.name, [])
+        error.nearest = close
         raise self._pointing(error, name)
 
     def _path_of(self, text: str, name: Name) -> str | None:
@@ -122,7 +129,9 @@ class TextFilter:
         branch = self._branches.get(path)
         if branch is not None and branch.is_group:
             if text == name.name:
-                self._fail(f"{text!r} is a group of columns; name one of them", name)
+                inside = [p for p, b in self._branches.items() if p.startswith(f"{path}/") and not b.is_group]
+                some = ", ".join(map(_as_written, inside[:3])) + (", ..." if len(inside) > 3 else "")
+                self._fail(f"{text!r} is a group of columns; name one of them: {some}", name)
             return None
         if branch is not None and branch.unsupported is not None:
             self._fail(branch.unsupported, name)
@@ -325,6 +334,11 @@ class ArrowFilter:
             mask = self._evaluated(table)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError) as error:
             message = str(error).split("\n", 1)[0]
+            missing = re.match(r"No match for FieldRef\.Name\((.*?)\) in ", message)
+            if missing:
+                name = missing[1]
+                what = f"{self._where}: filter: no branch {name!r}"
+                raise NoSuchColumnError(what, name, nearest(name, table.column_names)) from None
             raise FilterError(f"{self._where}: {self.text}: {message[:500]}", "", 0, 0) from None
         if not pa.types.is_boolean(mask.type):
             raise FilterError(f"{self.text}: gives values of type {mask.type}, not truth values", "", 0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._sizes import counted, format_bytes, format_count
+from arrowroot._sizes import counted, format_bytes, format_count, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -224,6 +224,29 @@ class ScanStats:
                 )
                 for field in fields(cls)
             }
+        )
+
+    def __str__(self) -> str:
+        """Return what matters of it, for people."""
+        buffers = format_bytes(self.peak_buffer_bytes)
+        spent = {
+            "read": self.read_ns,
+            "decompress": self.decompress_ns,
+            "decode": self.decode_ns,
+            "wait": self.wait_ns,
+        }
+        spent_text = ", ".join(f"{what} {format_seconds(ns / 1e9)}" for what, ns in spent.items())
+        ratio = f", ratio {self.compression_ratio:.2f}" if self.compression_ratio else ""
+        looked = f" of {self.n_looked_at:,} that the filter looked at" if self.n_looked_at else ""
+        return (
+            f"{counted(self.n_entries, 'entry', 'entries')}{looked} in {counted(self.n_batches, 'batch', 'batches')}, "
+            f"{format_bytes(self.values_bytes)} of values\n"
+            f"  {counted(self.read_calls, 'read')} of {format_bytes(self.read_bytes)}, "
+            f"{format_bytes(self.overhead_bytes)} of them not needed\n"
+            f"  {counted(self.n_baskets, 'basket')}, {format_bytes(self.stored_bytes)} stored, "
+            f"{format_bytes(self.unzip_bytes)} uncompressed{ratio}\n"
+            f"  {format_seconds(self.wall_ns / 1e9)} on {counted(self.n_threads, 'thread')}: {spent_text}\n"
+            f"  {format_seconds(self.cpu_ns / 1e9)} of CPU time, at most {buffers} of buffers"
         )
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._convert import Conversions
 from arrowroot._errors import ArrowrootError, not_picklable
+from arrowroot._render import clip
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, batches_of, say_way_around
 from arrowroot._table import Table
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._source import Source
 
+#: Of a filter so much is shown in one line.
+_CONDITION_WIDTH = 80
+
 
 class Scan(Conversions):
     """Chosen columns and entries, to be read in batches with bounded memory.
@@ -29,9 +33,11 @@ class Scan(Conversions):
     of the latest.
     """
 
-    def __init__(self, start: Callable[[], Source], where: str) -> None:
+    def __init__(self, start: Callable[[], Source], where: str, condition: str = "") -> None:
+        """``condition``: the filter's text, to be shown."""
         self._start = start
         self._where = where
+        self._condition = condition
         self._source = start()
         self._is_fresh = True
 
@@ -141,9 +147,10 @@ class Scan(Conversions):
         raise not_picklable("a Scan", f"which read {self._where}, with its columns and entries")
 
     def __repr__(self) -> str:
+        of_filter = f", those with {clip(self._condition, _CONDITION_WIDTH)!r}" if self._condition else ""
         return (
             f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
-            f"{counted(len(self.column_names), 'column')}>"
+            f"{counted(len(self.column_names), 'column')}{of_filter}>"
         )
 
 

@@ -99,6 +99,17 @@ def whole(branches: Iterable[C]) -> list[C]:
     return kept
 
 
+def by_name(branches: Iterable[C]) -> dict[str, list[C]]:
+    """Return the branches of each name; those called "x[10]" go by "x", too, if nothing else does."""
+    found: dict[str, list[C]] = {}
+    without_dims: dict[str, list[C]] = {}
+    for branch in branches:
+        found.setdefault(branch.name, []).append(branch)
+        if branch.name.endswith("]"):
+            without_dims.setdefault(branch.name.partition("[")[0], []).append(branch)
+    return {**without_dims, **found}
+
+
 class Selection(NamedTuple):
     """The paths chosen, and (path, C++ type) of those that were meant but cannot be read."""
 
@@ -266,11 +277,8 @@ class _Index:
 
     @cached_property
     def by_name(self) -> dict[str, list[Candidate]]:
-        """The branches of each name; whole paths, which are most of what is asked for, do without."""
-        found: dict[str, list[Candidate]] = {}
-        for branch in self.branches:
-            found.setdefault(branch.name, []).append(branch)
-        return found
+        """As the function of that name; whole paths, which are most of what is asked for, do without."""
+        return by_name(self.branches)
 
     def resolve(self, text: str) -> list[Candidate]:
         branch = self.by_path.get(text)

@@ -79,6 +79,9 @@ class Table(Conversions):
         """Return whether there is a column of that name."""
         return name in self._table.column_names
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.column_names
+
     # Neither rows nor columns are what everybody would expect; pandas would take the names for rows.
     __iter__ = None
 

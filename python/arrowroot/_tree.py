@@ -136,8 +136,32 @@ class Tree:
         return self.num_entries
 
     def __contains__(self, name: object) -> bool:
-        """Return whether the tree has a branch of that path."""
-        return any(branch.path == name for branch in self.branches)
+        """Return whether the tree, or a friend, has a branch of that path."""
+        if any(branch.path == name for branch in self.branches):
+            return True
+        return self._together is not None and any(b.path == name for b in self._together.all_names())
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """Read one column; :meth:`to_arrow` reads several, and has all choices.
+
+        Raises: InvalidRequestError if the name stands for several; and what :meth:`to_arrow` raises.
+        """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"a tree gives a column by its name, not by {name!r}; to_arrow(entries=...) chooses entries"
+            )
+        scan = self.scan([name])
+        if len(scan.column_names) != 1:
+            raise InvalidRequestError(
+                f"{self.where}: {name!r} stands for {len(scan.column_names)} columns; say to_arrow"
+            )
+        return scan.read_all()[scan.column_names[0]]
+
+    # By numbers, which are what Python would try, there is nothing.
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.column_names
 
     @property
     def written_by(self) -> str:
@@ -301,7 +325,7 @@ class Tree:
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
             same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
         verify_checksums: of an RNTuple's pages, where the writer left any, against what was read. Baskets of
-            TTrees have none but in their LZ4 blocks, where they are always compared.
+            TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
         assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
             ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
@@ -390,7 +414,7 @@ class Tree:
 
         filtered = self.filtered(condition, names, chosen_entries, options)
         make = self._maker()
-        return Scan(lambda: FilteredSource(make, filtered, options), self.where)
+        return Scan(lambda: FilteredSource(make, filtered, options), self.where, filtered.condition.text)
 
     def _entry_set(self, entries: Entries) -> EntrySet:
         """Return the entries that a user chose, events looked up."""

@@ -297,7 +297,7 @@ def test_entries_that_wait_for_limits_are_not_taken_for_an_empty_histogram(file:
 
 
 def test_histograms_become_boost_histograms_with_the_same_contents(file: ar.File) -> None:
-    pytest.importorskip("hist")
+    hist = pytest.importorskip("hist")
     bh = pytest.importorskip("boost_histogram")
     storages = {
         "h1D": bh.storage.Double,
@@ -310,7 +310,7 @@ def test_histograms_become_boost_histograms_with_the_same_contents(file: ar.File
     }
     for name, storage in storages.items():
         h = file[name]
-        for made in (h.to_boost(), h.to_hist()):
+        for made in (h.to_boost(), h.to_hist(), hist.Hist(h)):
             assert made.storage_type is storage, name
             np.testing.assert_allclose(made.values(flow=True), h.values(flow=True), rtol=1e-13, err_msg=name)
             for axis, theirs in zip(h.axes, made.axes, strict=True):

@@ -60,7 +60,7 @@ def sample(tmp_path_factory):
 @pytest.fixture
 def arrowroot_command():
     def run(*arguments, check=True, **options):
-        command = [sys.executable, "-m", "arrowroot.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "arrowroot", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
         if check:
             assert done.returncode == 0, done.stderr

@@ -315,6 +315,8 @@ def test_friends_are_read_side_by_side(sample, tmp_path):
     both.add_friend(friend, "f")
     scan = both.scan(["f.run", "run", "extra", "f.pt"], entries=slice(10, 900), batch_size="4 kB")
     assert scan.column_names == ["f.run", "run", "extra", "f.pt"]
+    assert all(name in both for name in ("run", "extra", "f.run", "f.extra"))
+    assert "f.nothing" not in both
     table = scan.read_all()
     assert table["f.run"].to_pylist() == extra["run"][10:900].tolist()
     assert table["run"].to_pylist() == sample[1]["run"][10:900].tolist()

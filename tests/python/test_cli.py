@@ -36,7 +36,7 @@ def test_ls_shows_keys_and_branches_of_trees(sample, arrowroot_command):
 
 def test_a_closed_stream_is_no_crash(sample):
     def run(path, closed):
-        command = f'exec "$0" -m arrowroot.cli ls "$1" {closed}'
+        command = f'exec "$0" -m arrowroot ls "$1" {closed}'
         return subprocess.run(
             ["/bin/sh", "-c", command, sys.executable, str(path)], capture_output=True, text=True, check=False
         )
@@ -231,7 +231,7 @@ def test_an_interrupt_ends_with_130(sample, monkeypatch, capsys):
 
 def test_a_reader_that_stops_reading_is_no_error(sample):
     # More than a pipe holds, so that some is still to be written when nobody reads.
-    command = f"{sys.executable} -m arrowroot.cli head {sample[0]}:Events -n 1000 --json"
+    command = f"{sys.executable} -m arrowroot head {sample[0]}:Events -n 1000 --json"
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -c 10; echo ${{PIPESTATUS[0]}} >&2"],
         capture_output=True,

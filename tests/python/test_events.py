@@ -279,7 +279,7 @@ def test_a_killed_process_holds_up_nobody(files):
 
 
 def test_many_processes_at_once_make_one_whole_index(files):
-    command = [sys.executable, "-m", "arrowroot.cli", "index", "run*.root", "-o", "index.parquet"]
+    command = [sys.executable, "-m", "arrowroot", "index", "run*.root", "-o", "index.parquet"]
     for _ in range(3):
         (files / "index.parquet").unlink(missing_ok=True)
         at_once = [

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import uproot
 
 import arrowroot as ar
 
@@ -283,9 +284,25 @@ def test_what_is_no_filter_is_an_error(tree, wrong):
 
 
 def test_expressions_that_cannot_be_bound_are_errors(tree):
-    for wrong in (pc.field("nothing") > 1, pc.field("npt") + 1, pc.field(0) > 1, pc.scalar(value=True)):
+    for wrong in (pc.field("npt") + 1, pc.field(0) > 1, pc.scalar(value=True)):
         with pytest.raises(ar.InvalidRequestError, match="filter"):
             tree.scan(filter=wrong)
+    with pytest.raises(ar.NoSuchColumnError, match="filter: no branch 'nptt'; did you mean 'npt'"):
+        tree.scan(filter=pc.field("nptt") > 1)
+
+
+def test_names_that_are_more_than_a_name_are_suggested_as_a_filter_has_them(tmp_path):
+    with uproot.recreate(tmp_path / "f.root") as file:
+        file.mktree("T", {"x[2]": np.dtype((np.int32, 2)), "y-z": np.int32}).extend(
+            {"x[2]": np.arange(8, dtype=np.int32).reshape(4, 2), "y-z": np.arange(4, dtype=np.int32)}
+        )
+    tree = ar.open(tmp_path / "f.root")["T"]
+    with pytest.raises(ar.NoSuchColumnError, match=r"no branch 'y_z'; did you mean `y-z`\?") as caught:
+        tree.scan(filter="y_z > 1")
+    assert caught.value.nearest == ["y-z"]
+    # "x" is what ROOT calls it.
+    assert tree.entries_where("x[1] > 3").tolist() == tree.entries_where("`x[2]`[1] > 3").tolist() == [2, 3]
+    assert tree.to_arrow(["x"])["x[2]"].to_pylist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 # Random expressions, against the plainest evaluation there is: entry by entry, with Python's own arithmetic.

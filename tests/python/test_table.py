@@ -73,3 +73,24 @@ def test_columns_that_are_no_names_are_refused(sample, tree):
     for read in (tree.to_arrow, tree.scan, tree.choose, lambda columns: ar.scan(sample[0], columns=columns)):
         with pytest.raises(ar.InvalidRequestError, match="columns: expected a name or several, got 3"):
             read(3)
+
+
+def test_a_tree_gives_a_column_by_its_name(tree):
+    assert tree["run"].equals(tree.to_arrow("run")["run"])
+    with pytest.raises(ar.NoSuchColumnError, match="did you mean 'run'"):
+        tree["runn"]
+    with pytest.raises(ar.InvalidRequestError, match=r"'\*' stands for \d+ columns"):
+        tree["*"]
+    for wrong in (lambda: tree[0], lambda: iter(tree)):
+        with pytest.raises(TypeError):
+            wrong()
+    assert tree._ipython_key_completions_() == tree.column_names
+
+
+def test_counters_are_shown_for_people(tree):
+    scan = tree.scan(["pt"], filter="run > 3")
+    assert "those with 'run > 3'" in repr(scan)
+    n_selected = len(scan.read_all())
+    first, *rest = str(scan.stats).splitlines()
+    assert first.startswith(f"{n_selected:,} entries of 1,000 that the filter looked at in ")
+    assert [line.split()[1] for line in rest[:2]] == ["reads", "baskets,"]

@@ -164,6 +164,10 @@ class Histogram(Named):
             raise missing_library("boost-histogram", "to_boost()", "hist") from None
         return self._converted(bh.Histogram, bh.axis, bh.storage, lambda _: {})
 
+    def _to_boost_histogram_(self) -> Any:
+        """What boost-histogram and hist ask an object for: ``hist.Hist(h)``."""
+        return self.to_boost()
+
     def to_hist(self) -> Any:
         """Return a ``hist.Hist`` with the same contents, names and titles, flow bins included: see ``to_boost``.
 

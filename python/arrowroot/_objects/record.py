@@ -92,6 +92,9 @@ class Record:
         """Return the names of the members."""
         return self._members.keys()
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._members)
+
     def items(self) -> ItemsView[str, Any]:
         """Return names and values of the members."""
         return self._members.items()

@@ -1,4 +1,4 @@
-"""`python -m arrowroot.cli`."""
+"""`python -m arrowroot` is the command `arrowroot`."""
 
 import sys
 
