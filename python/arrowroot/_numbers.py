@@ -79,7 +79,7 @@ def _exact(operator: str, one: Array, other: Array, levels: tuple[Level, ...]) -
     """Return + - * % of integers. Raises: Problem if a result does not fit into 64 bits."""
     largest = [max(abs(int(side.min())), abs(int(side.max()))) if side.size else 0 for side in (one, other)]
     bound = {"*": largest[0] * largest[1], "%": max(largest)}.get(operator, sum(largest))
-    if bound <= _INT64.max:
+    if max(bound, *largest) <= _INT64.max:
         return np.asarray(_INTEGERS[operator](one.astype(np.int64), other.astype(np.int64)))
     # Seldom: some are so large that each must be looked at, as Python's integers, which do not wrap.
     wide = np.asarray(_WIDE[operator](one.astype(object), other.astype(object)), dtype=object)

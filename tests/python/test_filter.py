@@ -507,6 +507,8 @@ LEAVES = st.sampled_from(
 
 @hypothesis.given(st.recursive(LEAVES, compound, max_leaves=8))
 @hypothesis.example("(abs((5 % 0)) + i)")
+@hypothesis.example("isin((5 % 0), (5 % 0), k)")
+@hypothesis.example("((i == f) * (u - i)) > 0")
 @hypothesis.settings(max_examples=1000)
 def test_any_expression_is_computed_or_an_error_of_ours(text):
     try:
