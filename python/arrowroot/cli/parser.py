@@ -191,7 +191,7 @@ def _perf(perf: argparse.ArgumentParser) -> None:
         "--entries",
         metavar="A:B",
         type=entry_range,
-        help="as a Python slice: 0:1000, or with = before a minus: --entries=-500:",
+        help="from:to, as 0:1000, or with = before a minus: --entries=-500:",
     )
     perf.add_argument(
         "--fraction", metavar="F", type=fraction, help="read this share of the entries, at random"
