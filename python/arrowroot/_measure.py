@@ -70,6 +70,11 @@ def measure(
     return measurement, scan
 
 
+def load_filters() -> None:
+    """Import what filters compute with: a tenth of a second, once in a process, that is no part of a reading."""
+    from arrowroot import _filtered, _numbers  # noqa: F401, PLC0415
+
+
 def _reset_peak_rss() -> None:
     """Let the kernel's high-water mark start anew, where it can; else it is that of the process so far."""
     try:

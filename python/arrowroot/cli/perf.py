@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot import InvalidRequestError, _metrics, split_url
-from arrowroot._measure import drop_from_page_cache, measure
+from arrowroot._measure import drop_from_page_cache, load_filters, measure
 from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
 from arrowroot._sizes import parse_size
@@ -100,6 +100,8 @@ def _measured(
         raise InvalidRequestError(
             f"--cold: {tree.url} is no local file: its pages are in no cache of this machine"
         )
+    if options.filter:
+        load_filters()
     wants_trace = bool(options.plot or options.trace)
     report = perf_report.Report(file, tree, paths, [], [], [], None)
     first: Scan | None = None
