@@ -302,3 +302,27 @@ def test_a_terminal_without_letters_for_it_gets_others(tmp_path, arrowroot_comma
     assert "###" in drawn
     keys = json.loads(arrowroot_command("ls", path, "--json", **options).stdout)["keys"]
     assert keys[0]["name"] == "Höhe 😀"
+
+
+def test_a_map_of_few_bins_is_a_table_and_one_of_many_is_drawn(tmp_path, arrowroot_command):
+    x, y = np.array([0.5, 0.5, 1.5, 2.5]), np.array([10.0, 10.0, 20.0, 20.0])
+    with uproot.recreate(tmp_path / "h.root") as file:
+        file["few"] = np.histogram2d(x, y, bins=[[0, 1, 2, 3], [5, 15, 25]])
+        file["many"] = np.histogram2d(x, y, bins=[40, 30])
+
+    def shown(name, width):
+        environment = {**os.environ, "COLUMNS": str(width)}
+        return arrowroot_command("show", tmp_path / f"h.root:{name}", env=environment).stdout.splitlines()
+
+    table = [
+        "y \\ x      [0, 1)    [1, 2)    [2, 3)",
+        "[15, 25)   0 ± 0     1 ± 1     1 ± 1",
+        "[5, 15)  2 ± 1.4     0 ± 0     0 ± 0",
+    ]
+    assert [" ".join(line.split()) for line in shown("few", 100)[1:5] if "─" not in line] == [
+        " ".join(line.split()) for line in table
+    ]
+    # Where there is less room, the other way round; with less still it is drawn, too.
+    assert shown("few", 30)[1].split("  ")[0] == "x \\ y"
+    assert any("█ is" in line for line in shown("few", 20))
+    assert any("█ is" in line for line in shown("many", 100))

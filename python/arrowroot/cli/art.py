@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._render import clip, printable, width_of
+from arrowroot._render import clip, printable, text_table, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,8 @@ _EIGHTHS_RIGHT = " ▏▎▍▌▋▊▉█"
 _SHADES = " ░▒▓█"
 #: Up to so many bins have a line each.
 _MOST_LINES = 24
+#: Of a map up to so many bins of x have a column of numbers each.
+_MOST_FIELDS = 12
 _HEIGHT = 16
 _MAP_HEIGHT = 24
 _MAX_LABEL = 24
@@ -34,18 +37,15 @@ def histogram(h: Histogram, width: int) -> list[str]:
         axis = h.axes[0]
         many = axis.n_bins > _MOST_LINES and not axis.traits.discrete
         return _columns(h, axis, width) if many else _bars(h, axis, width)
-    return _shades(h, width) if h.n_dimensions == 2 else []
+    if h.n_dimensions == 2:
+        return _fields(h, width) or _shades(h, width)
+    return []
 
 
 def _bars(h: Histogram, axis: Axis, width: int) -> list[str]:
     """One line for each bin: range or label, content and error, and a bar."""
     values, errors = h.values().tolist(), h.errors().tolist()
-    labels = axis.labels
-    edges = axis.edges().tolist()
-    texts = []
-    for i in range(axis.n_bins):
-        bounds = f"[{edges[i]:.5g}, {edges[i + 1]:.5g})"
-        texts.append(clip(printable(labels[i] if labels and labels[i] else bounds), _MAX_LABEL))
+    texts = _bin_texts(axis)
     numbers = [f"{value:.6g}" for value in values]
     spreads = [f"± {error:.3g}" for error in errors]
     columns = [_padded(texts, right=False), _padded(numbers), _padded(spreads, right=False)]
@@ -53,6 +53,37 @@ def _bars(h: Histogram, axis: Axis, width: int) -> list[str]:
     low, high = _limits(values)
     bars = [_bar(value, low, high, room) for value in values]
     return ["  ".join(parts).rstrip() for parts in zip(*columns, bars, strict=True)]
+
+
+def _bin_texts(axis: Axis) -> list[str]:
+    """Return the label of each bin, or its range."""
+    labels, edges = axis.labels, axis.edges().tolist()
+    ranges = [f"[{low:.5g}, {high:.5g})" for low, high in itertools.pairwise(edges)]
+    named = labels or [""] * axis.n_bins
+    return [clip(printable(name or text), _MAX_LABEL) for name, text in zip(named, ranges, strict=False)]
+
+
+def _fields(h: Histogram, width: int) -> list[str]:
+    """Return the numbers of a map as a table, as much as fits: y going up or x going down, with errors or without."""
+    x, y = h.axes
+    if max(x.n_bins, y.n_bins) > _MOST_LINES or min(x.n_bins, y.n_bins) > _MOST_FIELDS:
+        return []
+    values = [[_number(value) for value in column] for column in h.values().tolist()]
+    pairs = zip(values, h.errors().tolist(), strict=True)
+    with_errors = [[f"{v} ± {e:.2g}" for v, e in zip(*pair, strict=True)] for pair in pairs]
+    x_texts, y_texts = _bin_texts(x), _bin_texts(y)
+    for columns in (with_errors, values):
+        rows = [[text, *row] for text, row in zip(y_texts, zip(*columns, strict=True), strict=True)]
+        turned = [[text, *row] for text, row in zip(x_texts, columns, strict=True)]
+        for table in ([["y \\ x", *x_texts], *reversed(rows)], [["x \\ y", *y_texts], *turned]):
+            lines = text_table(table).split("\n")
+            if max(map(width_of, lines)) <= width:
+                return lines
+    return []
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def _padded(cells: Sequence[str], *, right: bool = True) -> list[str]:

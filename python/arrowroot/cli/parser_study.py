@@ -127,9 +127,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         default=60.0,
         help="begin no run after this time (default: 60)",
     )
-    tune.add_argument(
-        "--entries", metavar="A:B", type=entry_range, help="only these: 0:1000"
-    )
+    tune.add_argument("--entries", metavar="A:B", type=entry_range, help="only these: 0:1000")
     tune.add_argument("--verify", metavar="N", type=positive, default=3, help="run the best N (default: 3)")
     tune.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
     tune.add_argument("--json", action="store_true", help="as JSON")

@@ -31,6 +31,9 @@ def width(stream: TextIO | None = None, piped: int = _WIDE) -> int:
 #: For what we draw, letters of one column that every encoding has.
 _PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│└├┤…µ²±", "#####:..####:..#+.-|`|+.u2~", strict=True))
 
+#: The first of Unicode's letters of dots, which graphs are drawn with.
+_BRAILLE = 0x2800
+
 
 def be_readable_on(stream: TextIO) -> None:
     """Have a stream whose encoding lacks letters write others for them: lines as of "-", other letters as escapes."""
@@ -42,10 +45,13 @@ def be_readable_on(stream: TextIO) -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
-    return "".join(
-        _PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters
-    ), error.end
+    return "".join(map(_plain_letter, error.object[error.start : error.end])), error.end
+
+
+def _plain_letter(letter: str) -> str:
+    if _BRAILLE <= ord(letter) < _BRAILLE + 256:
+        return " " if ord(letter) == _BRAILLE else "*"
+    return _PLAIN.get(letter) or letter.encode("ascii", "backslashreplace").decode()
 
 
 class Style:
