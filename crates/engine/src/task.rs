@@ -418,7 +418,11 @@ impl<'a> Basket<'a> {
                     layout.decode_counted(bytes, counts, origin, values)
                 }
             };
-            decoded.map_err(|error| error.within(format!("entry {entry} of the basket")).inside(start))
+            decoded.map_err(|error| {
+                let is_of_class = !error.fault().within.is_empty() && !matches!(error, format::Error::Unsupported(_));
+                let error = if is_of_class { error.or(OWN_STREAMER) } else { error };
+                error.within(format!("entry {entry} of the basket")).inside(start)
+            })
         };
         match wanted {
             Wanted::Range(range) => range.clone().try_for_each(&mut one),
@@ -426,6 +430,9 @@ impl<'a> Basket<'a> {
         }
     }
 }
+
+/// What bytes that are not as described may also mean: what such code writes no file tells.
+const OWN_STREAMER: &str = "the class is written by code of its own";
 
 /// Bytes of an entry of numbers.
 pub(crate) fn fixed_bytes(dims: &[u32], number_bytes: usize) -> usize {

@@ -129,6 +129,15 @@ impl Error {
         self
     }
 
+    /// Adds what else may be the reason.
+    #[must_use]
+    pub fn or(mut self, reason: &str) -> Self {
+        let what = &mut self.fault_mut().what;
+        what.push_str(", or ");
+        what.push_str(reason);
+        self
+    }
+
     /// Says where the buffer that was decoded begins. An error that knows its place in the file keeps it.
     #[must_use]
     pub fn placed(mut self, start: Place) -> Self {
