@@ -38,7 +38,9 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         first, skipped = divmod(array.offset, 8)
         packed = np.frombuffer(buffer, np.uint8, -(-(skipped + len(array)) // 8), first)
         return np.unpackbits(packed, bitorder="little", count=skipped + len(array))[skipped:].view(np.bool_)
-    return np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
+    values = np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
+    values.flags.writeable = False  # what Arrow holds does not change
+    return values
 
 
 def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:

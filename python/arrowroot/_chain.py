@@ -31,7 +31,7 @@ from arrowroot._tree import Tree
 from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from typing import Literal
 
     import numpy as np
@@ -139,9 +139,16 @@ def scan(
     return Scan(lambda: FilteredSource(make, filtered, options), chain.where, filtered.condition.text)
 
 
-def _inside(types: Mapping[str, str], path: str) -> dict[str, str]:
-    """Return the columns that a group of columns has, or the one column of that path."""
-    return {name: kind for name, kind in types.items() if name == path or name.startswith(f"{path}/")}
+def _outermost(path: str, chosen: Container[str]) -> str | None:
+    """Return the chosen column that this one is, or is inside of."""
+    if path in chosen:
+        return path
+    around = path
+    while "/" in around:
+        around = around.rpartition("/")[0]
+        if around in chosen:
+            return around
+    return None
 
 
 def _mismatch(
@@ -281,32 +288,29 @@ class Chain:
     ) -> list[str]:
         """Return the paths chosen in the first file, once all files are known to have the same."""
         chosen = self.members[0].tree().choose(columns, filter_name, assemble=assemble, raw=raw)
-        self._check(chosen, all_columns=columns is None and filter_name is None)
+        everything = columns is None and filter_name is None
+        self._check(chosen, all_columns=everything, whole_objects=assemble and not raw)
         return chosen
 
-    def _check(self, chosen: list[str], *, all_columns: bool = False) -> None:
+    def _check(self, chosen: list[str], *, all_columns: bool = False, whole_objects: bool = False) -> None:
         first, first_types = self.members[0], self._types[0]
-        unchecked = [path for path in chosen if path not in self._checked]
-        columns = [path for path in unchecked if path in first_types]
-        groups = [path for path in unchecked if path not in first_types]
-        insides = [(path, _inside(first_types, path)) for path in groups]
+        unchecked = {path for path in chosen if path not in self._checked}
         for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            wrong = [path for path in columns if types.get(path) != first_types[path]]
-            # A whole object may be in branches of its own in one file, and in one in another.
-            wrong = [path for path in wrong if path in types or not self._is_same_object(member, path)]
-            for path, inside in insides:
-                others = _inside(types, path)
-                if others != inside and not self._is_same_object(member, path):
-                    wrong += sorted(name for name, _ in inside.items() ^ others.items()) or [path]
-            if all_columns:
-                taken = tuple(f"{path}/" for path in unchecked)
-                more = [path for path in types if path not in first_types and path not in groups]
-                wrong += [path for path in more if not path.startswith(taken)]
-            if wrong:
-                raise SchemaMismatchError(
-                    _mismatch(wrong[0], first.url, first_types, member.url, types)
-                    + "; choose columns that all files have"
-                )
+            if types == first_types:
+                continue
+            wrong: dict[str, str] = {}
+            for path in {**first_types, **types}:
+                if types.get(path) != first_types.get(path):
+                    outer = _outermost(path, unchecked)
+                    if outer is not None or (all_columns and path not in first_types):
+                        wrong.setdefault(outer or path, path)
+            for outer, path in wrong.items():
+                # A whole object may be in branches of its own in one file, and in one in another.
+                if not (whole_objects and self._is_same_object(member, outer)):
+                    raise SchemaMismatchError(
+                        _mismatch(path, first.url, first_types, member.url, types)
+                        + "; choose columns that all files have"
+                    )
         self._checked.update(unchecked)
 
     def _is_same_object(self, member: Member, path: str) -> bool:
@@ -338,7 +342,7 @@ class Chain:
         """Return the numbers in the chain of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             return events.entries(events.found_among(self.members), self.where)
-        columns = events.columns_in(self.members[0].tree().__contains__, self.where)
+        columns = events.columns_in(self.members[0].tree().has_branch, self.where)
         paths = self.choose(list(columns), None)
         source = self.source(paths, None, Options.default())
         return events.entries(events.found_in(batches_of(source), paths), self.where)

@@ -149,13 +149,11 @@ def check_arguments(given: Iterable[str], call: Callable[..., Any]) -> None:
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for name in given:
         if name not in names():
-            close, options = nearest(name, own), nearest(name, names())
-            hint = (
-                f"did you mean {' or '.join(map(repr, close))}?" if close else f"its own are {', '.join(own)}"
-            )
-            if options and not close:
-                hint += f"; of the storage there is {' or '.join(map(repr, options))}"
-            raise InvalidRequestError(f"{call.__name__}() has no argument {name!r}; {hint}")
+            close = nearest(name, [*own, *names()])
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+            if not any(other in own for other in close):
+                hint += f"{' Its' if close else '; its'} own are {', '.join(own)}"
+            raise InvalidRequestError(f"{call.__name__}() has no argument {name!r}{hint}")
 
 
 def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str], list[Setting]]:

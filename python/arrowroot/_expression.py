@@ -64,6 +64,12 @@ _TOKEN = re.compile(
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text is a name as it stands, without backticks."""
+    found = _TOKEN.fullmatch(text)
+    return found is not None and found["name"] is not None and text not in _INSTEAD
+
+
 class Place(NamedTuple):
     """Where something is in the text of a filter."""
 

@@ -69,7 +69,9 @@ def bind(
 
 def _as_written(name: str) -> str:
     """Return a name as a filter has it: in backticks where it would be taken for more than a name."""
-    return repr(name) if re.fullmatch(r"[^\W\d][\w.]*", name) else f"`{name}`"
+    from arrowroot import _expression  # noqa: PLC0415 - not needed without a filter
+
+    return repr(name) if _expression.is_name(name) else f"`{name}`"
 
 
 class TextFilter:
@@ -108,7 +110,7 @@ class TextFilter:
             if path is not None:
                 return path, parts[n_parts:]
         known = [path for path, branch in self._branches.items() if not branch.is_group]
-        close = nearest(name.name, [*known, *self._by_name])
+        close = nearest(name.name, [other for other in (*known, *self._by_name) if "`" not in other])
         hint = f"; did you mean {' or '.join(map(_as_written, close))}?" if close else ""
         error = NoSuchColumnError(f"{self._where}: filter: no branch {name.name!r}{hint}", name.name, [])
         error.nearest = close

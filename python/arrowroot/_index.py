@@ -115,9 +115,7 @@ def _make(
             )
             piece = before.same(known)
             if piece is None:
-                chosen = before.columns or EventList([]).columns_in(
-                    opened.tree.__contains__, opened.tree.where
-                )
+                chosen = before.columns or EventList([]).columns_in(opened.tree.has_branch, opened.tree.where)
                 piece = _write_piece(parts, opened.tree, known, chosen)
                 n_read += 1
         before.columns = piece.columns

@@ -167,7 +167,8 @@ def meant_by(branches: Sequence[C], text: str) -> list[C]:
     So "x[3]" does not mean "x3" if it is there.
     """
     by_path = with_members(branches, lambda branch: branch.path == text)
-    named = by_path or with_members(branches, lambda branch: branch.name == text)
+    names = {branch.path for branch in by_name(branches).get(text, [])} if not by_path else set()
+    named = by_path or with_members(branches, lambda branch: branch.path in names)
     return named or (matching(branches, text) if re.search(_GLOB, text) else [])
 
 

@@ -137,7 +137,7 @@ class Tree:
 
     def __contains__(self, name: object) -> bool:
         """Return whether the tree, or a friend, has a branch of that path."""
-        if any(branch.path == name for branch in self.branches):
+        if self.has_branch(name):
             return True
         return self._together is not None and any(b.path == name for b in self._together.all_names())
 
@@ -150,6 +150,8 @@ class Tree:
             raise TypeError(
                 f"a tree gives a column by its name, not by {name!r}; to_arrow(entries=...) chooses entries"
             )
+        if name not in self:
+            _select.single_names([name], "a tree's [...]")
         scan = self.scan([name])
         if len(scan.column_names) != 1:
             raise InvalidRequestError(
@@ -162,6 +164,10 @@ class Tree:
 
     def _ipython_key_completions_(self) -> list[str]:
         return self.column_names
+
+    def has_branch(self, name: object) -> bool:
+        """Return whether the tree itself has a branch of that path."""
+        return any(branch.path == name for branch in self.branches)
 
     @property
     def written_by(self) -> str:
@@ -423,7 +429,7 @@ class Tree:
         if entries.index is not None:
             alone = OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
             return entries.entries(entries.found_among([alone]), self.where)
-        columns = self.choose(list(entries.columns_in(self.__contains__, self.where)))
+        columns = self.choose(list(entries.columns_in(self.has_branch, self.where)))
         source = self.source(columns, None, Options.default())
         return entries.entries(entries.found_in(batches_of(source), columns), self.where)
 

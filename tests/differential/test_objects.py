@@ -161,6 +161,12 @@ def test_whole_objects_are_the_same_split_or_not(object_files: Path) -> None:
         wanted = [ar.open(f.removesuffix(":T"))["T"].to_arrow(["numbers"], assemble=True) for f in files]
         assert wanted[0].schema.equals(wanted[1].schema)
         assert found.to_pyarrow().equals(pa.concat_tables(map(pa.table, wanted)))
+    for order in ([split, unsplit], [unsplit, split]):
+        for options in ({}, {"raw": True}):
+            with pytest.raises(ar.SchemaMismatchError, match=r"column 'numbers.*' is "):
+                ar.scan(order, columns=["numbers"], **options)
+        with pytest.raises(ar.SchemaMismatchError):
+            ar.partitions(order, columns=["numbers"])
     with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers/.*' is missing"):
         ar.scan([split, f"{object_files}/hollow.root:T"], columns=["numbers"], assemble=True)
     with pytest.raises(ar.SchemaMismatchError, match=r"hollow.root: column 'numbers' is missing"):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import arrowroot as ar
 from arrowroot import _arrays
 
 KINDS = [
@@ -40,6 +41,13 @@ def test_integers_become_arrow_without_a_copy_where_they_can():
     numbers = np.arange(10)
     assert _arrays.to_arrow(numbers).buffers()[1].address == numbers.ctypes.data
     assert _arrays.to_arrow(numbers[::-2]).to_pylist() == [9, 7, 5, 3, 1]
+
+
+def test_what_arrow_holds_cannot_be_changed(sample):
+    table = ar.open(sample[0])["Events"].to_arrow(["run", "pt"])[::2]
+    for values in (table.to_numpy()["run"], _arrays.to_numpy(pa.array([1, 2, 3]).take(pa.array([0])))):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 99
 
 
 READ = """

@@ -300,6 +300,8 @@ def test_a_terminal_without_letters_for_it_gets_others(tmp_path, arrowroot_comma
     assert f"`- {name};1" in listed
     drawn = arrowroot_command("show", f"{path}:Höhe 😀", **options).stdout
     assert "###" in drawn
+    environment["PYTHONIOENCODING"] += ":replace"
+    assert "?" in arrowroot_command("ls", path, **options).stdout
     keys = json.loads(arrowroot_command("ls", path, "--json", **options).stdout)["keys"]
     assert keys[0]["name"] == "Höhe 😀"
 

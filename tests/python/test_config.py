@@ -165,7 +165,7 @@ def test_a_misspelt_argument_is_one_of_the_function(sample, tmp_path):
         ),
         (
             lambda: ar.pick("i", [], deadlin=1),
-            "'deadlin'; its own are index, .*; of the storage there is 'deadline'",
+            "'deadlin'; did you mean 'deadline'. Its own are index, ids",
         ),
         (
             lambda: ar.scan(sample[0], friends=[sample[0]]),

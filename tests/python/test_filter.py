@@ -302,6 +302,7 @@ def test_names_that_are_more_than_a_name_are_suggested_as_a_filter_has_them(tmp_
     assert caught.value.nearest == ["y-z"]
     # "x" is what ROOT calls it.
     assert tree.entries_where("x[1] > 3").tolist() == tree.entries_where("`x[2]`[1] > 3").tolist() == [2, 3]
+    assert tree.to_arrow(["!x"]).column_names == ["y-z"]
     assert tree.to_arrow(["x"])["x[2]"].to_pylist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 

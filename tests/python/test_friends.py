@@ -155,3 +155,12 @@ def test_chains_whose_friends_are_too_short_are_refused(chains):
         )
     with pytest.raises(ar.NoSuchColumnError, match="did you mean 'x'"):
         ar.scan(f"{chains}/main*.root", "Events", ["xx"], friends={"f": f"{chains}/friend*.root:F"})
+
+
+def test_events_are_picked_by_the_columns_of_the_tree_itself(tmp_path):
+    n = np.arange(5, dtype=np.int64)
+    write(tmp_path / "main.root", runNumber=n * 0 + 3, lumiBlock=n * 0 + 1, eventNumber=n, x=n * 1.5)
+    write(tmp_path / "friend.root", "F", run=n, luminosityBlock=n, event=n)
+    tree = ar.open(tmp_path / "main.root")["Events"]
+    tree.add_friend(ar.open(tmp_path / "friend.root")["F"], "f")
+    assert tree.pick([(3, 1, 2)], "x")["x"].to_pylist() == [3.0]

@@ -79,8 +79,9 @@ def test_a_tree_gives_a_column_by_its_name(tree):
     assert tree["run"].equals(tree.to_arrow("run")["run"])
     with pytest.raises(ar.NoSuchColumnError, match="did you mean 'run'"):
         tree["runn"]
-    with pytest.raises(ar.InvalidRequestError, match=r"'\*' stands for \d+ columns"):
-        tree["*"]
+    for pattern in ("*", "ru?", "!run"):
+        with pytest.raises(ar.InvalidRequestError, match="names of single columns"):
+            tree[pattern]
     for wrong in (lambda: tree[0], lambda: iter(tree)):
         with pytest.raises(TypeError):
             wrong()

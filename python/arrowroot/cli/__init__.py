@@ -23,7 +23,7 @@ from arrowroot import (
 )
 from arrowroot._render import printable
 from arrowroot.cli.parser import EXIT_USAGE, parser
-from arrowroot.cli.terminal import be_readable_on
+from arrowroot.cli.terminal import readable
 
 if TYPE_CHECKING:
     import argparse
@@ -43,8 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         print("arrowroot: the standard output is closed", file=sys.stderr)
         return EXIT_DATA
-    for stream in (sys.stdout, sys.stderr):
-        be_readable_on(stream)
+    with readable(sys.stdout), readable(sys.stderr):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     options = parser().parse_args(argv)
     debug = options.debug or os.environ.get("ARROWROOT_DEBUG", "") not in ("", "0")
     warnings.showwarning = _show_warning

@@ -6,7 +6,11 @@ import codecs
 import io
 import os
 import sys
-from typing import TextIO
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _WIDE = 10_000
 _USUAL = 80
@@ -35,11 +39,29 @@ _PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│�
 _BRAILLE = 0x2800
 
 
-def be_readable_on(stream: TextIO) -> None:
-    """Have a stream whose encoding lacks letters write others for them: lines as of "-", other letters as escapes."""
-    if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
-        codecs.register_error("arrowroot.plain", _plain)
-        stream.reconfigure(errors="arrowroot.plain")
+@contextmanager
+def readable(stream: TextIO) -> Iterator[None]:
+    """Have a stream whose encoding lacks letters write others for them: lines as of "-", other letters as escapes.
+
+    Not where the user has said what to write instead.
+    """
+    usual = ("strict", "surrogateescape", "backslashreplace")
+    if (
+        not isinstance(stream, io.TextIOWrapper)
+        or stream.closed
+        or stream.errors not in usual
+        or codecs.lookup(stream.encoding).name == "utf-8"
+    ):
+        yield
+        return
+    before = stream.errors
+    codecs.register_error("arrowroot.plain", _plain)
+    stream.reconfigure(errors="arrowroot.plain")
+    try:
+        yield
+    finally:
+        if not stream.closed:
+            stream.reconfigure(errors=before)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
