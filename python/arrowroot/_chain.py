@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot import _accounts, _entries
+from arrowroot import _entries
 from arrowroot._ahead import in_order
 from arrowroot._config import check_arguments, resolve
 from arrowroot._errors import (
@@ -14,19 +14,19 @@ from arrowroot._errors import (
     SchemaMismatchError,
     StorageError,
     UnsupportedError,
-    cancelled,
     warn_left_out,
 )
 from arrowroot._events import EventList
 from arrowroot._file import File
 from arrowroot._friends import Together
+from arrowroot._in_a_row import InARow, Reordered
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._readers import open_native, scheme_of
 from arrowroot._scan import Scan
 from arrowroot._select import select, single_names, texts_of
 from arrowroot._sizes import counted
-from arrowroot._source import TreeSource, batches_of, import_batch
+from arrowroot._source import batches_of
 from arrowroot._tree import Tree
 from arrowroot._url import expand
 
@@ -36,17 +36,14 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
     from typing_extensions import Unpack
 
     from arrowroot import _native
-    from arrowroot._accounts import Account
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._filter import FilterLike
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
-    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._source import Source
     from arrowroot._url import Location
 
@@ -55,8 +52,6 @@ if TYPE_CHECKING:
 _N_KEPT_OPEN = 128
 #: So many far-away files are opened at a time.
 _N_OPENED_AHEAD = 16
-#: Of so many files the next ones' data are asked for while the last data of one are on their way.
-_N_FETCHED_AHEAD = 8
 
 
 def scan(
@@ -405,199 +400,3 @@ class Chain:
         order = np.empty(len(entries), dtype=np.int64)
         order[by_file] = np.arange(len(entries))
         return parts, order
-
-
-class _Finished(NamedTuple):
-    """What a pass over one file cost."""
-
-    stats: ScanStats
-    accounts: list[Account]
-    reads: list[Read]
-    logical: list[LogicalRead]
-    physical: list[PhysicalRead]
-
-
-class InARow:
-    """Passes over trees, one after the other.
-
-    Each decodes when the one before has ended, but far-away data of the next ones are asked for while the last batch of
-    one is read, as much as the memory budget holds.
-    """
-
-    #: As of the passes.
-    is_of_paths = True
-
-    def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
-        self._parts = parts
-        self._paths = paths
-        self._options = options
-        self._started: dict[int, TreeSource] = {}
-        self._finished: dict[int, _Finished] = {}
-        self._current = 0
-        #: Batches of the current part.
-        self._n_delivered = 0
-        self._schema: pa.Schema | None = None
-        self._is_cancelled = False
-
-    def _source(self, i: int) -> TreeSource:
-        if i not in self._started:
-            member, entries = self._parts[i]
-            self._started[i] = member.tree().source(self._paths, entries, self._options)
-        return self._started[i]
-
-    @property
-    def num_entries(self) -> int:
-        return sum(_entries.count(entries, member.num_entries) for member, entries in self._parts)
-
-    @property
-    def column_names(self) -> list[str]:
-        return list(self._paths)
-
-    def schema(self) -> pa.Schema:
-        if self._schema is None:
-            self._schema = self._source(0).schema()
-        return self._schema
-
-    def next_batch(self) -> _native.Batch | None:
-        while self._current < len(self._parts):
-            if self._is_cancelled:
-                raise cancelled()
-            source = self._source(self._current)
-            if self._n_delivered + 1 >= source.native.n_batches:
-                self._begin_next(source)
-            batch = source.next_batch()
-            if batch is not None:
-                self._n_delivered += 1
-                return batch
-            # The pass gives back its buffers and, unless the tree was kept, its file.
-            self._finished[self._current] = self._so_far(self._current, source)
-            self._started.pop(self._current)
-            self._current += 1
-            self._n_delivered = 0
-        return None
-
-    def _begin_next(self, source: TreeSource) -> None:
-        if not source.native.is_remote:
-            return
-        n_bytes = 0
-        for i in range(self._current + 1, min(self._current + 1 + _N_FETCHED_AHEAD, len(self._parts))):
-            following = self._source(i)
-            n_bytes += following.native.read_bytes
-            if n_bytes > self._options.memory_budget_bytes and i > self._current + 1:
-                return
-            following.native.begin_fetching()
-
-    def _so_far(self, i: int, source: TreeSource) -> _Finished:
-        """Return what a pass cost, with the numbers that entries have in the chain."""
-        first = self._parts[i][0].first_entry
-        return _Finished(
-            source.stats(),
-            source.accounts(),
-            [
-                read._replace(first_entry=read.first_entry + first, end_entry=read.end_entry + first)
-                for read in source.trace()
-            ],
-            [read._replace(first_entry=read.first_entry + first) for read in source.logical_reads()],
-            source.physical_reads(),
-        )
-
-    def _parts_so_far(self) -> list[_Finished]:
-        running = [self._so_far(i, source) for i, source in self._started.items()]
-        return [*self._finished.values(), *running]
-
-    def plan(self) -> Plan:
-        from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
-
-        from arrowroot._plan import Plan  # noqa: PLC0415
-
-        plans = []
-        for i, (member, entries) in enumerate(self._parts):
-            source = self._started.get(i) or member.tree().source(self._paths, entries, self._options)
-            plan = source.plan()
-            windows = [w._replace(first_entry=w.first_entry + member.first_entry) for w in plan.windows]
-            plans.append(replace(plan, windows=windows))
-        return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
-
-    def stats(self) -> ScanStats:
-        from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
-
-        running = [source.stats() for source in self._started.values()]
-        return ScanStats.joined([*(done.stats for done in self._finished.values()), *running])
-
-    def trace(self) -> list[Read]:
-        return [read for part in self._parts_so_far() for read in part.reads]
-
-    def accounts(self) -> list[Account]:
-        running = [source.accounts() for source in self._started.values()]
-        return _accounts.joined([*(done.accounts for done in self._finished.values()), *running])
-
-    def logical_reads(self) -> list[LogicalRead]:
-        return [read for part in self._parts_so_far() for read in part.logical]
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return [read for part in self._parts_so_far() for read in part.physical]
-
-    def cancel(self) -> None:
-        self._is_cancelled = True
-        for source in self._started.values():
-            source.cancel()
-
-
-class Reordered:
-    """A pass whose entries go back and forth between files: each file is read once, then all are sorted."""
-
-    def __init__(self, inner: InARow, order: npt.NDArray[np.int64], batch_bytes: int) -> None:
-        self._inner = inner
-        self._order = order
-        self._batch_bytes = batch_bytes
-        self._batches: Iterator[pa.RecordBatch] | None = None
-        self._is_cancelled = False
-
-    def next_batch(self) -> pa.RecordBatch | None:
-        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-        if self._is_cancelled:
-            raise cancelled()
-        if self._batches is None:
-            read = []
-            while (batch := self._inner.next_batch()) is not None:
-                read.append(import_batch(batch))
-            table = pa.Table.from_batches(read, schema=self.schema())
-            if self.column_names:  # without columns the order of the entries is nothing but their number
-                table = table.take(pa.array(self._order))
-            n_rows = max(1, self._batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
-            self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
-        return next(self._batches, None)
-
-    @property
-    def num_entries(self) -> int:
-        return self._inner.num_entries
-
-    @property
-    def column_names(self) -> list[str]:
-        return self._inner.column_names
-
-    def schema(self) -> pa.Schema:
-        return self._inner.schema()
-
-    def plan(self) -> Plan:
-        return self._inner.plan()
-
-    def stats(self) -> ScanStats:
-        return self._inner.stats()
-
-    def trace(self) -> list[Read]:
-        return self._inner.trace()
-
-    def accounts(self) -> list[Account]:
-        return self._inner.accounts()
-
-    def logical_reads(self) -> list[LogicalRead]:
-        return self._inner.logical_reads()
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return self._inner.physical_reads()
-
-    def cancel(self) -> None:
-        self._is_cancelled = True
-        self._inner.cancel()
