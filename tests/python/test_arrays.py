@@ -37,6 +37,14 @@ def test_a_slice_of_any_kind_has_its_values(kind, values, start, stop):
     assert (valid is None and all(known)) or valid.tolist() == known
 
 
+def test_what_stands_behind_null_is_not_seen():
+    numbers = pa.Array.from_buffers(
+        pa.int32(), 3, [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([1, 77, 3], np.int32))]
+    )
+    assert numbers.to_pylist() == [1, None, 3]
+    assert _arrays.without_nulls(numbers).tolist() == [1, 0, 3]
+
+
 def test_integers_become_arrow_without_a_copy_where_they_can():
     numbers = np.arange(10)
     assert _arrays.to_arrow(numbers).buffers()[1].address == numbers.ctypes.data

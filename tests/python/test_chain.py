@@ -1,6 +1,8 @@
+import awkward as ak
 import numpy as np
 import pyarrow as pa
 import pytest
+import uproot
 
 import arrowroot as ar
 from arrowroot import _chain
@@ -142,3 +144,11 @@ def test_without_columns_the_number_of_entries_is_left(tmp_path):
         tree.add_friend(other["Events"], "w", index=False)
         assert tree.to_arrow([]).num_rows == 400
         assert tree.to_arrow([], entries=[5, 3]).num_rows == 2
+
+
+def test_whole_objects_whose_members_differ_do_not_go_together(tmp_path):
+    for name, dtype in (("a", np.float32), ("b", np.float64)):
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            file.mkrntuple("T", {"p": ak.zip({"x": np.array([1.5], dtype), "y": np.array([2])})})
+    with pytest.raises(ar.SchemaMismatchError, match=r"b\.root: column 'p.*' has type .*double"):
+        ar.scan([tmp_path / "a.root", tmp_path / "b.root"], "T", ["p"], assemble=True)

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from arrowroot import InvalidRequestError
 from arrowroot._measure import drop_from_page_cache, page_cache_share
 from arrowroot._pictures import reading
 from arrowroot.cli import main
+from arrowroot.cli.terminal import readable
 
 from .conftest import N_ENTRIES, write_tree
 
@@ -328,3 +330,13 @@ def test_a_map_of_few_bins_is_a_table_and_one_of_many_is_drawn(tmp_path, arrowro
     assert shown("few", 30)[1].split("  ")[0] == "x \\ y"
     assert any("█ is" in line for line in shown("few", 20))
     assert any("█ is" in line for line in shown("many", 100))
+
+
+def test_dots_and_lines_of_drawings_have_letters_of_one_column():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    with readable(stream):
+        stream.write("⠿⠀█─┤é\n")
+    with pytest.raises(UnicodeEncodeError):
+        stream.write("█")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"* #-+\\xe9\n"

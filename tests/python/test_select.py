@@ -57,7 +57,10 @@ def test_columns_keep_the_order_asked_for_without_repeats():
 def test_a_name_may_be_a_path_a_short_name_a_group_or_a_glob():
     assert paths(["Jet/Jet.pt"]) == paths(["Jet.pt"]) == paths(["Jet"]) == paths(["Jet/*"]) == ["Jet/Jet.pt"]
     assert paths(["*/x"]) == ["a/x", "b/x"]
-    assert paths(["odd[2]"]) == ["odd[2]"]
+    assert paths(["odd[2]"]) == paths(["odd"]) == ["odd[2]"]
+    # A name that a branch has is no short one of another.
+    tree = [B("a", is_group=True), B("a/x"), B("x[2]")]
+    assert select(tree, ["x"], None, "f.root:T").paths == ["a/x"]
 
 
 def test_what_stands_behind_a_mark_is_left_out_of_the_others_or_of_all():
