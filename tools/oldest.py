@@ -15,8 +15,8 @@ else:
     import tomli as tomllib
 
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(?P<extras>\[\w+\])?>=(?P<version>[\d.]+)")
-# Of the servers' tests, and for Pythons without a parser of TOML.
-NOT_USED = {"xrootd", "tomli"}
+# Of the servers' tests, which are not run with it.
+NOT_USED = {"xrootd"}
 
 
 def oldest(project: Path) -> list[str]:
