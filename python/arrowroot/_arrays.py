@@ -48,9 +48,9 @@ def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     return to_numpy(array.is_valid()) if array.null_count else None
 
 
-def without_nulls(array: pa.Array) -> npt.NDArray[Any]:
-    """Return numbers or bools, 0 or False for null."""
-    values, valid = to_numpy(array), validity(array)
+def without_nulls(array: pa.Array, valid: npt.NDArray[np.bool_] | None) -> npt.NDArray[Any]:
+    """Return numbers or bools, 0 or False for null. ``valid``: as :func:`validity` tells."""
+    values = to_numpy(array)
     return values if valid is None else np.where(valid, values, values.dtype.type(0))
 
 

@@ -233,9 +233,8 @@ def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         return _objects(array)
     if _arrays.is_number(kind):
         valid = _arrays.validity(array)
-        if valid is None:
-            return _arrays.to_numpy(array)
-        return np.ma.masked_array(_arrays.without_nulls(array), mask=~valid)
+        values = _arrays.without_nulls(array, valid)
+        return values if valid is None else np.ma.masked_array(values, mask=~valid)
     return cast("npt.NDArray[Any]", array.to_numpy(zero_copy_only=False))
 
 

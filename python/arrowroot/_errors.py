@@ -4,7 +4,7 @@ import copyreg
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._native import (
@@ -131,9 +131,12 @@ def pointed_at(text: str, start: int, end: int) -> str:
 class _NearMissError(NotFoundError):
     """A name that is not there, with those that look like it."""
 
-    def __init__(self, message: str, name: str, nearest_names: Sequence[str]) -> None:
+    def __init__(
+        self, message: str, name: str, nearest_names: Sequence[str], shown: Callable[[str], str] = repr
+    ) -> None:
+        """``shown``: how a name is to be written."""
         if nearest_names:
-            message += "; did you mean " + " or ".join(repr(other) for other in nearest_names) + "?"
+            message += "; did you mean " + " or ".join(map(shown, nearest_names)) + "?"
         super().__init__(message)
         self.name = name
         self.nearest = list(nearest_names)

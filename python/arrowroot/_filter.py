@@ -111,10 +111,8 @@ class TextFilter:
                 return path, parts[n_parts:]
         known = [path for path, branch in self._branches.items() if not branch.is_group]
         close = nearest(name.name, [other for other in (*known, *self._by_name) if "`" not in other])
-        hint = f"; did you mean {' or '.join(map(_as_written, close))}?" if close else ""
-        error = NoSuchColumnError(f"{self._where}: filter: no branch {name.name!r}{hint}", name.name, [])
-        error.nearest = close
-        raise self._pointing(error, name)
+        what = f"{self._where}: filter: no branch {name.name!r}"
+        raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written), name)
 
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name, None if there is none or it only holds others."""

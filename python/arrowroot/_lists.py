@@ -78,13 +78,14 @@ def of_arrow(array: pa.Array) -> Items:
     if pa.types.is_struct(kind) or _is_text(kind):
         return Items(array if valid is None or pa.types.is_struct(kind) else array.fill_null(""), valid)
     if _arrays.is_number(kind):
-        return Items(_arrays.without_nulls(array), valid)
+        return Items(_arrays.without_nulls(array, valid), valid)
     raise Problem(f"has the type {kind}, which filters in text cannot use")
 
 
 def _level(array: pa.Array) -> Level:
     if array.null_count:
-        return Level(_ends(_arrays.without_nulls(pc.list_value_length(array))), _arrays.validity(array))
+        valid = _arrays.validity(array)
+        return Level(_ends(_arrays.without_nulls(pc.list_value_length(array), valid)), valid)
     if pa.types.is_fixed_size_list(array.type):
         return Level(np.arange(len(array) + 1, dtype=np.int64) * array.type.list_size)
     offsets = _arrays.to_numpy(array.offsets)

@@ -29,10 +29,10 @@ def test_a_slice_of_any_kind_has_its_values(kind, values, start, stop):
     exact = [None if value is None else dtype.type(value) for value in values]
     array = pa.array(exact, getattr(pa, kind)())[start:stop]
     expected = [0 if value is None else value for value in exact[start:stop]]
-    assert _arrays.is_number(array.type)
-    assert _arrays.without_nulls(array).tolist() == expected
-    assert _arrays.without_nulls(array).dtype == dtype
     valid = _arrays.validity(array)
+    assert _arrays.is_number(array.type)
+    assert _arrays.without_nulls(array, valid).tolist() == expected
+    assert _arrays.without_nulls(array, valid).dtype == dtype
     known = [value is not None for value in exact[start:stop]]
     assert (valid is None and all(known)) or valid.tolist() == known
 
@@ -42,7 +42,7 @@ def test_what_stands_behind_null_is_not_seen():
         pa.int32(), 3, [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([1, 77, 3], np.int32))]
     )
     assert numbers.to_pylist() == [1, None, 3]
-    assert _arrays.without_nulls(numbers).tolist() == [1, 0, 3]
+    assert _arrays.without_nulls(numbers, _arrays.validity(numbers)).tolist() == [1, 0, 3]
 
 
 def test_integers_become_arrow_without_a_copy_where_they_can():

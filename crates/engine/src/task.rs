@@ -21,6 +21,9 @@ use crate::plan::PlannedColumn;
 use crate::scratch::{Lent, Scratch};
 use crate::stats::{Counters, add_ns};
 
+/// What bytes that are not as described may also mean: what such code writes no file tells.
+const OWN_STREAMER: &str = "the class is written by code of its own";
+
 /// Where the payload of a basket is.
 pub(crate) enum Payload {
     /// In a window, as it is in the file.
@@ -430,9 +433,6 @@ impl<'a> Basket<'a> {
         }
     }
 }
-
-/// What bytes that are not as described may also mean: what such code writes no file tells.
-const OWN_STREAMER: &str = "the class is written by code of its own";
 
 /// Bytes of an entry of numbers.
 pub(crate) fn fixed_bytes(dims: &[u32], number_bytes: usize) -> usize {

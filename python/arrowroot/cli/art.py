@@ -68,7 +68,7 @@ def _fields(h: Histogram, width: int) -> list[str]:
     x, y = h.axes
     if max(x.n_bins, y.n_bins) > _MOST_LINES or min(x.n_bins, y.n_bins) > _MOST_FIELDS:
         return []
-    values = [[_number(value) for value in column] for column in h.values().tolist()]
+    values = [[f"{value:.4g}" for value in column] for column in h.values().tolist()]
     pairs = zip(values, h.errors().tolist(), strict=True)
     with_errors = [[f"{v} ± {e:.2g}" for v, e in zip(*pair, strict=True)] for pair in pairs]
     x_texts, y_texts = _bin_texts(x), _bin_texts(y)
@@ -80,10 +80,6 @@ def _fields(h: Histogram, width: int) -> list[str]:
             if max(map(width_of, lines)) <= width:
                 return lines
     return []
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def _padded(cells: Sequence[str], *, right: bool = True) -> list[str]:

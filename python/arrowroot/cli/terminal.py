@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _WIDE = 10_000
 _USUAL = 80
 _NARROWEST = 20
+#: For what we draw, letters of one column that every encoding has.
+_PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│└├┤…µ²±", "#####:..####:..#+.-|`|+.u2~", strict=True))
+#: The first of Unicode's letters of dots, which graphs are drawn with.
+_BRAILLE = 0x2800
 
 
 def width(stream: TextIO | None = None, piped: int = _WIDE) -> int:
@@ -30,13 +34,6 @@ def width(stream: TextIO | None = None, piped: int = _WIDE) -> int:
         return max(_NARROWEST, os.get_terminal_size(out.fileno()).columns or _USUAL)
     except OSError:
         return _USUAL
-
-
-#: For what we draw, letters of one column that every encoding has.
-_PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│└├┤…µ²±", "#####:..####:..#+.-|`|+.u2~", strict=True))
-
-#: The first of Unicode's letters of dots, which graphs are drawn with.
-_BRAILLE = 0x2800
 
 
 @contextmanager
