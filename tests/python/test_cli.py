@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -340,3 +341,32 @@ def test_dots_and_lines_of_drawings_have_letters_of_one_column():
         stream.write("█")
     stream.flush()
     assert stream.buffer.getvalue() == b"* #-+\\xe9\n"
+
+
+MEASURED = """
+import sys
+import arrowroot.cli.perf as perf
+measure = perf.measure
+def checked(*arguments, **options):
+    missing = {"pyarrow.compute", "arrowroot._filtered", "arrowroot._numbers"} - set(sys.modules)
+    assert not missing, missing
+    return measure(*arguments, **options)
+perf.measure = checked
+from arrowroot.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_what_filters_compute_with_is_imported_before_the_clock_runs(sample):
+    command = [sys.executable, "-c", MEASURED, "perf", sample[0], "--filter", "run > 3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_interrupt_while_the_page_cache_is_asked_is_one(sample, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: types.SimpleNamespace(mincore=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        page_cache_share(str(sample[0]))

@@ -219,3 +219,17 @@ def test_a_wrong_column_among_others_can_be_left_out(tmp_path):
     assert piece.read(["!x"]).column_names == [name for name in piece.columns if name != "x"]
     with pytest.raises(ar.InvalidRequestError, match="was not made with column 'y'"):
         piece.read(["!y"])
+
+
+def test_a_class_that_writes_itself_is_not_simply_called_damaged(conformance, tmp_path):
+    tree = ar.open(conformance / "skhep" / "uproot-issue-607.root")["MGTree"]
+    with pytest.raises(ar.CorruptFileError, match="none is, or the class is written by code of its own"):
+        tree.to_arrow("event")
+    # Numbers have no class.
+    write(tmp_path / "wrong.root", compression=False)
+    basket = Basket(tmp_path / "wrong.root", "s")
+    basket.payload[basket.data_bytes + 4 : basket.data_bytes + 8] = b"\x7f\xff\xff\xff"
+    basket.write()
+    with pytest.raises(ar.CorruptFileError) as caught:
+        ar.open(tmp_path / "wrong.root")["Tree"].to_arrow("s")
+    assert "code of its own" not in str(caught.value)
