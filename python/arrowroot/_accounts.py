@@ -13,7 +13,8 @@ class Account(NamedTuple):
 
     #: The layer that was asked: "store" is where the bytes live.
     layer: str
-    #: open, stat, read, readv (several ranges in one request), prefetch, cache-hit, stage-in, close.
+    #: open, redirect (being sent on to another place), stat, read, readv (several ranges in one request), prefetch,
+    #: cache-hit, stage-in, close.
     operation: str
     n_attempted: int
     n_successful: int

@@ -322,7 +322,7 @@ class File(Directory):
         """What the store was asked for since the opening, those reads of scans among it."""
         from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
 
-        return _accounts.of_native(self._native.ledgers())
+        return _accounts.joined([_accounts.of_native(self._native.ledgers())])
 
     @property
     def max_ranges(self) -> int:

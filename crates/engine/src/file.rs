@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
 use arrowroot_storage::{
-    Fitness, Known, Ledger, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack,
+    Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack,
 };
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
@@ -96,7 +96,7 @@ impl File {
     /// As [`File::open`].
     pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
         let source = Arc::new(LocalFile::open(path)?);
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, options)
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options)
     }
 
     /// Opens a file that a source holds.
@@ -104,7 +104,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &Options::default())
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
     }
 
     /// Opens a file that a store has opened.

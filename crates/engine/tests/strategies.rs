@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::testing::Disguised;
-use arrowroot::storage::{MemorySource, Nature, Opened, Options, ReadEvent, Source, Strategy};
+use arrowroot::storage::{Ledgers, MemorySource, Nature, Opened, Options, ReadEvent, Source, Strategy};
 use arrowroot::{Entries, File, Request, Scan, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
@@ -22,7 +22,10 @@ fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
     }
     let inner = MemorySource::new("far://events.root", EVENTS);
     let source: Arc<dyn Source> = Arc::new(Disguised { inner, nature, version: Some("1".to_owned()) });
-    File::from_opened(Opened { source, known: Vec::new(), ledgers: Vec::new() }, &set).unwrap().tree("events").unwrap()
+    File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set)
+        .unwrap()
+        .tree("events")
+        .unwrap()
 }
 
 fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threads: usize) -> Scan {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrowroot::storage::{Ledger, Opened, Operation};
+use arrowroot::storage::{Ledger, Ledgers, Opened, Operation};
 use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree, lasting};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -77,7 +77,8 @@ pub(crate) fn is_remote(file: &File) -> bool {
 #[pyfunction]
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
     let set = options_of(&options)?;
-    let opened = Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Vec::new() };
+    let opened =
+        Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Ledgers::default() };
     let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
@@ -241,7 +242,7 @@ impl PyFile {
 
     fn ledgers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let stack = self.file.stack();
-        let mut ledgers = stack.store_ledgers().to_vec();
+        let mut ledgers = stack.store_ledgers();
         ledgers.push(Arc::clone(stack.ledger()));
         ledgers_as_dicts(py, &ledgers)
     }

@@ -13,6 +13,8 @@ use crate::source::{Nature, Part, Source};
 pub enum Operation {
     /// Opening a file.
     Open,
+    /// Being sent on to another place: a request, and an answer that has nothing of what was asked for.
+    Redirect,
     /// Asking for its size or state.
     Stat,
     /// One range.
@@ -31,8 +33,9 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, in the order of reports.
-    pub const ALL: [Operation; 8] = [
+    pub const ALL: [Operation; 9] = [
         Operation::Open,
+        Operation::Redirect,
         Operation::Stat,
         Operation::Read,
         Operation::ReadVector,
@@ -46,6 +49,7 @@ impl Operation {
     pub fn name(self) -> &'static str {
         match self {
             Operation::Open => "open",
+            Operation::Redirect => "redirect",
             Operation::Stat => "stat",
             Operation::Read => "read",
             Operation::ReadVector => "readv",
@@ -241,6 +245,29 @@ impl Ledger {
     /// When times of events count from.
     pub fn started(&self) -> Instant {
         self.started
+    }
+}
+
+/// The ledgers of a store. More come where it opens the file anew, at another replica.
+#[derive(Debug, Clone, Default)]
+pub struct Ledgers(Arc<Mutex<Vec<Arc<Ledger>>>>);
+
+impl Ledgers {
+    /// Those so far.
+    pub fn all(&self) -> Vec<Arc<Ledger>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds those that another has now.
+    pub(crate) fn add(&self, other: &Ledgers) {
+        let more = other.all();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(more);
+    }
+}
+
+impl FromIterator<Arc<Ledger>> for Ledgers {
+    fn from_iter<I: IntoIterator<Item = Arc<Ledger>>>(ledgers: I) -> Self {
+        Ledgers(Arc::new(Mutex::new(ledgers.into_iter().collect())))
     }
 }
 

@@ -37,7 +37,7 @@ mod xrootd;
 #[doc(hidden)]
 pub mod xrootd;
 
-pub use account::{Accounted, Ledger, Operation, ReadEvent, ReadTotals, Totals};
+pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, Totals};
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
@@ -85,7 +85,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
             };
         }
     };
-    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Vec::new() })
+    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Ledgers::default() })
 }
 
 /// The path that a `file://` URL names.

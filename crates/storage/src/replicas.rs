@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::account::{Accounted, Ledger, Operation};
+use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::secret::redacted;
@@ -55,6 +55,8 @@ struct Replicas {
     version: Option<String>,
     /// Who wants a replica that another read opens waits for so long.
     deadline: Duration,
+    /// Those of the replicas, and of the stores of all that were opened.
+    ledgers: Ledgers,
     open: Box<Open>,
 }
 
@@ -117,9 +119,10 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
         source: Shared::default(),
     });
     let mut replicas: Vec<_> = replicas.collect();
+    let ledgers: Ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).collect();
     let mut fittest: Option<(Fitness, usize, Opened, Identity)> = None;
     for (place, replica) in replicas.iter().enumerate() {
-        match replica.open(&open) {
+        match replica.open(&open, &ledgers) {
             Ok((opened, identity)) => {
                 let fitness = judge(&identity.head, identity.size_bytes);
                 if fittest.as_ref().is_none_or(|(before, ..)| fitness > *before) {
@@ -136,16 +139,16 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
         return Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures });
     };
     replicas[place].source = Shared::of(Arc::clone(&opened.source));
-    let ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).chain(opened.ledgers).collect();
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let source = Arc::new(Replicas { replicas, current, identity, version, deadline, open });
-    Ok(Opened { source, known: opened.known, ledgers })
+    let source = Replicas { replicas, current, identity, version, deadline, ledgers: ledgers.clone(), open };
+    Ok(Opened { source: Arc::new(source), known: opened.known, ledgers })
 }
 
 impl Replica {
-    /// Opens it, and looks what it is.
-    fn open(&self, open: &Open) -> Result<(Opened, Identity)> {
+    /// Opens it, and looks what it is. The ledgers of its store are added to `ledgers`.
+    fn open(&self, open: &Open, ledgers: &Ledgers) -> Result<(Opened, Identity)> {
         let opened = self.ledger.enter(Operation::Open, std::iter::empty(), || open(&self.address))?;
+        ledgers.add(&opened.ledgers);
         let source = Arc::new(Accounted::new(opened.source, Arc::clone(&self.ledger)));
         let opened = Opened { source, ..opened };
         let identity = Identity::of(&opened)?;
@@ -164,7 +167,7 @@ impl Replicas {
             Instant::now() + self.deadline,
             |_| true,
             |_| {
-                let (opened, identity) = replica.open(&self.open)?;
+                let (opened, identity) = replica.open(&self.open, &self.ledgers)?;
                 self.identity.check(&identity)?;
                 Ok(opened.source)
             },
@@ -278,7 +281,8 @@ mod tests {
             let content = vec![value.parse().unwrap(); size.parse().unwrap()];
             let source = Breakable(MemorySource::new(url, content), Arc::clone(&broken));
             source.check()?;
-            Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers: Vec::new() })
+            let ledgers = std::iter::once(Arc::new(Ledger::new("http", false))).collect();
+            Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers })
         })
     }
 
@@ -307,13 +311,15 @@ mod tests {
         broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
         source.read_at(0, &mut [0; 3]).unwrap();
         assert_eq!(source.url(), "x://c/9");
-        let totals: Vec<_> = opened.ledgers.iter().map(|ledger| ledger.totals(Operation::Read)).collect();
+        let totals: Vec<_> = opened.ledgers.all().iter().map(|ledger| ledger.totals(Operation::Read)).collect();
         assert_eq!(
-            totals.iter().map(|t| (t.n_attempted, t.n_successful)).collect::<Vec<_>>(),
+            totals[..3].iter().map(|t| (t.n_attempted, t.n_successful)).collect::<Vec<_>>(),
             [(3, 2), (0, 0), (2, 2)],
             "one of each that was opened is of its beginning"
         );
-        assert_eq!(opened.ledgers[1].totals(Operation::Open).n_attempted, 1);
+        assert_eq!(opened.ledgers.all()[1].totals(Operation::Open).n_attempted, 1);
+        let layers: Vec<_> = opened.ledgers.all().iter().map(|ledger| ledger.layer()).collect();
+        assert_eq!(layers, ["replica 1", "replica 2", "replica 3", "http", "http"], "of each store that was opened");
         broken.lock().unwrap().remove("x://a/9");
         broken.lock().unwrap().insert("x://c/9".to_owned());
         source.read_at(0, &mut [0; 3]).unwrap();

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::account::{Ledger, Operation};
+use crate::account::{Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::secret::redacted;
@@ -75,7 +75,7 @@ pub fn open_again(url: &str, network: &Network, mut open: impl FnMut() -> Result
 }
 
 /// What opens a store: the store, the bytes that came with it, and its ledgers.
-pub(crate) type OpenedStore<S> = (S, Vec<(u64, Vec<u8>)>, Vec<Arc<Ledger>>);
+pub(crate) type OpenedStore<S> = (S, Vec<(u64, Vec<u8>)>, Ledgers);
 
 /// Opens with tries, and tries again what is missing of the reads of what was opened. `open` gets the moment until which it
 /// may take.
@@ -91,7 +91,7 @@ pub(crate) fn open_attempts<S: Attempt + 'static>(
     let attempts = Arc::new(Ledger::new("attempt", false));
     let (store, known, inner) = policy.open(&redacted(url), &attempts, open)?;
     let source = Arc::new(Retry::new(store, policy, Arc::clone(&attempts)));
-    Ok(Opened { source, known, ledgers: std::iter::once(attempts).chain(inner).collect() })
+    Ok(Opened { source, known, ledgers: std::iter::once(attempts).chain(inner.all()).collect() })
 }
 
 /// How often and how long to try.
@@ -334,14 +334,14 @@ mod tests {
         let open = || {
             n_opened.set(n_opened.get() + 1);
             let source = Arc::new(MemorySource::new("m", (0..100).collect::<Vec<u8>>()));
-            let opened = || Opened { source, known: Vec::new(), ledgers: Vec::new() };
+            let opened = || Opened { source, known: Vec::new(), ledgers: Ledgers::default() };
             if n_opened.get() < 3 { Err(broken()) } else { Ok(opened()) }
         };
         let opened = open_again("m", &crate::Options::default().network, open).unwrap();
         opened.source.read_at(5, &mut [0; 5]).unwrap();
-        let totals = opened.ledgers[0].totals(Operation::Open);
+        let totals = opened.ledgers.all()[0].totals(Operation::Open);
         assert_eq!((totals.n_attempted, totals.n_successful), (3, 1));
-        assert_eq!(opened.ledgers[0].totals(Operation::Read).n_successful, 1);
+        assert_eq!(opened.ledgers.all()[0].totals(Operation::Read).n_successful, 1);
     }
 
     #[test]

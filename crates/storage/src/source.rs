@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::Ledger;
+use crate::account::Ledgers;
 use crate::error::{Error, Result};
 
 /// One range of a vector read, and where its bytes go.
@@ -76,7 +76,7 @@ pub struct Opened {
     /// Bytes that came with the opening: offset in the file, content.
     pub known: Vec<(u64, Vec<u8>)>,
     /// What layers inside the store account for: tries, requests.
-    pub ledgers: Vec<Arc<Ledger>>,
+    pub ledgers: Ledgers,
 }
 
 impl std::fmt::Debug for Opened {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::account::{Accounted, Ledger, Operation};
+use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub struct Stack {
     blocks: Option<Arc<Blocks>>,
     download: Option<Arc<Download>>,
     /// Those of the layers inside the store.
-    store_ledgers: Vec<Arc<Ledger>>,
+    store_ledgers: Ledgers,
     options: Options,
 }
 
@@ -144,8 +144,8 @@ impl Stack {
     }
 
     /// What layers inside the store account for since the opening: tries (`attempt`), requests (`http`), replicas.
-    pub fn store_ledgers(&self) -> &[Arc<Ledger>] {
-        &self.store_ledgers
+    pub fn store_ledgers(&self) -> Vec<Arc<Ledger>> {
+        self.store_ledgers.all()
     }
 
     /// The options in force.

@@ -7,7 +7,9 @@ mod scratch;
 use std::sync::Arc;
 
 use arrowroot_storage::testing::{check_source, content};
-use arrowroot_storage::{Accounted, Known, Ledger, LocalFile, MemorySource, Opened, Options, Source, Stack, Strategy};
+use arrowroot_storage::{
+    Accounted, Known, Ledger, Ledgers, LocalFile, MemorySource, Opened, Options, Source, Stack, Strategy,
+};
 use scratch::{Scratch, far_away};
 
 const SIZE: usize = 400_000;
@@ -68,7 +70,8 @@ fn every_stack() {
                 };
                 let known = vec![(10, content[10..5000].to_vec())];
                 let stack =
-                    Stack::new(Opened { source: far_away(&content), known, ledgers: Vec::new() }, &options).unwrap();
+                    Stack::new(Opened { source: far_away(&content), known, ledgers: Ledgers::default() }, &options)
+                        .unwrap();
                 let scan = stack.scan(true);
                 for source in [&scan.source, &scan.source, stack.base()] {
                     check_source(source, &content).unwrap_or_else(|what| panic!("{name} {cache_bytes:?}: {what}"));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arrowroot_storage::testing::content;
-use arrowroot_storage::{Ledger, Opened, Operation, Options, ScanSource, Source, Stack, Strategy};
+use arrowroot_storage::{Ledger, Ledgers, Opened, Operation, Options, ScanSource, Source, Stack, Strategy};
 use scratch::{Scratch, far_away, far_away_version};
 
 const SIZE: usize = 3_000_000;
@@ -33,7 +33,7 @@ fn downloaded(directory: Option<&Path>) -> Options {
 }
 
 fn scan(source: Arc<dyn Source>, options: &Options) -> ScanSource {
-    Stack::new(Opened { source, known: Vec::new(), ledgers: Vec::new() }, options).unwrap().scan(true)
+    Stack::new(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options).unwrap().scan(true)
 }
 
 fn ledger<'s>(scan: &'s ScanSource, layer: &str) -> &'s Ledger {
@@ -201,7 +201,7 @@ fn a_directory_that_cannot_be_made_is_an_error_with_its_name() {
     let scratch = Scratch::new("nodir");
     let file = scratch.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    let opened = || Opened { source: far_away(&content(SIZE)), known: Vec::new(), ledgers: Vec::new() };
+    let opened = || Opened { source: far_away(&content(SIZE)), known: Vec::new(), ledgers: Ledgers::default() };
     let error = Stack::new(opened(), &cached(&file.join("cache"), 1)).err().unwrap().to_string();
     assert!(error.contains("file/cache"), "{error}");
     let scan = Stack::new(opened(), &downloaded(Some(&file.join("d")))).unwrap().scan(false);

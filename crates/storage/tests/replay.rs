@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::simulate::{Line, LogicalRead, Outcome, Trace, replay};
 use arrowroot_storage::testing::content;
-use arrowroot_storage::{Opened, Operation, Options, Part, Planner, ReadEvent, Stack, Strategy, Wanted, clusters_of};
+use arrowroot_storage::{
+    Ledgers, Opened, Operation, Options, Part, Planner, ReadEvent, Stack, Strategy, Wanted, clusters_of,
+};
 use proptest::prelude::*;
 use scratch::{FAR, Scratch, far_away};
 
@@ -56,7 +58,7 @@ fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Ran
         content[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()].to_vec()
     };
     let known = trace.kept.iter().map(|range| (range.start, bytes_of(range))).collect();
-    let stack = Stack::new(Opened { source: far_away(content), known, ledgers: Vec::new() }, options).unwrap();
+    let stack = Stack::new(Opened { source: far_away(content), known, ledgers: Ledgers::default() }, options).unwrap();
     let scan = stack.scan(true);
     let wanted = trace.wanted();
     scan.tell(&wanted, MEMORY_BUDGET_BYTES);
@@ -316,7 +318,7 @@ proptest! {
             block_cache: has_blocks.then(|| scratch.path().to_owned()),
             ..Options::default()
         };
-        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Vec::new() }, &options).unwrap();
+        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Ledgers::default() }, &options).unwrap();
         let scan = stack.scan(false);
         let told: Vec<_> = told.iter().map(|&(start, n)| Wanted { range: start..start + n, first_entry: 0, branch: 0, is_fetched: true }).collect();
         scan.tell(&told, 1 << 20);
@@ -338,9 +340,11 @@ fn ledgers_read_as_the_stack_does() {
     let scratch = Scratch::new("ledgers");
     let blocks = ("block_cache", scratch.path().to_str().unwrap());
     let layers = |set: &[(&str, &str)]| {
-        let stack =
-            Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Vec::new() }, &options(set))
-                .unwrap();
+        let stack = Stack::new(
+            Opened { source: far_away(&content), known: Vec::new(), ledgers: Ledgers::default() },
+            &options(set),
+        )
+        .unwrap();
         let scan = stack.scan(false);
         scan.tell(&trace.wanted(), MEMORY_BUDGET_BYTES);
         for read in &trace.reads {

@@ -17,6 +17,7 @@ use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, place_of};
 use super::transport::{Tls, take_connecting};
+use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::tls_failure;
@@ -58,6 +59,8 @@ pub(super) struct Question<'a> {
     pub version: Option<&'a Version>,
     /// Whether the server may be asked for several ranges.
     pub is_multi_range: bool,
+    /// Where redirects are entered; who asks enters the rest.
+    pub ledger: &'a Ledger,
     /// When to give up.
     pub until: Instant,
 }
@@ -138,11 +141,13 @@ impl Client {
         let redirected = address.redirected();
         if let Some(url) = redirected {
             // That address may have been good for some time only.
+            let start = Instant::now();
             match self.follow(url, true, question) {
                 Ok(answer) if !matches!(answer.status, 401 | 403 | 404 | 410 | 500..) => return Ok(answer),
                 _ if Instant::now() >= question.until => {}
                 _ => address.redirect(None),
             }
+            let _ = question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Err::<(), ()>(()));
         }
         self.follow(address.original(), false, question)
     }
@@ -155,6 +160,7 @@ impl Client {
             is_transient: false,
         };
         for _ in 0..=MAX_REDIRECTS {
+            let start = Instant::now();
             let answer = self.ask_one(&url, question)?;
             let location = answer.header("location").filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
             let Some(next) = location.map(|location| url.join(location)) else {
@@ -167,6 +173,7 @@ impl Client {
             url = next.ok_or_else(|| server("to go to another place, which is no HTTP URL"))?;
             is_redirected = true;
             answer.discard();
+            question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Ok(()))?;
         }
         Err(server("to go to another place, more than ten times in a row"))
     }

@@ -118,7 +118,7 @@ pub(crate) fn open_address(
         Store::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
         Store::Whole(file) => Arc::new(file),
     };
-    Ok(Opened { source, known, ledgers: vec![attempts, ledger] })
+    Ok(Opened { source, known, ledgers: [attempts, ledger].into_iter().collect() })
 }
 
 /// What a file is read through once it is open.
@@ -167,7 +167,7 @@ impl Opening<'_> {
 
     fn question<'q>(&'q self, range: &'q str, doing: &'q str) -> Question<'q> {
         let (is_multi_range, until) = (self.is_multi_range, self.until);
-        Question { address: self.address, range, doing, version: None, is_multi_range, until }
+        Question { address: self.address, range, doing, version: None, is_multi_range, ledger: self.ledger, until }
     }
 
     fn store(&self, size_bytes: u64, version: Version) -> HttpStore {

@@ -141,6 +141,7 @@ impl HttpStore {
             doing: &doing(ranges),
             version: Some(&self.version),
             is_multi_range: self.is_multi_range,
+            ledger: &self.ledger,
             until,
         };
         let is_several = ranges.len() > 1;

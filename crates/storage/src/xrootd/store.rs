@@ -47,8 +47,8 @@ const MAX_READ_HOPS: usize = 4;
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     open_attempts(url, network, |until| {
         let (file, known) = XrootdFile::open(url, network, speculation, until)?;
-        let ledger = Arc::clone(&file.ledger);
-        Ok((file, known, vec![ledger]))
+        let ledgers = std::iter::once(Arc::clone(&file.ledger)).collect();
+        Ok((file, known, ledgers))
     })
 }
 
@@ -58,7 +58,7 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let (file, known) = XrootdFile::open(url, network, speculation, Instant::now() + network.deadline)?;
-    let ledgers = vec![Arc::clone(&file.ledger)];
+    let ledgers = std::iter::once(Arc::clone(&file.ledger)).collect();
     Ok(Opened { source: Arc::new(file), known, ledgers })
 }
 
@@ -200,7 +200,11 @@ fn open_on(
         Arrival::Asked => connection.run_early(&mut requests, until).inspect(|()| login::note_welcome(target)),
         Arrival::Reused | Arrival::New => connection.run(&mut requests, until),
     };
-    let done = ledger.enter_since(start, Operation::Open, std::iter::empty(), done);
+    let none = std::iter::empty();
+    let done = match done {
+        Err(Failure::Redirected(..)) => ledger.enter_since(start, Operation::Redirect, none, Ok(())).and(done),
+        done => ledger.enter_since(start, Operation::Open, none, done),
+    };
     done.map_err(|failure| failure.without_secrets(&shown))?;
     if let Some(limits) = requests.get(1) {
         // A server that does not answer the question has the usual ones.
@@ -356,7 +360,10 @@ impl XrootdFile {
             let missing = missing.flat_map(|request| request.answer.unfilled(none_counts));
             parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
             let followed = match failure {
-                Failure::Redirected(port, place) => self.follow(number, lane, &file, (port, &place), until),
+                Failure::Redirected(port, place) => file
+                    .ledger
+                    .enter_since(start, Operation::Redirect, std::iter::empty(), Ok(()))
+                    .and_then(|()| self.follow(number, lane, &file, (port, &place), until)),
                 failure => Err(self.explained(failure, &file, &doing, until)),
             };
             if followed.is_err() {

@@ -45,7 +45,7 @@ pub(crate) fn check_known(opened: &Opened, content: &[u8]) {
 }
 
 pub(crate) fn ledger(opened: &Opened, layer: &str) -> Arc<Ledger> {
-    Arc::clone(opened.ledgers.iter().find(|ledger| ledger.layer() == layer).unwrap())
+    Arc::clone(opened.ledgers.all().iter().find(|ledger| ledger.layer() == layer).unwrap())
 }
 
 /// Attempted and successful operations of a kind.

@@ -210,6 +210,9 @@ fn redirects_are_followed_once_and_take_no_token_to_another_host() {
     check_vector(&opened.source, &content(N_BYTES), &[(10, 20)]).unwrap();
     check_vector(&opened.source, &content(N_BYTES), &[(30, 40)]).unwrap();
     assert_eq!(opened.source.url(), nginx.url("door/f"));
+    let http = ledger(&opened, "http");
+    let n = |operation| http.totals(operation).n_successful;
+    assert_eq!((n(Operation::Open), n(Operation::Redirect), n(Operation::Read)), (1, 1, 2), "each request is entered");
     assert_eq!(
         nginx.pattern(4),
         "c0 1 302 [bytes=0-4095,-65536] /door/f [Bearer s3cr3t]\n\

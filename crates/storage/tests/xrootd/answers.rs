@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Error, Network, Opened, Result, Source, Speculation, open_xrootd, open_xrootd_once};
+use arrowroot_storage::{
+    Error, Network, Opened, Operation, Result, Source, Speculation, open_xrootd, open_xrootd_once,
+};
 
 use crate::fake::{
     ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
@@ -278,9 +280,12 @@ fn a_read_may_be_redirected() {
             );
         }
     });
-    let source = open_hastily(port).unwrap().source;
-    check_ranges(&*source, &RANGES, &file);
-    check_ranges(&*source, &[(3, 4)], &file);
+    let opened = open_hastily(port).unwrap();
+    check_ranges(&*opened.source, &RANGES, &file);
+    check_ranges(&*opened.source, &[(3, 4)], &file);
+    let ledger = &opened.ledgers.all()[0];
+    let n = |operation| (ledger.totals(operation).n_attempted, ledger.totals(operation).n_successful);
+    assert_eq!((n(Operation::Open), n(Operation::Redirect)), ((2, 2), (1, 1)), "what is asked there is asked at once");
 }
 
 #[test]
@@ -327,8 +332,10 @@ fn a_redirector_is_told_which_server_failed() {
             client.answer(&request, REDIRECT, &[&next.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
         }
     });
-    let source = open_xrootd_once(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap().source;
-    check_ranges(&*source, &RANGES, &file);
+    let opened = open_xrootd_once(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap();
+    check_ranges(&*opened.source, &RANGES, &file);
+    let redirects = opened.ledgers.all()[0].totals(Operation::Redirect);
+    assert_eq!((redirects.n_attempted, redirects.n_successful), (2, 2));
 }
 
 #[test]
