@@ -9,8 +9,9 @@ import pytest
 import arrowroot
 from arrowroot._report import trace
 from arrowroot.cli import main
+from tests.servers import Nginx
 
-from . import data
+from . import data, places
 from .conftest import EVENTS
 
 #: Far enough that nothing takes the store for a near one.
@@ -75,3 +76,22 @@ def test_a_replay_asks_for_what_was_asked_for(place, tmp_path, capsys, strategy)
     (outcome,) = json.loads(capsys.readouterr().out)["outcomes"]
     assert (outcome["n_requests"], outcome["read_bytes"]) == (log.n_requests, log.physical_bytes)
     assert 100 * outcome["over_read"] == pytest.approx(measured["read_extra_percent"])
+
+
+def test_each_answer_of_a_door_and_of_a_later_replica_is_entered_once(start, served):
+    behind = start(lambda: places.place("http", served))
+    spare = start(lambda: places.place("http", served))
+    door = start(lambda: Nginx(served, redirect_to=behind.url("")))
+    urls = [door.url(f"redirect/{EVENTS}"), spare.url(EVENTS)]
+    with arrowroot.open(urls, retries=0, timeout=2) as file:
+        tree = file[data.TREE]
+        tree.to_arrow(["x000"])
+        behind.relay.faults(["*:down:0:refuse"])
+        behind.relay.cut()
+        tree.to_arrow(["x001", "x002"])
+        accounts = [account for account in file.accounts if account.layer == "http"]
+    assert len({account.operation for account in accounts}) == len(accounts), "one line for both replicas"
+    answered = {account.operation: account.n_successful for account in accounts}
+    assert answered["redirect"] == len(door.requests()) > 0
+    assert sum(answered.values()) == sum(len(one.requests()) for one in (door, behind, spare))
+    assert spare.requests()
