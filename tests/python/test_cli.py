@@ -148,6 +148,8 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["head", "{file}:Event"], 2, "did you mean 'Events'"),
         (["head", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
         (["ls", "{file}", "-c", "wieght"], 2, "did you mean 'weight'"),
+        (["ls", "{file}", "-c", "weight,wieght"], 2, "did you mean 'weight'"),
+        (["ls", "{file}", "-c", "!wieght"], 2, "did you mean 'weight'"),
         (["perf", "{folder}/two.root"], 2, "which of its 2 trees"),
         (["perf", "{file}", "--plot", "x.gif"], 2, ".png"),
         (["perf", "{file}", "--batch-size", "big"], 2, "batch_size"),

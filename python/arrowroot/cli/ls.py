@@ -61,8 +61,10 @@ def run(options: argparse.Namespace) -> None:
     trees = [] if options.keys else _trees(file, keys, patterns)
     summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
-    if patterns and readable and not any(listed.branches for listed in trees):
-        readable[0].choose(patterns)  # says which names come near
+    for text in patterns or ():
+        name = text.removeprefix("!")
+        if readable and not any(text in tree or tree.matching(name) for tree in readable):
+            readable[0].choose([name])  # says which names come near
     failed = [listed.error for listed in trees if listed.error]
     # What is damaged says more about the file than what cannot be read yet.
     failed.sort(key=lambda error: isinstance(error, UnsupportedError))
