@@ -217,7 +217,6 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> Op
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
-    file.warn_of_cut()
     return Opened(file.url, path, found, reopen)
 
 

@@ -145,6 +145,9 @@ class Directory:
         if key.is_directory:
             return Directory(self._native, key.path, self._urls, self._settings)
         if key.is_tree:
+            # What is read of it may be less than there was.
+            if self._native.missing_bytes:
+                warn_cut_short(f"{self.url}: {cut_text(self._native.missing_bytes)}")
             identity = (self._native.size_bytes, self._native.uuid)
             return Tree(self._native.tree(path), self.url, self._file_of_friend, identity)
         from arrowroot._objects.factory import read_object  # noqa: PLC0415 - trees do not need it
@@ -293,11 +296,6 @@ class File(Directory):
     def compression(self) -> str:
         """Codec and level that the file was set to."""
         return self._native.compression
-
-    def warn_of_cut(self) -> None:
-        """Warn (CutShortWarning) if the file was cut short: what is read of it may be less than there was."""
-        if self.missing_bytes:
-            warn_cut_short(f"{self.url}: {cut_text(self.missing_bytes)}")
 
     @property
     def missing_bytes(self) -> int:

@@ -150,8 +150,9 @@ def test_who_reads_what_is_left_of_a_file_is_told(two_trees, tmp_path, capsys):
     assert main(["ls", str(two_trees)]) == 1
     done = capsys.readouterr()
     assert "A  TTree, 1,000 entries" in done.out
-    assert CUT_SHORT in done.err
+    assert done.err.count(CUT_SHORT) == 1
     for arguments in (
+        ["ls", f"{two_trees}:A"],
         ["head", f"{two_trees}:A"],
         ["perf", f"{two_trees}:A"],
         ["tune", f"{two_trees}:A", "--budget-seconds", "0"],
@@ -159,6 +160,9 @@ def test_who_reads_what_is_left_of_a_file_is_told(two_trees, tmp_path, capsys):
     ):
         assert main(arguments) == 0
         assert capsys.readouterr().err.count(CUT_SHORT) == 1
+    with ar.open(two_trees) as file, pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught:
+        assert file["A"].num_entries == 1000
+    assert [warning.filename for warning in caught] == [__file__]
     with pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught:
         assert ar.scan([f"{two_trees}:A", f"{two_trees}:A"]).num_entries == 2000
     assert caught[0].filename == __file__

@@ -25,8 +25,7 @@ _PIPED_WIDTH = 160
 
 def run(options: argparse.Namespace) -> None:
     """Show the first entries of a tree."""
-    file, tree = open_tree(options.url, storage_options(options))
-    file.warn_of_cut()
+    _, tree = open_tree(options.url, storage_options(options))
     paths = tree.choose(column_texts(options.columns))
     # What can never fit need not be read: a wide tree has more columns than a terminal.
     shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot import ArrowrootError, CorruptFileError, InvalidRequestError, Record, Tree, UnsupportedError
+from arrowroot import (
+    ArrowrootError,
+    CorruptFileError,
+    CutShortWarning,
+    InvalidRequestError,
+    Record,
+    Tree,
+    UnsupportedError,
+)
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
 from arrowroot._sizes import counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
@@ -58,7 +67,10 @@ def run(options: argparse.Namespace) -> None:
     if path is not None:
         keys = _below(file, keys, path.strip("/"))
     patterns = column_texts(options.columns)
-    trees = [] if options.keys else _trees(file, keys, patterns)
+    with warnings.catch_warnings():
+        if path is None:
+            warnings.simplefilter("ignore", CutShortWarning)  # it is said at the end, as an error
+        trees = [] if options.keys else _trees(file, keys, patterns)
     summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
     for text in patterns or ():

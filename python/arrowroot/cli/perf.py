@@ -92,7 +92,6 @@ def _measured(
 ) -> tuple[Report, Scan, tuple[int, int, slice | npt.NDArray[np.int64]]]:
     """Read as often as asked for; return what it cost, the first scan, and the entries it read."""
     file, tree = open_tree(options.url, storage_options(options))
-    file.warn_of_cut()
     first_entry, end, entries = _chosen_entries(tree, options)
     paths = tree.choose(column_texts(options.columns))
     local = tree.url if os.path.isfile(tree.url) else None  # noqa: PTH113 - text

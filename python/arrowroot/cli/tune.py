@@ -43,7 +43,6 @@ def run(options: argparse.Namespace) -> None:
             "tune: the strategy is what it looks for; perf reads with one that is given"
         )
     file, tree = open_tree(options.url, {**_UNCACHED, **typed, "strategy": "auto"})
-    file.warn_of_cut()
     if any(option[:3] == ("cache_size", "0", "argument") for option in file.options):
         raise InvalidRequestError("tune: without a cache (cache_size 0) all strategies read the same")
     paths = tree.choose(column_texts(options.columns))
