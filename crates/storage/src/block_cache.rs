@@ -3,9 +3,9 @@
 //! Each block is a file of its own: `DIRECTORY/xx/KEY-BLOCK.block`, with what it is a block of and a checksum before its
 //! bytes. It is written under another name and renamed, so that a process that is killed, or many that write at once,
 //! leave whole blocks or none; there is no index that could be torn. Each reading verifies the checksum: a block that is
-//! wrong, for whatever reason, is fetched again. What a block belongs to is URL (without credentials), size and version;
-//! a file that changed has another key, and the blocks of the old one leave as they are not used any more. Files whose
-//! store does not tell a version are not cached.
+//! wrong, for whatever reason, is fetched again. What a block belongs to is URL (without credentials), size and version,
+//! which tells files apart that such a URL does not; a file that changed has another key, and the blocks of the old one
+//! leave as they are not used any more. Files whose store does not tell a version are not cached.
 //!
 //! A cache that cannot be written makes no read fail: it is entered in the ledger as a stage-in that did not succeed.
 

@@ -67,6 +67,8 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
         None => (network.s3_endpoint.clone().or(settings.endpoint), rest),
     };
     let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+    // As it is signed: two dots that are encoded would lead out of the bucket, too.
+    let key = percent_decoded(key);
     if bucket.is_empty() || key.is_empty() || key.split('/').any(|part| part == "." || part == "..") {
         return Err(wrong("expected s3://bucket/key"));
     }
@@ -86,7 +88,8 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
         None => "no AWS credentials were found in the environment or ~/.aws: requests were not signed".to_owned(),
     };
     let credentials = settings.credentials.map(|(credentials, _)| credentials);
-    Ok(Address::signed(name.clone(), hint, Signer::locate(bucket, credentials, percent_decoded(key))))
+    let endpoint = bucket.base_url().clone();
+    Ok(Address::signed(name.clone(), &endpoint, hint, Signer::locate(bucket, credentials, key)))
 }
 
 /// What a path of a URL stands for: the signer encodes it again.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use twox_hash::XxHash64;
+
 use crate::options::OPTIONS;
 
 /// A text that no message, log or report shows.
@@ -50,6 +52,38 @@ pub fn redacted(url: &str) -> String {
         Piece::Hidden(_) => "...",
     });
     shown.collect()
+}
+
+/// Names in a query, in lower case, of what gives access and nothing else.
+const OF_ACCESS: [&str; 9] =
+    ["access_token", "authz", "awsaccesskeyid", "googleaccessid", "jwt", "key-pair-id", "sig", "signature", "token"];
+/// Beginnings of such names: what signed URLs of S3 and of Google have.
+const BEGIN_OF_ACCESS: [&str; 2] = ["x-amz-", "x-goog-"];
+/// Names of what a signature covers: they go with one (Azure, CloudFront, Google).
+const SIGNED: [&str; 14] =
+    ["expires", "policy", "se", "sip", "ske", "skoid", "sks", "skt", "sktid", "skv", "sp", "spr", "st", "sv"];
+
+/// What [`redacted`] hides of a URL and what may name another file all the same, as one number; `None` if nothing does.
+/// Tokens and signatures, by their names, do not: they are new each time, and the file is the same.
+pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
+    let pieces = pieces(url);
+    let name_before = |place: usize| match pieces.get(place.wrapping_sub(1)) {
+        Some(Piece::Shown(shown)) => shown.trim_matches(|c| IN_QUERY.contains(&c) || c == '=').to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let hidden = || {
+        let pieces = pieces.iter().enumerate();
+        pieces.filter_map(|(place, piece)| match piece {
+            Piece::Hidden(value) => Some((name_before(place), *value)),
+            Piece::Shown(_) | Piece::User(_) => None,
+        })
+    };
+    let gives_access =
+        |name: &str| OF_ACCESS.contains(&name) || BEGIN_OF_ACCESS.iter().any(|begin| name.starts_with(begin));
+    let is_signed = hidden().any(|(name, _)| matches!(name.as_str(), "sig" | "signature"));
+    let telling = hidden().filter(|(name, _)| !gives_access(name) && !(is_signed && SIGNED.contains(&name.as_str())));
+    let text: String = telling.map(|(name, value)| format!("{name}={value}\n")).collect();
+    (!text.is_empty()).then(|| XxHash64::oneshot(0, text.as_bytes()))
 }
 
 /// What others say while they read `url`, without what [`redacted`] hides of it, and of any other URL in the text.
@@ -196,6 +230,20 @@ fn is_harmless(name: &str, value: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_hidden_and_gives_no_access_tells_files_apart() {
+        let of = |query: &str| hidden_distinction(&format!("https://h/f?{query}"));
+        assert_eq!(hidden_distinction("https://me:secret@h/f"), None);
+        assert_eq!(of("authz=Bearer%20a"), None);
+        assert_eq!(of("X-Amz-Signature=abc&X-Amz-Date=20260101T000000Z&X-Amz-Expires=60"), None);
+        assert_eq!(of("sv=2024&sig=abc&se=2026"), None);
+        assert_ne!(of("se=2026"), None);
+        assert_ne!(of("file=1"), of("file=2"));
+        assert_ne!(of("1"), of("2"));
+        assert_eq!(of("file=1&token=a"), of("file=1&token=b"));
+        assert_ne!(hidden_distinction("root://h//a?member=a"), hidden_distinction("root://h//a?member=b"));
+    }
 
     #[test]
     fn urls_are_shown_without_credentials() {

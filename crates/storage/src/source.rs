@@ -62,7 +62,8 @@ pub trait Source: Send + Sync {
     /// How it wants to be asked, as known now.
     fn nature(&self) -> Nature;
 
-    /// What tells this content from another under the same URL and size: an entity tag, a time of modification.
+    /// What tells this content from any other under the same [`Source::url`] and size: an entity tag or a time of
+    /// modification, with what the URL does not show of where the file is.
     /// `None` if the store does not say.
     fn version(&self) -> Option<String> {
         None

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 use crate::error::{Error, Result};
-use crate::secret::redacted;
+use crate::secret::{hidden_distinction, redacted};
 
 /// A file's place. URLs may hold credentials: only [`Address::name`] is for showing.
 pub(crate) struct Address {
@@ -15,8 +15,8 @@ pub(crate) struct Address {
     redirected: Mutex<Option<Url>>,
     /// Besides what the HTTP store knows, which credentials are in use.
     hint: Option<String>,
-    /// The name does not show all of the query: other files may have the same name.
-    is_ambiguous: bool,
+    /// What tells the file from others that are shown by the same name; empty if none are.
+    distinction: String,
 }
 
 impl Address {
@@ -26,25 +26,30 @@ impl Address {
         let mut parsed = Url::parse(url)
             .map_err(|error| Error::Option { option: "URL".to_owned(), what: format!("{name}: {error}") })?;
         parsed.set_fragment(None);
-        let is_ambiguous = parsed.query().is_some_and(|query| !name.contains(query));
+        let distinction = hidden_distinction(url).map_or_else(String::new, |hidden| format!(" {hidden:016x}"));
         let locate = Box::new(move || parsed.clone());
-        Ok(Address { name, locate, redirected: Mutex::new(None), hint: None, is_ambiguous })
+        Ok(Address { name, locate, redirected: Mutex::new(None), hint: None, distinction })
     }
 
-    /// A URL that is made anew for each request.
-    pub(crate) fn signed(name: String, hint: String, locate: impl Fn() -> Url + Send + Sync + 'static) -> Address {
-        let (locate, redirected) = (Box::new(locate), Mutex::new(None));
-        Address { name, locate, redirected, hint: Some(hint), is_ambiguous: false }
+    /// A URL that is made anew for each request. The name does not say at which `endpoint` it is.
+    pub(crate) fn signed(
+        name: String,
+        endpoint: &Url,
+        hint: String,
+        locate: impl Fn() -> Url + Send + Sync + 'static,
+    ) -> Address {
+        let distinction = format!(" {}{}", origin_of(endpoint), endpoint.path());
+        Address { name, locate: Box::new(locate), redirected: Mutex::new(None), hint: Some(hint), distinction }
+    }
+
+    /// A version of the file, as one that no other file has which is shown by the same name.
+    pub(super) fn own_version(&self, version: &str) -> String {
+        format!("{version}{}", self.distinction)
     }
 
     /// For messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Whether other files may have the same name.
-    pub(super) fn is_ambiguous(&self) -> bool {
-        self.is_ambiguous
     }
 
     /// What to say about credentials when access is denied.

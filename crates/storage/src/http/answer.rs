@@ -28,14 +28,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
 pub(super) struct Version {
     etag: Option<String>,
     last_modified: Option<String>,
-    /// The query may name one of many files, which may well be of the same time.
-    is_ambiguous: bool,
 }
 
 impl Version {
-    /// As one text, if the server says what tells this content from any other that is shown under the same name.
-    pub(super) fn text(&self) -> Option<String> {
-        self.etag.clone().or_else(|| self.last_modified.clone().filter(|_| !self.is_ambiguous))
+    /// As one text, if the server says what tells this content from any other at the same place.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.etag.as_deref().or(self.last_modified.as_deref())
     }
 
     /// The header that asks a server to answer only for this version.
@@ -84,7 +82,6 @@ pub(super) struct Answer {
     /// Until the body is there.
     _permit: Permit,
     url: String,
-    is_ambiguous: bool,
     /// What an error may repeat of the URL is hidden in it.
     asked: Option<Secret>,
     doing: String,
@@ -110,7 +107,6 @@ impl Answer {
             body: body.into_reader(),
             _permit: permit,
             url: question.address.name().to_owned(),
-            is_ambiguous: question.address.is_ambiguous(),
             asked: (head.status.as_u16() >= 400).then(|| Secret::new(question.address.original())),
             doing: question.doing.to_owned(),
             until: question.until,
@@ -131,7 +127,7 @@ impl Answer {
     /// Which version of the file it is about.
     pub(super) fn version(&self) -> Version {
         let text = |name| self.header(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        Version { etag: text("etag"), last_modified: text("last-modified"), is_ambiguous: self.is_ambiguous }
+        Version { etag: text("etag"), last_modified: text("last-modified") }
     }
 
     /// Whether the server says that it knows no ranges.
@@ -391,7 +387,7 @@ mod tests {
     fn a_version_differs_only_in_what_both_say() {
         let version = |etag: &str, date: &str| {
             let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-            Version { etag: text(etag), last_modified: text(date), is_ambiguous: false }
+            Version { etag: text(etag), last_modified: text(date) }
         };
         assert_eq!(version("\"a\"", "x").difference(&version("", "x")), None);
         assert!(version("\"a\"", "x").difference(&version("\"b\"", "x")).unwrap().contains("\"b\""));

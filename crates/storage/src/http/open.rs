@@ -151,7 +151,7 @@ impl Opening<'_> {
                     let until = Instant::now() + LONGEST_DOWNLOAD;
                     let answer =
                         self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
-                    file = Some(WholeFile::download(self.address.name(), answer)?);
+                    file = Some(WholeFile::download(self.address, answer)?);
                     Ok(())
                 })?;
                 let file = file.ok_or_else(|| self.wrong("there is none"))?;

@@ -350,6 +350,6 @@ impl Source for HttpStore {
     }
 
     fn version(&self) -> Option<String> {
-        self.version.text()
+        self.version.text().map(|version| self.address.own_version(version))
     }
 }

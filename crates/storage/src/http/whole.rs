@@ -7,13 +7,14 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use crate::error::{Error, Result};
 use crate::source::{Nature, Part, Source, check_range, read_each};
 
 /// A copy that has no name any more: it is gone with the process, however that ends.
 pub(super) struct WholeFile {
-    url: String,
+    address: Arc<Address>,
     size_bytes: u64,
     version: Version,
     file: File,
@@ -24,7 +25,7 @@ impl WholeFile {
     ///
     /// # Errors
     /// If the answer is none, the connection breaks, or the disk is full.
-    pub(super) fn download(url: &str, mut answer: Answer) -> Result<WholeFile> {
+    pub(super) fn download(address: &Arc<Address>, mut answer: Answer) -> Result<WholeFile> {
         let expected = match answer.kind()? {
             Kind::Whole(length) => length,
             Kind::Single(content) if content.range.start == 0 && content.total_bytes == Some(content.range.end) => {
@@ -38,25 +39,25 @@ impl WholeFile {
         let directory = std::env::temp_dir();
         let failed = |source| Error::LocalDisk {
             path: directory.display().to_string(),
-            doing: format!("copying {url} to it, as the server answers no ranges"),
+            doing: format!("copying {} to it, as the server answers no ranges", address.name()),
             source: Arc::new(source),
         };
         let mut file = tempfile::tempfile_in(&directory).map_err(failed)?;
         if answer.status == 416 {
-            return Ok(WholeFile { url: url.to_owned(), size_bytes: 0, version, file });
+            return Ok(WholeFile { address: Arc::clone(address), size_bytes: 0, version, file });
         }
         let at_most = expected.unwrap_or(u64::MAX);
         let size_bytes = answer.receive_whole(at_most, |bytes| file.write_all(bytes).map_err(failed))?;
         if expected.is_some_and(|expected| expected != size_bytes) {
             return Err(answer.wrong("it is shorter than it says"));
         }
-        Ok(WholeFile { url: url.to_owned(), size_bytes, version, file })
+        Ok(WholeFile { address: Arc::clone(address), size_bytes, version, file })
     }
 }
 
 impl Source for WholeFile {
     fn url(&self) -> &str {
-        &self.url
+        self.address.name()
     }
 
     fn size_bytes(&self) -> u64 {
@@ -66,7 +67,7 @@ impl Source for WholeFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
         self.file.read_exact_at(buffer, offset).map_err(|source| Error::LocalDisk {
-            path: self.url.clone(),
+            path: self.address.name().to_owned(),
             doing: format!("reading {} bytes at {offset} from its copy", buffer.len()),
             source: Arc::new(source),
         })
@@ -81,6 +82,6 @@ impl Source for WholeFile {
     }
 
     fn version(&self) -> Option<String> {
-        self.version.text()
+        self.version.text().map(|version| self.address.own_version(version))
     }
 }

@@ -114,7 +114,7 @@ fn another_size_or_version_is_a_change() {
 }
 
 #[test]
-fn a_time_is_no_version_where_a_query_may_tell_files_apart() {
+fn a_version_is_of_one_query_be_it_a_tag_or_a_time() {
     let content = content(N_BYTES);
     let tagged = Scripted::start({
         let content = content.clone();
@@ -127,11 +127,12 @@ fn a_time_is_no_version_where_a_query_may_tell_files_apart() {
         let head = head.replace("ETag: \"1\"", "Last-Modified: Mon, 23 Nov 2026 05:00:00 GMT");
         Reply::new([head.as_bytes(), &reply.bytes[end..]].concat(), Then::Keep)
     });
-    for (server, query, is_told) in
-        [(&tagged, "", true), (&tagged, "?file=1", true), (&dated, "", true), (&dated, "?file=1", false)]
-    {
-        let opened = open(&format!("{}{query}", server.url()), &[]).unwrap();
-        assert_eq!(opened.source.version().is_some(), is_told, "{query}");
+    for (server, version) in [(&tagged, "\"1\""), (&dated, "Mon, 23 Nov 2026 05:00:00 GMT")] {
+        let of = |query: &str| open(&format!("{}{query}", server.url()), &[]).unwrap().source.version().unwrap();
+        assert_eq!(of(""), version);
+        assert_eq!(of("?authz=secret"), version);
+        assert!(of("?file=1").starts_with(version) && !of("?file=1").contains("file"));
+        assert!(of("?file=1") != version && of("?file=1") != of("?file=2"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP and S3 stores against servers: nginx, and one that answers as a script says.
 
 #[cfg(test)]
+mod caches;
 mod checks;
 #[cfg(test)]
 mod faults;

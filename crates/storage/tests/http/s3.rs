@@ -54,3 +54,13 @@ fn an_endpoint_that_does_not_answer_is_named_but_not_its_password() {
     assert!(text.starts_with("s3://bucket/f.root: ") && text.contains("refused"), "{text}");
     assert!(text.contains(&format!("(http://127.0.0.1:{port})")) && !text.contains("hushhush"), "{text}");
 }
+
+#[test]
+fn a_key_does_not_leave_its_bucket() {
+    let server = Scripted::start(|_| status("404 Not Found", ""));
+    for key in ["a/../../theirs/f", "a/%2e%2e/%2e%2e/theirs/f", "%2E/f", "a/.%2e"] {
+        let error = open(&format!("s3+http://{}/mine/{key}", server.host()), &[]).unwrap_err();
+        assert!(matches!(error, Error::Option { .. }), "{key}: {error}");
+    }
+    assert!(server.heads().is_empty());
+}
