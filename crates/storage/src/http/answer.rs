@@ -120,6 +120,11 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Where to go instead; there are servers that do not encode it.
+    pub(super) fn location(&self) -> Option<String> {
+        String::from_utf8(self.headers.get("location")?.as_bytes().to_vec()).ok()
+    }
+
     fn length(&self) -> Option<u64> {
         self.header("content-length")?.trim().parse().ok()
     }

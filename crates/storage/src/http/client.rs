@@ -140,12 +140,16 @@ impl Client {
         let Question { address, .. } = question;
         let redirected = address.redirected();
         if let Some(url) = redirected {
-            // That address may have been good for some time only.
+            // That address may have been good for some time only, which servers say in any way (dCache with 400).
             let start = Instant::now();
             match self.follow(url, true, question) {
-                Ok(answer) if !matches!(answer.status, 401 | 403 | 404 | 410 | 500..) => return Ok(answer),
+                Ok(answer) if answer.status < 400 || matches!(answer.status, 412 | 416) => return Ok(answer),
                 _ if Instant::now() >= question.until => {}
-                _ => address.redirect(None),
+                answer => {
+                    // What the door says counts; but a server that wants a pause gets it.
+                    drop(answer.map(Answer::into_error));
+                    address.redirect(None);
+                }
             }
             let _ = question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Err::<(), ()>(()));
         }
@@ -162,15 +166,17 @@ impl Client {
         for _ in 0..=MAX_REDIRECTS {
             let start = Instant::now();
             let answer = self.ask_one(&url, question)?;
-            let location = answer.header("location").filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
-            let Some(next) = location.map(|location| url.join(location)) else {
+            let location = answer.location().filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
+            let Some(next) = location.map(|location| url.join(&location)) else {
                 if is_redirected && matches!(answer.status, 200 | 206 | 416) {
                     question.address.redirect(Some(url));
                 }
                 return Ok(answer);
             };
             let next = next.ok().filter(|next| matches!(next.scheme(), "http" | "https"));
-            url = next.ok_or_else(|| server("to go to another place, which is no HTTP URL"))?;
+            let mut next = next.ok_or_else(|| server("to go to another place, which is no HTTP URL"))?;
+            carry_user(&url, &mut next);
+            url = next;
             is_redirected = true;
             answer.discard();
             question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Ok(()))?;
@@ -187,7 +193,7 @@ impl Client {
             let _ = self.tls.set(self.key.credentials.tls()?);
         }
         let original = address.original();
-        let may_have_token = original.host_str() == url.host_str() && (is_encrypted || original.scheme() == "http");
+        let may_have_token = is_same_server(&original, url);
         let is_signed = address.hint().is_some();
         let token = self.key.credentials.token(is_encrypted).filter(|_| may_have_token && !is_signed);
         let hint = match address.hint() {
@@ -259,6 +265,24 @@ impl Client {
             what = format!("{what} (through the proxy {})", place_of(proxy));
         }
         Error::Connection { url, doing: question.doing.to_owned(), what }
+    }
+}
+
+/// Whether what is for one server is for another: they are the same, or the second is the first's encrypted side.
+fn is_same_server(one: &Url, other: &Url) -> bool {
+    let becomes_encrypted = || {
+        let is_usual = |url: &Url| url.port().is_none();
+        (one.scheme(), other.scheme()) == ("http", "https") && is_usual(one) && is_usual(other)
+    };
+    one.host_str() == other.host_str() && (origin_of(one) == origin_of(other) || becomes_encrypted())
+}
+
+/// User and password go on to another place on the same server, which need not repeat them.
+fn carry_user(from: &Url, to: &mut Url) {
+    if is_same_server(from, to) && to.username().is_empty() && to.password().is_none() {
+        // It fails for URLs without a host only.
+        let _ = to.set_username(from.username());
+        let _ = to.set_password(from.password());
     }
 }
 

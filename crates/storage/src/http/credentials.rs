@@ -3,8 +3,8 @@
 //! A token is the one given ([`Network::token`](crate::Network)), else that of WLCG's discovery: `BEARER_TOKEN`, the file
 //! that `BEARER_TOKEN_FILE` names, `$XDG_RUNTIME_DIR/bt_u$UID`, `/tmp/bt_u$UID` (if it belongs to the user). A file is read
 //! again for each request, because long jobs have their tokens renewed. A token that was found goes over TLS only; one that
-//! was given goes wherever the URL says. Neither goes to another host that a server redirects to, nor from TLS to plain
-//! text: the URLs that dCache and XRootD redirect to carry their own authorisation.
+//! was given goes wherever the URL says. Neither goes to another server (host or port) that one redirects to, nor from TLS
+//! to plain text: the URLs that dCache and XRootD redirect to carry their own authorisation.
 //!
 //! A certificate is the one given, else `X509_USER_PROXY`, else `X509_USER_CERT` and `X509_USER_KEY`, else
 //! `/tmp/x509up_u$UID`. Authorities are those of the system, the given ones, and those of `X509_CERT_DIR` or
@@ -125,7 +125,7 @@ impl Credentials {
             Token::Variable(_) if had_token => "the bearer token of BEARER_TOKEN was sent".to_owned(),
             Token::File(path) if had_token => format!("the bearer token of {} was sent", path.display()),
             Token::Given(_) => {
-                "the given bearer token was not sent to where the server redirected to: another host, or not https"
+                "the given bearer token was not sent to where the server redirected to: another host or port, or not https"
                     .to_owned()
             }
             _ if !is_encrypted => {
@@ -134,7 +134,7 @@ impl Credentials {
             Token::File(path) if self.token(true).is_none() => {
                 format!("the bearer token of {} could not be read", path.display())
             }
-            _ => "the bearer token was not sent to the host that the server redirected to".to_owned(),
+            _ => "the bearer token was not sent to the other host or port that the server redirected to".to_owned(),
         };
         let certificate = match &self.certificate {
             _ if !is_encrypted => return format!("{token} (option token)"),
@@ -203,9 +203,11 @@ impl Credentials {
     }
 }
 
-/// Whether it is a file that nobody else could have put there.
+/// Whether it is a file that nobody else could have put there, or led to.
 fn is_own(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.uid() == user_id())
+    let is_of_user = |metadata: &std::fs::Metadata| metadata.uid() == user_id();
+    std::fs::symlink_metadata(path).is_ok_and(|link| is_of_user(&link))
+        && std::fs::metadata(path).is_ok_and(|file| file.is_file() && is_of_user(&file))
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -10,6 +10,8 @@ mod nginx;
 #[cfg(test)]
 mod plain;
 #[cfg(test)]
+mod redirects;
+#[cfg(test)]
 mod s3;
 #[cfg(test)]
 mod scripted;
