@@ -81,7 +81,8 @@ pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
     let gives_access =
         |name: &str| OF_ACCESS.contains(&name) || BEGIN_OF_ACCESS.iter().any(|begin| name.starts_with(begin));
     let is_signed = hidden().any(|(name, _)| matches!(name.as_str(), "sig" | "signature"));
-    let telling = hidden().filter(|(name, _)| !gives_access(name) && !(is_signed && SIGNED.contains(&name.as_str())));
+    let is_new_each_time = |name: &str| gives_access(name) || (is_signed && SIGNED.contains(&name));
+    let telling = hidden().filter(|(name, _)| !is_new_each_time(name));
     let text: String = telling.map(|(name, value)| format!("{name}={value}\n")).collect();
     (!text.is_empty()).then(|| XxHash64::oneshot(0, text.as_bytes()))
 }

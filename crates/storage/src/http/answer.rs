@@ -77,6 +77,8 @@ pub(super) struct Answer {
     pub(super) status: u16,
     /// Whose answer it is.
     pub(super) origin: Arc<Origin>,
+    /// When the request was made.
+    pub(super) asked_at: Instant,
     headers: HeaderMap,
     body: BodyReader<'static>,
     /// Until the body is there.
@@ -94,6 +96,7 @@ impl Answer {
     pub(super) fn new(
         response: Response<ureq::Body>,
         origin: Arc<Origin>,
+        asked_at: Instant,
         permit: Permit,
         question: Question<'_>,
         timeout: Duration,
@@ -103,6 +106,7 @@ impl Answer {
         Answer {
             status: head.status.as_u16(),
             origin,
+            asked_at,
             headers: head.headers,
             body: body.into_reader(),
             _permit: permit,

@@ -233,7 +233,7 @@ impl Client {
             match response {
                 Ok(response) => {
                     origin.answered_after(start.elapsed().saturating_sub(connecting.unwrap_or_default()));
-                    return Ok(Answer::new(response, origin, permit, question, self.key.timeout, hint));
+                    return Ok(Answer::new(response, origin, start, permit, question, self.key.timeout, hint));
                 }
                 // An idle connection that the server closes at this moment fails like this.
                 Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {

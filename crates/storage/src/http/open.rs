@@ -199,7 +199,7 @@ impl Opening<'_> {
             let kind = match answer.kind() {
                 Ok(kind) => kind,
                 Err(Error::WrongAnswer { .. }) => {
-                    origin.refuse(2);
+                    origin.strike(2, answer.asked_at);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -207,7 +207,7 @@ impl Opening<'_> {
             match kind {
                 Kind::Multi(parts) => match answer.receive_multi(parts, &mut pieces) {
                     Ok(()) => found = Found::Pieces(pieces, version),
-                    Err(Error::WrongAnswer { .. }) => origin.strike(2),
+                    Err(Error::WrongAnswer { .. }) => origin.strike(2, answer.asked_at),
                     Err(error) => return Err(error),
                 },
                 Kind::Single(content) if content.range.end - content.range.start <= n_bytes + MAX_GAP_BYTES => {

@@ -34,8 +34,9 @@ struct State {
     range_limit: usize,
     /// It takes no range that counts from the end, as XRootD's HTTP does not.
     ignores_suffix: bool,
-    /// Answers to several ranges in a row that were wrong.
+    /// Answers to several ranges in a row that were wrong, and when that was last noticed.
     n_wrong: u32,
+    last_wrong: Option<Instant>,
     n_open: usize,
     latency: Option<Duration>,
     /// Bodies that are coming, since when, and the bytes that came since then.
@@ -113,6 +114,7 @@ impl Origin {
                 range_limit: if is_multi_range { STEPS[0] } else { 1 },
                 ignores_suffix: false,
                 n_wrong: 0,
+                last_wrong: None,
                 n_open: 0,
                 latency: None,
                 n_transfers: 0,
@@ -197,9 +199,14 @@ impl Origin {
         self.freed.notify_all();
     }
 
-    /// It answered several ranges wrongly, or broke off. Once may be chance; three times in a row are not.
-    pub(super) fn strike(&self, n_ranges: usize) {
+    /// It answered several ranges, asked for at `asked_at`, wrongly, or broke off. Once may be chance, and so may what was
+    /// asked before that was noticed: one outage breaks many answers. Three times in a row are not.
+    pub(super) fn strike(&self, n_ranges: usize, asked_at: Instant) {
         let mut state = self.state();
+        if state.last_wrong.is_some_and(|last| asked_at <= last) {
+            return;
+        }
+        state.last_wrong = Some(Instant::now());
         state.n_wrong += 1;
         let is_chance = state.n_wrong < 3;
         drop(state);

@@ -48,6 +48,27 @@ enum Refusal {
     Suspected,
 }
 
+/// What went wrong with a request.
+struct Failed {
+    error: Error,
+    refusal: Option<Refusal>,
+    /// Who answered, if anybody did.
+    origin: Option<Arc<Origin>>,
+}
+
+impl Failed {
+    /// Fewer ranges may do.
+    fn of(error: Error, refusal: Refusal) -> Failed {
+        Failed { error, refusal: Some(refusal), origin: None }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed { error, refusal: None, origin: None }
+    }
+}
+
 impl HttpStore {
     /// The client, made anew in a forked process.
     fn client(&self) -> Arc<Client> {
@@ -100,16 +121,12 @@ impl HttpStore {
         let ranges = slots.ranges();
         let operation = if ranges.len() == 1 { Operation::Read } else { Operation::ReadVector };
         let asked = ranges.iter().map(|range| (range.start, range.end - range.start));
-        let mut refusal = None;
-        let mut origin = None;
-        let result = self
-            .ledger
-            .enter(operation, asked, || self.receive(client, &ranges, &mut slots, until, &mut refusal, &mut origin));
+        let result = self.ledger.enter(operation, asked, || self.receive(client, &ranges, &mut slots, until));
         let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
         round.missing.extend(slots.into_missing());
-        match (result, refusal) {
-            (Ok(()), _) => {}
-            (Err(_), Some(refusal)) => {
+        match result {
+            Ok(()) => {}
+            Err(Failed { refusal: Some(refusal), origin, .. }) => {
                 let n_ranges = round.n_refused.map_or(ranges.len(), |number| number.min(ranges.len()));
                 round.n_refused = Some(n_ranges);
                 match refusal {
@@ -117,7 +134,7 @@ impl HttpStore {
                     Refusal::Suspected => round.suspect = origin,
                 }
             }
-            (Err(error), None) => {
+            Err(Failed { error, .. }) => {
                 // What will not go away by trying again says more.
                 if round.error.as_ref().is_none_or(Error::is_transient) {
                     round.error = Some(error);
@@ -126,15 +143,14 @@ impl HttpStore {
         }
     }
 
+    /// Asks for ranges and takes what comes. Of a wrong answer nothing is kept; of one that broke off, what came.
     fn receive(
         &self,
         client: &Client,
         ranges: &[Range<u64>],
         slots: &mut Slots<'_>,
         until: Instant,
-        refusal: &mut Option<Refusal>,
-        origin: &mut Option<Arc<Origin>>,
-    ) -> Result<()> {
+    ) -> Result<(), Failed> {
         let question = Question {
             address: &self.address,
             range: &range_header(ranges),
@@ -144,56 +160,51 @@ impl HttpStore {
             ledger: &self.ledger,
             until,
         };
+        let answer = client.ask(question)?;
+        let origin = Arc::clone(&answer.origin);
+        self.take(answer, ranges, slots).map_err(|failed| Failed { origin: Some(origin), ..failed })
+    }
+
+    fn take(&self, mut answer: Answer, ranges: &[Range<u64>], slots: &mut Slots<'_>) -> Result<(), Failed> {
+        if let Some(what) = self.version.difference(&answer.version()).filter(|_| matches!(answer.status, 200 | 206)) {
+            return Err(self.changed(what).into());
+        }
         let is_several = ranges.len() > 1;
         let is_whole = matches!(ranges, [range] if range.start == 0 && range.end == self.size_bytes);
-        let mut answer = client.ask(question)?;
-        *origin = Some(Arc::clone(&answer.origin));
-        if let Some(what) = self.version.difference(&answer.version()).filter(|_| matches!(answer.status, 200 | 206)) {
-            return Err(self.changed(what));
-        }
         let kind = match answer.kind() {
-            Err(error) if is_several => {
-                *refusal = Some(Refusal::Suspected);
-                return Err(error);
-            }
+            Err(error) if is_several => return Err(Failed::of(error, Refusal::Suspected)),
             kind => kind?,
         };
         match kind {
             Kind::Single(content) if content.total_bytes.is_some_and(|total| total != self.size_bytes) => {
-                Err(self.resized(content.total_bytes.unwrap_or_default()))
+                Err(self.resized(content.total_bytes.unwrap_or_default()).into())
             }
-            Kind::Single(content) if is_several => {
-                receive_one_of_several(&mut answer, &content, ranges, slots, refusal)
-            }
-            Kind::Single(content) => receive_range(&mut answer, &content, &ranges[0], slots),
-            Kind::Multi(parts) => receive_parts(&mut answer, parts, ranges, slots, refusal),
+            Kind::Single(content) if is_several => take_one_of_several(&mut answer, &content, ranges, slots),
+            Kind::Single(content) => Ok(take_range(&mut answer, &content, &ranges[0], slots)?),
+            Kind::Multi(parts) => take_parts(&mut answer, parts, ranges, slots),
             Kind::Whole(length) if length == Some(self.size_bytes) && is_whole => {
-                self.receive_file(&mut answer, ranges, slots)
+                Ok(self.take_file(&mut answer, ranges, slots)?)
             }
-            Kind::Unsatisfiable(Some(total)) if total != self.size_bytes => Err(self.resized(total)),
+            Kind::Unsatisfiable(Some(total)) if total != self.size_bytes => Err(self.resized(total).into()),
             Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) if is_several => {
-                *refusal = Some(Refusal::Certain);
-                Err(self.refused(answer))
+                Err(Failed::of(self.refused(answer), Refusal::Certain))
             }
             // XRootD says so when there are too many ranges, but it may be a fault of the moment.
-            Kind::Status(500) if is_several => {
-                *refusal = Some(Refusal::Suspected);
-                Err(self.refused(answer))
-            }
-            Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(_) => Err(answer.into_error()),
+            Kind::Status(500) if is_several => Err(Failed::of(self.refused(answer), Refusal::Suspected)),
+            Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(_) => Err(answer.into_error().into()),
         }
     }
 
     /// Takes an answer that is the whole file, where that was asked for.
-    fn receive_file(&self, answer: &mut Answer, ranges: &[Range<u64>], slots: &mut Slots<'_>) -> Result<()> {
+    fn take_file(&self, answer: &mut Answer, ranges: &[Range<u64>], slots: &mut Slots<'_>) -> Result<()> {
         let mut offset = 0;
         let wrong = |what: crate::http::Wrong| self.wrong(ranges, what.0);
-        answer.receive_whole(self.size_bytes, |bytes| {
+        let taken = answer.receive_whole(self.size_bytes, |bytes| {
             slots.bytes(offset, bytes).map_err(wrong)?;
             offset += bytes.len() as u64;
             Ok(())
-        })?;
-        Ok(())
+        });
+        trusting(taken.map(drop), slots)
     }
 
     fn refused(&self, answer: Answer) -> Error {
@@ -217,63 +228,55 @@ impl HttpStore {
 
 /// Takes one range where several were asked for: from a server that merges ranges, or one that takes the first of them
 /// for the only one.
-fn receive_one_of_several(
+fn take_one_of_several(
     answer: &mut Answer,
     content: &ContentRange,
     ranges: &[Range<u64>],
     slots: &mut Slots<'_>,
-    refusal: &mut Option<Refusal>,
-) -> Result<()> {
+) -> Result<(), Failed> {
     let n_asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     let is_worth_reading = content.range.end - content.range.start <= 2 * n_asked;
     if is_worth_reading {
-        answer.receive_single(content, slots)?;
+        trusting(answer.receive_single(content, slots), slots)?;
     }
-    if !slots.ranges().is_empty() {
-        *refusal = Some(Refusal::Certain);
-        return Err(answer.wrong("it is one range"));
-    }
-    Ok(())
+    if slots.ranges().is_empty() { Ok(()) } else { Err(Failed::of(answer.wrong("it is one range"), Refusal::Certain)) }
 }
 
 /// Takes the one range that was asked for.
-fn receive_range(answer: &mut Answer, content: &ContentRange, asked: &Range<u64>, slots: &mut Slots<'_>) -> Result<()> {
+fn take_range(answer: &mut Answer, content: &ContentRange, asked: &Range<u64>, slots: &mut Slots<'_>) -> Result<()> {
     if content.range != *asked {
         let Range { start, end } = content.range;
         return Err(answer.wrong(format!("it is bytes {start} to {end}")));
     }
-    let result = answer.receive_single(content, slots);
-    trusting(result, slots)
+    trusting(answer.receive_single(content, slots), slots)
 }
 
 /// Takes an answer in parts, and tells the origin how it went.
-fn receive_parts(
+fn take_parts(
     answer: &mut Answer,
     parts: Multipart,
     ranges: &[Range<u64>],
     slots: &mut Slots<'_>,
-    refusal: &mut Option<Refusal>,
-) -> Result<()> {
+) -> Result<(), Failed> {
     let result = answer.receive_multi(parts, slots);
     let n_missing: u64 = slots.ranges().iter().map(|range| range.end - range.start).sum();
     let result = match result {
         Ok(()) if n_missing > 0 => Err(answer.wrong(format!("{n_missing} bytes are missing"))),
         result => result,
     };
-    match &result {
-        Ok(()) => answer.origin.approve(),
-        Err(error) if ranges.len() > 1 => {
-            answer.origin.strike(ranges.len());
-            // A broken connection is not the fault of the ranges.
-            let is_wrong = matches!(error, Error::WrongAnswer { .. });
-            *refusal = is_wrong.then_some(Refusal::Suspected);
-        }
-        Err(_) => {}
+    let Err(error) = trusting(result, slots) else {
+        answer.origin.approve();
+        return Ok(());
+    };
+    if ranges.len() > 1 {
+        answer.origin.strike(ranges.len(), answer.asked_at);
     }
-    trusting(result, slots)
+    // A broken connection is not the fault of the ranges, unless that happens again and again.
+    let is_wrong = matches!(error, Error::WrongAnswer { .. }) && ranges.len() > 1;
+    Err(Failed { error, refusal: is_wrong.then_some(Refusal::Suspected), origin: None })
 }
 
-/// Of a wrong answer nothing is kept; of one that broke off, what came.
+/// Forgets what a wrong answer brought.
 fn trusting(result: Result<()>, slots: &mut Slots<'_>) -> Result<()> {
     if let Err(Error::WrongAnswer { .. }) = result {
         slots.clear();
@@ -298,8 +301,9 @@ impl Attempt for HttpStore {
         let client = self.client();
         let origin = self.origin(&client);
         let mut n_ranges = origin.range_limit();
-        let mut suspects = Vec::new();
+        let mut suspects: Vec<(Arc<Origin>, usize, Instant)> = Vec::new();
         loop {
+            let asked_at = Instant::now();
             let n_parallel = origin.max_parallel();
             let planned = requests(parts, Limits { n_ranges, n_parallel });
             let round = self.round(&client, planned, n_parallel, until);
@@ -309,12 +313,14 @@ impl Attempt for HttpStore {
             }
             if parts.is_empty() {
                 // Fewer ranges did where more had failed.
-                suspects.into_iter().for_each(|(origin, n_ranges): (Arc<Origin>, _)| origin.strike(n_ranges));
+                for (origin, n_ranges, asked_at) in suspects {
+                    origin.strike(n_ranges, asked_at);
+                }
                 return (parts, Ok(()));
             }
             // Each round that leaves something without an error asks for fewer ranges in the next: it ends.
             let n_refused = round.n_refused.unwrap_or(n_ranges);
-            suspects.extend(round.suspect.map(|origin| (origin, n_refused)));
+            suspects.extend(round.suspect.map(|origin| (origin, n_refused, asked_at)));
             if n_ranges <= 1 {
                 let missing: Vec<_> = parts.iter().map(|p| p.offset..p.offset + p.buffer.len() as u64).collect();
                 return (parts, Err(self.wrong(&missing, "it is not what was asked for".to_owned())));

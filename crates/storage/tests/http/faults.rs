@@ -1,7 +1,7 @@
 //! Answers that are wrong, late, short or none: a read brings the right bytes or a clear error in time.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Operation};
@@ -383,4 +383,60 @@ impl Chance {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % bound
     }
+}
+
+#[test]
+fn one_outage_of_many_answers_takes_no_ranges_from_a_server() {
+    let content_bytes = content(N_BYTES);
+    let served = content_bytes.clone();
+    let (n_broken, together) = (AtomicUsize::new(0), Barrier::new(3));
+    let server = Scripted::start(move |request| {
+        let mut reply = right(&served, request);
+        if request.place > 0 && request.head.contains(',') && n_broken.fetch_add(1, SeqCst) < 3 {
+            together.wait();
+            reply.bytes.truncate(reply.bytes.len() - 50);
+            reply.then = Then::Close;
+        }
+        reply
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    let n_ranges = opened.source.nature().max_ranges;
+    std::thread::scope(|scope| {
+        for thread in 1..=3 {
+            let (source, content_bytes) = (&opened.source, &content_bytes);
+            let start = thread * 10_000;
+            let ranges = [0, 1000, 2000].map(|offset| (start + offset, start + offset + 100));
+            scope.spawn(move || check_vector(source, content_bytes, &ranges).unwrap());
+        }
+    });
+    assert_eq!(opened.source.nature().max_ranges, n_ranges);
+}
+
+#[test]
+fn one_wrong_answer_at_the_opening_takes_no_ranges_from_a_server() {
+    let content_bytes = content(N_BYTES);
+    let served = content_bytes.clone();
+    let server = Scripted::start(move |request| match request.place {
+        0 => Reply::new(b"HTTP/1.1 206 Partial Content\r\nContent-Length: 1\r\n\r\nx".to_vec(), Then::Keep),
+        _ => right(&served, request),
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    check_vector(&opened.source, &content_bytes, &[(10_000, 10_100), (20_000, 20_100)]).unwrap();
+    assert_eq!(server.ranges().last().unwrap(), "10000-10099,20000-20099");
+}
+
+#[test]
+fn nothing_is_kept_of_a_merged_range_that_is_longer_than_it_says() {
+    let content_bytes = content(N_BYTES);
+    let served = content_bytes.clone();
+    let server = Scripted::start(move |request| {
+        if request.place != 1 {
+            return right(&served, request);
+        }
+        let head = "HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\
+                    Content-Range: bytes 10000-10299/300000\r\n\r\n12d\r\n";
+        Reply::new([head.as_bytes(), &[0xEE; 301], b"\r\n0\r\n\r\n"].concat(), Then::Keep)
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    check_vector(&opened.source, &content_bytes, &[(10_000, 10_100), (10_150, 10_300)]).unwrap();
 }
