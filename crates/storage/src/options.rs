@@ -137,6 +137,9 @@ pub struct OptionInfo {
     pub is_secret: bool,
 }
 
+/// More is as good as without end, and less than clocks can count: ten years.
+const MAX_SECONDS: f64 = 10.0 * 365.0 * 24.0 * 3600.0;
+
 const fn option(name: &'static str, takes: &'static str, meaning: &'static str) -> OptionInfo {
     OptionInfo { name, takes, meaning, is_secret: false }
 }
@@ -223,6 +226,7 @@ impl Options {
             let seconds = text.trim().trim_end_matches('s').trim_end().parse().ok();
             let duration = seconds
                 .filter(|&seconds: &f64| seconds > 0.0)
+                .map(|seconds| seconds.min(MAX_SECONDS))
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             duration.ok_or_else(|| wrong(format!("{text:?} is no number of seconds above 0")))
         };
@@ -328,6 +332,17 @@ mod tests {
         assert_eq!((parse_size("0"), parse_size("0.0 MB"), parse_size("0.5k")), (Some(0), Some(0), Some(512)));
         for wrong in ["", "k", "-1", "0.5", "0.0001 kB", "1x", "1e400", "99999999999999999999", "."] {
             assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_of_ages_is_one_that_clocks_can_count() {
+        for text in ["1e9", "1e19", "1e300", "inf"] {
+            let mut options = Options::default();
+            match options.set("deadline", text, "test") {
+                Ok(()) => assert!(std::time::Instant::now().checked_add(options.network.deadline).is_some(), "{text}"),
+                Err(error) => assert!(error.to_string().contains("no number of seconds"), "{error}"),
+            }
         }
     }
 

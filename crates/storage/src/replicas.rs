@@ -6,8 +6,8 @@
 //! the one that was opened first is another file, and passed over; versions (ETags) say nothing, as they differ between
 //! servers. A file that changed while it was open ([`Error::Changed`]) or ends too early is not looked for elsewhere.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
@@ -54,6 +54,8 @@ struct Replicas {
     identity: Identity,
     version: Option<String>,
     /// Who wants a replica that another read opens waits for so long.
+    /// That of the replica in use, or while it is being opened of the one before.
+    nature: Mutex<Nature>,
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
     ledgers: Ledgers,
@@ -140,7 +142,8 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     };
     replicas[place].source = Shared::of(Arc::clone(&opened.source));
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let source = Replicas { replicas, current, identity, version, deadline, ledgers: ledgers.clone(), open };
+    let nature = Mutex::new(opened.source.nature());
+    let source = Replicas { replicas, current, identity, version, nature, deadline, ledgers: ledgers.clone(), open };
     Ok(Opened { source: Arc::new(source), known: opened.known, ledgers })
 }
 
@@ -230,8 +233,11 @@ impl Source for Replicas {
     }
 
     fn nature(&self) -> Nature {
-        let source = self.replicas[self.current()].source.current();
-        source.map_or(Nature::LOCAL, |source| source.nature())
+        let mut last = self.nature.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = self.replicas[self.current()].source.current() {
+            *last = source.nature();
+        }
+        *last
     }
 
     fn version(&self) -> Option<String> {
@@ -244,7 +250,6 @@ mod tests {
     use super::*;
     use crate::MemorySource;
     use std::collections::HashSet;
-    use std::sync::Mutex;
 
     /// Opens files in memory whose names are their sizes, and where they go on, what they hold; some fail.
     fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Box<Open> {
@@ -272,7 +277,7 @@ mod tests {
                 self.0.read_vector(parts)
             }
             fn nature(&self) -> Nature {
-                Nature::LOCAL
+                Nature { latency: Nature::LEAST_OF_NETWORK, ..Nature::LOCAL }
             }
         }
         Box::new(move |url| {
@@ -345,6 +350,8 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| source.read_at(0, &mut [0; 3]).unwrap_err());
             }
+            std::thread::sleep(opening / 3);
+            assert!(source.nature().is_remote(), "what is being opened is no nearer than what was");
         });
         assert!(begin.elapsed() < 4 * opening, "{:?}", begin.elapsed());
     }

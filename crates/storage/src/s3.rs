@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use url::Url;
@@ -74,7 +74,8 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     }
     let region = network.s3_region.clone().or(settings.region).unwrap_or_else(|| "us-east-1".to_owned());
     let style = if given.is_some() || bucket.contains('.') { UrlStyle::Path } else { UrlStyle::VirtualHost };
-    let endpoint = given.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+    let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+    let endpoint = given.unwrap_or_else(|| format!("https://s3.{region}.{domain}"));
     let endpoint = if endpoint.contains("://") { endpoint } else { format!("https://{endpoint}") };
     let wrong_endpoint = |what: String| Error::Option { option: "s3_endpoint".to_owned(), what };
     let given = endpoint.clone();
@@ -118,15 +119,17 @@ struct Signer;
 impl Signer {
     /// Makes URLs that are good for some time.
     fn locate(bucket: Bucket, credentials: Option<Credentials>, key: String) -> impl Fn() -> Url + Send + Sync {
-        let signed: Mutex<Option<(Url, Instant)>> = Mutex::new(None);
+        let signed: Mutex<Option<(Url, SystemTime)>> = Mutex::new(None);
         move || {
             let mut signed = signed.lock().unwrap_or_else(PoisonError::into_inner);
-            let fresh = signed.as_ref().filter(|(_, made)| made.elapsed() < RENEWED_AFTER);
+            // By the clock that the server goes by: it goes on while a machine sleeps.
+            let is_fresh = |made: &SystemTime| made.elapsed().is_ok_and(|age| age < RENEWED_AFTER);
+            let fresh = signed.as_ref().filter(|(_, made)| is_fresh(made));
             if let Some((url, _)) = fresh {
                 return url.clone();
             }
             let url = bucket.get_object(credentials.as_ref(), &key).sign(SIGNED_FOR);
-            *signed = Some((url.clone(), Instant::now()));
+            *signed = Some((url.clone(), SystemTime::now()));
             url
         }
     }
@@ -263,6 +266,7 @@ mod tests {
         let url = |url, options: &[_], variables: &[_]| located(url, options, variables).unwrap().0;
         assert_eq!(url("s3://b/a/f.root", &[], &[]), "https://b.s3.us-east-1.amazonaws.com/a/f.root");
         assert_eq!(url("s3://b/f", &[("s3_region", "eu-west-3")], &[]), "https://b.s3.eu-west-3.amazonaws.com/f");
+        assert_eq!(url("s3://b/f", &[("s3_region", "cn-north-1")], &[]), "https://b.s3.cn-north-1.amazonaws.com.cn/f");
         assert_eq!(url("s3://b.c/f", &[], &[]), "https://s3.us-east-1.amazonaws.com/b.c/f");
         assert_eq!(url("s3://b/f", &[("s3_endpoint", "http://h:9")], &[]), "http://h:9/b/f");
         assert_eq!(url("s3://b/f", &[], &[("AWS_ENDPOINT_URL", "http://h:9/x")]), "http://h:9/x/b/f");

@@ -33,9 +33,13 @@ impl Nature {
     pub const LOCAL: Nature =
         Nature { latency: Duration::from_micros(5), bytes_per_second: 5e9, max_parallel: 1, max_ranges: 1 };
 
+    /// Latency of a store that is asked through a network, at least, however soon it answers: it may stall, so that it is
+    /// asked early and rarely, and waited for in a way that can be interrupted.
+    pub(crate) const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
+
     /// Whether asking early and rarely matters.
     pub fn is_remote(&self) -> bool {
-        self.latency > Duration::from_micros(100)
+        self.latency >= Self::LEAST_OF_NETWORK
     }
 }
 

@@ -186,6 +186,16 @@ impl Opening<'_> {
         Error::WrongAnswer { url: self.address.name().to_owned(), doing: "opening".to_owned(), what: what.to_owned() }
     }
 
+    /// A range of a file of unknown size (RFC 9110, section 14.4) will be so the next time, too.
+    fn sizeless(&self) -> Error {
+        Error::Server {
+            url: self.address.name().to_owned(),
+            doing: "opening".to_owned(),
+            answer: "a range, but not the size of the file, without which it cannot be read".to_owned(),
+            is_transient: false,
+        }
+    }
+
     /// Asks for head and tail in one request.
     fn ask_for_both(&self) -> Result<Found> {
         let range = format!("bytes=0-{},-{}", self.head_bytes - 1, self.tail_bytes);
@@ -210,6 +220,7 @@ impl Opening<'_> {
                     Err(Error::WrongAnswer { .. }) => origin.strike(2, answer.asked_at),
                     Err(error) => return Err(error),
                 },
+                Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
                 Kind::Single(content) if content.range.end - content.range.start <= n_bytes + MAX_GAP_BYTES => {
                     answer.receive_single(&content, &mut pieces)?;
                     let total = content.total_bytes.unwrap_or_default();
@@ -273,6 +284,7 @@ impl Opening<'_> {
             let version = answer.version();
             let mut pieces = Pieces::of_at_most(n_bytes);
             found = match answer.kind()? {
+                Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
                 Kind::Single(content) => {
                     answer.receive_single(&content, &mut pieces)?;
                     Found::Pieces(pieces, version)
@@ -310,7 +322,7 @@ impl Opening<'_> {
 
     /// Asks for what is missing of head and tail, now that the size is known.
     fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, Known)> {
-        let size_bytes = pieces.total_bytes.ok_or_else(|| self.wrong("it does not tell the file's size"))?;
+        let size_bytes = pieces.total_bytes.ok_or_else(|| self.sizeless())?;
         let store = self.store(size_bytes, version);
         let head = 0..self.head_bytes.min(size_bytes);
         let tail = size_bytes.saturating_sub(self.tail_bytes).max(head.end)..size_bytes;

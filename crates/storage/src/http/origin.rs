@@ -38,6 +38,8 @@ struct State {
     n_wrong: u32,
     last_wrong: Option<Instant>,
     n_open: usize,
+    /// Threads that make requests besides those that want the bytes.
+    n_hired: usize,
     latency: Option<Duration>,
     /// Bodies that are coming, since when, and the bytes that came since then.
     n_transfers: usize,
@@ -58,6 +60,16 @@ impl Drop for Permit {
         self.0.state().n_open -= 1;
         // One: where hundreds wait, waking all for one connection costs more than the request.
         self.0.freed.notify_one();
+    }
+}
+
+/// A thread that makes requests for others, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Hired(Arc<Origin>);
+
+impl Drop for Hired {
+    fn drop(&mut self) {
+        self.0.state().n_hired -= 1;
     }
 }
 
@@ -116,6 +128,7 @@ impl Origin {
                 n_wrong: 0,
                 last_wrong: None,
                 n_open: 0,
+                n_hired: 0,
                 latency: None,
                 n_transfers: 0,
                 transfer_start: None,
@@ -168,6 +181,16 @@ impl Origin {
             0 => connections_for(state.latency.unwrap_or(GUESSED_LATENCY)),
             number => number,
         }
+    }
+
+    /// Lets a thread more make requests for who wants the bytes, if all reads together have not one for each connection.
+    pub(super) fn hire(self: &Arc<Self>) -> Option<Hired> {
+        let mut state = self.state();
+        if state.n_hired + 1 >= self.most_connections(&state) {
+            return None;
+        }
+        state.n_hired += 1;
+        Some(Hired(Arc::clone(self)))
     }
 
     /// Requests that it is asked at the same time.

@@ -69,6 +69,53 @@ impl From<Error> for Failed {
     }
 }
 
+/// The requests of one round.
+struct Work<'w, 'b> {
+    store: &'w HttpStore,
+    client: &'w Client,
+    origin: Arc<Origin>,
+    queue: Mutex<std::vec::IntoIter<Vec<Part<'b>>>>,
+    round: Mutex<Round<'b>>,
+    until: Instant,
+}
+
+impl<'b> Work<'_, 'b> {
+    /// Makes requests until none is left, and hires for those that wait.
+    fn run<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>) {
+        while let Some((parts, n_waiting)) = self.next() {
+            // Two, as each does the same: many are there soon.
+            for hired in (0..n_waiting.min(2)).map_while(|_| self.origin.hire()) {
+                let run = move || {
+                    self.run(scope);
+                    drop(hired);
+                };
+                // Where no thread can be had, the others do the work.
+                let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, run);
+            }
+            if let Some(parts) = self.unless_failed(parts) {
+                self.store.fetch(self.client, parts, self.until, &self.round);
+            }
+        }
+    }
+
+    /// Returns the parts, unless another request has failed: then there is no use in asking for them now.
+    fn unless_failed(&self, parts: Vec<Part<'b>>) -> Option<Vec<Part<'b>>> {
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        if round.error.is_none() {
+            return Some(parts);
+        }
+        round.missing.extend(parts);
+        None
+    }
+
+    /// The next request, and how many wait behind it.
+    fn next(&self) -> Option<(Vec<Part<'b>>, usize)> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = queue.next()?;
+        Some((parts, queue.len()))
+    }
+}
+
 impl HttpStore {
     /// The client, made anew in a forked process.
     fn client(&self) -> Arc<Client> {
@@ -85,34 +132,11 @@ impl HttpStore {
     }
 
     /// Makes requests, some at the same time.
-    fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, n_parallel: usize, until: Instant) -> Round<'b> {
-        let n_workers = requests.len().min(n_parallel.max(1));
-        let queue = Mutex::new(requests.into_iter());
-        let round = Mutex::new(Round::default());
-        let lock = || round.lock().unwrap_or_else(PoisonError::into_inner);
-        let work = || {
-            loop {
-                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(parts) = next else { return };
-                if lock().error.is_some() {
-                    lock().missing.extend(parts);
-                    continue;
-                }
-                self.fetch(client, parts, until, &round);
-            }
-        };
-        if n_workers <= 1 {
-            work();
-        } else {
-            std::thread::scope(|scope| {
-                for _ in 1..n_workers {
-                    // Where no thread can be had, the others do the work.
-                    let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, work);
-                }
-                work();
-            });
-        }
-        round.into_inner().unwrap_or_else(PoisonError::into_inner)
+    fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, until: Instant) -> Round<'b> {
+        let (queue, round) = (Mutex::new(requests.into_iter()), Mutex::default());
+        let work = Work { store: self, client, origin: self.origin(client), queue, round, until };
+        std::thread::scope(|scope| work.run(scope));
+        work.round.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes one request and enters in `round` what it left.
@@ -306,7 +330,7 @@ impl Attempt for HttpStore {
             let asked_at = Instant::now();
             let n_parallel = origin.max_parallel();
             let planned = requests(parts, Limits { n_ranges, n_parallel });
-            let round = self.round(&client, planned, n_parallel, until);
+            let round = self.round(&client, planned, until);
             parts = round.missing;
             if let Some(error) = round.error {
                 return (parts, Err(error));
@@ -352,6 +376,7 @@ impl Source for HttpStore {
         let client = self.client();
         let origin = self.origin(&client);
         let (latency, bytes_per_second) = origin.measured();
+        let latency = latency.max(Nature::LEAST_OF_NETWORK);
         Nature { latency, bytes_per_second, max_parallel: origin.max_parallel(), max_ranges: origin.range_limit() }
     }
 

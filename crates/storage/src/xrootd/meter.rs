@@ -87,7 +87,7 @@ impl Meter {
     /// What it comes to.
     pub(crate) fn nature(&self, limits: Option<VectorLimits>) -> Nature {
         Nature {
-            latency: self.latency,
+            latency: self.latency.max(Nature::LEAST_OF_NETWORK),
             bytes_per_second: self.bytes_per_second.unwrap_or(GUESSED_BYTES_PER_SECOND),
             max_parallel: MAX_PARALLEL,
             max_ranges: limits.unwrap_or(VectorLimits::DEFAULT).max_ranges,

@@ -440,3 +440,18 @@ fn nothing_is_kept_of_a_merged_range_that_is_longer_than_it_says() {
     let opened = open(&server.url(), &[]).unwrap();
     check_vector(&opened.source, &content_bytes, &[(10_000, 10_100), (10_150, 10_300)]).unwrap();
 }
+
+#[test]
+fn a_file_of_unknown_size_is_an_error_at_once() {
+    let content = content(N_BYTES);
+    let server = Scripted::start(move |request| {
+        let ranges = request.ranges(content.len());
+        let [range] = ranges.as_slice() else { return status("400 Bad Request", "") };
+        let answer = String::from_utf8_lossy(&single(&content, range.clone())[..200]).replace("/300000", "/*");
+        let head = answer.split_inclusive("\r\n\r\n").next().unwrap();
+        Reply::new([head.as_bytes(), &content[range.clone()]].concat(), Then::Keep)
+    });
+    let error = open(&server.url(), &[]).unwrap_err();
+    assert!(matches!(&error, Error::Server { answer, .. } if answer.contains("not the size")), "{error}");
+    assert!(server.ranges().len() <= 3, "{:?}", server.ranges());
+}

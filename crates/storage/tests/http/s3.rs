@@ -1,5 +1,8 @@
 //! What an S3 server is asked.
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+
 use arrowroot_storage::Error;
 
 use crate::checks::{check_known, check_vector, content, open};
@@ -63,4 +66,44 @@ fn a_key_does_not_leave_its_bucket() {
         assert!(matches!(error, Error::Option { .. }), "{key}: {error}");
     }
     assert!(server.heads().is_empty());
+}
+
+#[test]
+fn many_reads_have_no_more_threads_than_connections() {
+    let content_bytes = content(2_000_000);
+    let served = content_bytes.clone();
+    let server = Scripted::start(move |request| {
+        std::thread::sleep(Duration::from_millis(100));
+        right(&served, request)
+    });
+    let opened = open(&format!("s3+http://{}/bucket/f", server.host()), &[("deadline", "100")]).unwrap();
+    let n_threads = || {
+        let tasks =
+            std::fs::read_dir("/proc/self/task").unwrap().filter_map(|task| Some(task.ok()?.path().join("comm")));
+        tasks.filter(|path| std::fs::read_to_string(path).is_ok_and(|name| name.starts_with("arrowroot-http"))).count()
+    };
+    let is_done = AtomicBool::new(false);
+    let n_most = std::thread::scope(|scope| {
+        let readers = (0..8).map(|reader| {
+            let (source, content_bytes) = (&opened.source, &content_bytes);
+            let starts = (0..150).map(|place| 70_000 + place * 12_000 + reader * 1000);
+            let ranges: Vec<_> = starts.map(|start| (start, start + 100)).collect();
+            scope.spawn(move || check_vector(source, content_bytes, &ranges).unwrap())
+        });
+        let readers: Vec<_> = readers.collect();
+        let watch = scope.spawn(|| {
+            let mut n_most = 0;
+            while !is_done.load(SeqCst) {
+                n_most = n_most.max(n_threads());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            n_most
+        });
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        is_done.store(true, SeqCst);
+        watch.join().unwrap()
+    });
+    let n_connections = opened.source.nature().max_parallel;
+    // Other tests have some, too; one for each request of each read would be eight times as many.
+    assert!((n_connections / 2..2 * n_connections).contains(&n_most), "{n_most} of {n_connections}");
 }
