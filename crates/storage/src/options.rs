@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::http::credentials::bare_token;
 use crate::secret::Secret;
 use crate::source::Nature;
 
@@ -249,7 +250,7 @@ impl Options {
             "deadline" => self.network.deadline = seconds()?,
             "retries" => self.network.retries = u32::try_from(number(0)?.min(100)).unwrap_or(100),
             "connections" => self.network.max_connections = usize::try_from(number(0)?.min(256)).unwrap_or(256),
-            "token" => self.network.token = (!text.trim().is_empty()).then(|| Secret::new(text.trim())),
+            "token" => self.network.token = Some(bare_token(text)).filter(|token| !token.is_empty()).map(Secret::new),
             "certificate" => self.network.certificate = path(),
             "key" => self.network.key = path(),
             "authorities" => self.network.authorities = path(),

@@ -1,22 +1,33 @@
 //! Where a file is: its URL, and where the server redirected to.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use url::Url;
 
 use crate::error::{Error, Result};
 use crate::secret::{hidden_distinction, redacted};
 
+/// So many places in a row that were good for one request are no chance: each is then asked for anew.
+const MAX_USED_UP: u32 = 3;
+
 /// A file's place. URLs may hold credentials: only [`Address::name`] is for showing.
 pub(crate) struct Address {
     name: String,
     locate: Box<dyn Fn() -> Url + Send + Sync>,
-    /// Where the last redirect led to.
-    redirected: Mutex<Option<Url>>,
+    redirected: Mutex<Redirected>,
     /// Besides what the HTTP store knows, which credentials are in use.
     hint: Option<String>,
     /// What tells the file from others that are shown by the same name; empty if none are.
     distinction: String,
+}
+
+/// Where redirects lead to.
+#[derive(Default)]
+struct Redirected {
+    /// Where the last one did, if that may be good for more than one request.
+    to: Option<Url>,
+    /// Such places in a row that were good for one.
+    n_used_up: u32,
 }
 
 impl Address {
@@ -28,7 +39,7 @@ impl Address {
         parsed.set_fragment(None);
         let distinction = hidden_distinction(url).map_or_else(String::new, |hidden| format!(" {hidden:016x}"));
         let locate = Box::new(move || parsed.clone());
-        Ok(Address { name, locate, redirected: Mutex::new(None), hint: None, distinction })
+        Ok(Address { name, locate, redirected: Mutex::default(), hint: None, distinction })
     }
 
     /// A URL that is made anew for each request. The name does not say at which `endpoint` it is.
@@ -39,7 +50,7 @@ impl Address {
         locate: impl Fn() -> Url + Send + Sync + 'static,
     ) -> Address {
         let distinction = format!(" {}{}", origin_of(endpoint), endpoint.path());
-        Address { name, locate: Box::new(locate), redirected: Mutex::new(None), hint: Some(hint), distinction }
+        Address { name, locate: Box::new(locate), redirected: Mutex::default(), hint: Some(hint), distinction }
     }
 
     /// A version of the file, as one that no other file has which is shown by the same name.
@@ -62,14 +73,32 @@ impl Address {
         (self.locate)()
     }
 
-    /// Where a redirect led to, if there was one.
-    pub(super) fn redirected(&self) -> Option<Url> {
-        self.redirected.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn locked(&self) -> MutexGuard<'_, Redirected> {
+        self.redirected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Later requests go there, or to the given URL again.
-    pub(super) fn redirect(&self, to: Option<Url>) {
-        *self.redirected.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    /// Where a redirect led to, if there was one.
+    pub(super) fn redirected(&self) -> Option<Url> {
+        self.locked().to.clone()
+    }
+
+    /// A request was answered there: later ones go there, too.
+    pub(super) fn redirect(&self, to: Url) {
+        let mut redirected = self.locked();
+        if redirected.to.as_ref() == Some(&to) {
+            redirected.n_used_up = 0;
+        } else if redirected.n_used_up < MAX_USED_UP {
+            redirected.to = Some(to);
+        }
+    }
+
+    /// It is good no more: later requests go to the given URL again.
+    pub(super) fn forget(&self, to: &Url) {
+        let mut redirected = self.locked();
+        if redirected.to.as_ref() == Some(to) {
+            redirected.to = None;
+            redirected.n_used_up += 1;
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ureq::BodyReader;
 use ureq::http::{HeaderMap, Response};
 
+use super::asker::Asker;
 use super::client::{Question, what_failed};
 use super::multipart::{Multipart, Receiver, Wrong};
 use super::origin::{Origin, Permit};
@@ -89,7 +90,7 @@ pub(super) struct Answer {
     doing: String,
     until: Instant,
     timeout: Duration,
-    hint: String,
+    asker: Asker,
 }
 
 impl Answer {
@@ -100,7 +101,7 @@ impl Answer {
         permit: Permit,
         question: Question<'_>,
         timeout: Duration,
-        hint: String,
+        asker: Asker,
     ) -> Answer {
         let (head, body) = response.into_parts();
         Answer {
@@ -115,7 +116,7 @@ impl Answer {
             doing: question.doing.to_owned(),
             until: question.until,
             timeout,
-            hint,
+            asker,
         }
     }
 
@@ -306,10 +307,11 @@ impl Answer {
             self.origin.pause(pause.min(LONGEST_PAUSE));
         }
         match self.status {
-            401 | 403 | 407 => Error::Denied { url, answer, hint: self.hint.clone() },
+            401 | 403 | 407 => Error::Denied { url, answer, hint: self.asker.hint() },
             404 | 410 => Error::NotFound { url, answer },
             412 => Error::Changed { url, what: format!("the server says {answer}") },
             416 => Error::Changed { url, what: format!("the server has no such bytes any more ({answer})") },
+            200 if self.is_page() => self.wrong("it is a web page: of a login or an error, perhaps"),
             200 => self.wrong("it is the whole file, not the range"),
             206 => self.wrong("it is another range"),
             _ => Error::Server { url, doing, answer, is_transient },
@@ -335,7 +337,12 @@ impl Answer {
                 words.push_str(&said);
             }
         }
+        words.push_str(&self.asker.led_to());
         words
+    }
+
+    fn is_page(&self) -> bool {
+        self.header("content-type").is_some_and(|kind| kind.contains("text/html"))
     }
 }
 

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
+use super::asker::{Asker, carry_user};
 use super::credentials::Credentials;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
@@ -25,6 +26,8 @@ use crate::tls_failure;
 const MAX_REDIRECTS: usize = 10;
 /// Clients that are kept for later files; each has other credentials.
 const MAX_CLIENTS: usize = 16;
+/// Certificates are renewed hours before they expire.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 /// Idle connections are closed after this; many servers close theirs sooner, which is noticed.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 
@@ -33,7 +36,7 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 struct Key {
     /// A forked process must not use its parent's connections.
     process: u32,
-    credentials: Credentials,
+    credentials: Arc<Credentials>,
     proxies: Proxies,
     timeout: Duration,
     max_connections: usize,
@@ -44,6 +47,8 @@ pub(super) struct Client {
     key: Key,
     agent: Agent,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
+    /// When the files of the credentials were last looked at.
+    looked_at: Mutex<Instant>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
 }
 
@@ -72,11 +77,15 @@ impl Client {
     pub(super) fn shared(network: &Network) -> Arc<Client> {
         let key = Key {
             process: std::process::id(),
-            credentials: Credentials::find(network),
+            credentials: Arc::new(Credentials::find(network)),
             proxies: Proxies::of_environment(),
             timeout: network.timeout,
             max_connections: network.max_connections,
         };
+        Self::of(key)
+    }
+
+    fn of(key: Key) -> Arc<Client> {
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = clients.iter().position(|client| client.key == key) {
             let client = clients.remove(place);
@@ -116,12 +125,23 @@ impl Client {
             .max_idle_age(MAX_IDLE)
             .build();
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
-        Client { key, agent, tls, origins: Mutex::new(HashMap::new()) }
+        Client { key, agent, tls, looked_at: Mutex::new(Instant::now()), origins: Mutex::new(HashMap::new()) }
     }
 
-    /// Whether it belongs to this process.
-    pub(super) fn is_of_this_process(&self) -> bool {
-        self.key.process == std::process::id()
+    /// Another one, if this is of another process or if its certificates have been renewed, which is looked for now and
+    /// then: connections are what they were when they were made.
+    pub(super) fn successor(&self, network: &Network) -> Option<Arc<Client>> {
+        if self.key.process != std::process::id() {
+            return Some(Client::shared(network));
+        }
+        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked_at.elapsed() < BETWEEN_LOOKS {
+            return None;
+        }
+        *looked_at = Instant::now();
+        let credentials = self.key.credentials.renewed();
+        (credentials != *self.key.credentials)
+            .then(|| Client::of(Key { credentials: Arc::new(credentials), ..self.key.clone() }))
     }
 
     /// What is known of the server of a URL.
@@ -142,13 +162,13 @@ impl Client {
         if let Some(url) = redirected {
             // That address may have been good for some time only, which servers say in any way (dCache with 400).
             let start = Instant::now();
-            match self.follow(url, true, question) {
+            match self.follow(url.clone(), true, question) {
                 Ok(answer) if answer.status < 400 || matches!(answer.status, 412 | 416) => return Ok(answer),
                 _ if Instant::now() >= question.until => {}
                 answer => {
                     // What the door says counts; but a server that wants a pause gets it.
                     drop(answer.map(Answer::into_error));
-                    address.redirect(None);
+                    address.forget(&url);
                 }
             }
             let _ = question.ledger.enter_since(start, Operation::Redirect, std::iter::empty(), Err::<(), ()>(()));
@@ -169,7 +189,7 @@ impl Client {
             let location = answer.location().filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
             let Some(next) = location.map(|location| url.join(&location)) else {
                 if is_redirected && matches!(answer.status, 200 | 206 | 416) {
-                    question.address.redirect(Some(url));
+                    question.address.redirect(url);
                 }
                 return Ok(answer);
             };
@@ -185,35 +205,18 @@ impl Client {
     }
 
     fn ask_one(&self, url: &Url, question: Question<'_>) -> Result<Answer> {
-        let Question { address, doing, until, .. } = question;
-        let failed = |what: String| Error::Connection { url: address.name().to_owned(), doing: doing.to_owned(), what };
-        let is_encrypted = url.scheme() == "https";
-        if is_encrypted && self.tls.get().is_none() {
+        let Question { address, until, .. } = question;
+        if url.scheme() == "https" && self.tls.get().is_none() {
             // Two threads may make the same; one of them wins.
             let _ = self.tls.set(self.key.credentials.tls()?);
         }
-        let original = address.original();
-        let may_have_token = is_same_server(&original, url);
-        let is_signed = address.hint().is_some();
-        let token = self.key.credentials.token(is_encrypted).filter(|_| may_have_token && !is_signed);
-        let hint = match address.hint() {
-            Some(hint) => hint.to_owned(),
-            None => self.key.credentials.hint(is_encrypted, token.is_some()),
-        };
+        let asker = Asker::new(&self.key.credentials, address, url);
         let proxy = self.key.proxies.of(url).map_err(|variable| Error::Option {
             option: variable.to_owned(),
             what: "it names no HTTP proxy: http://HOST:PORT is one".to_owned(),
         })?;
         let origin = self.origin(url, question.is_multi_range);
-        let permit = origin.enter(until).map_err(|busy| match busy {
-            Busy::NoConnection => failed("no connection was free in time".to_owned()),
-            Busy::Paused(pause) => Error::Server {
-                url: address.name().to_owned(),
-                doing: doing.to_owned(),
-                answer: format!("to come back in {:.0} s, which is after the deadline", pause.as_secs_f64()),
-                is_transient: false,
-            },
-        })?;
+        let permit = origin.enter(until).map_err(|busy| too_busy(busy, question))?;
         let mut tries_left = 2;
         loop {
             let start = Instant::now();
@@ -221,7 +224,7 @@ impl Client {
             let mut request =
                 self.agent.get(url.as_str()).config().timeout_global(Some(left)).proxy(proxy.cloned()).build();
             request = request.header("range", question.range);
-            if let Some(token) = &token {
+            if let Some(token) = &asker.token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
             }
             if let Some((name, value)) = question.version.and_then(Version::condition) {
@@ -233,18 +236,18 @@ impl Client {
             match response {
                 Ok(response) => {
                     origin.answered_after(start.elapsed().saturating_sub(connecting.unwrap_or_default()));
-                    return Ok(Answer::new(response, origin, start, permit, question, self.key.timeout, hint));
+                    return Ok(Answer::new(response, origin, start, permit, question, self.key.timeout, asker));
                 }
                 // An idle connection that the server closes at this moment fails like this.
                 Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {
                     tries_left -= 1;
                 }
-                Err(error) => return Err(self.refused(error, question, hint, proxy)),
+                Err(error) => return Err(self.refused(error, question, &asker, proxy)),
             }
         }
     }
 
-    fn refused(&self, error: ureq::Error, question: Question<'_>, hint: String, proxy: Option<&Proxy>) -> Error {
+    fn refused(&self, error: ureq::Error, question: Question<'_>, asker: &Asker, proxy: Option<&Proxy>) -> Error {
         let url = question.address.name().to_owned();
         let failed = match &error {
             ureq::Error::Io(error) => tls_failure::of_io(error),
@@ -253,10 +256,10 @@ impl Client {
         if let Some(failed) = failed {
             return match tls_failure::hint(failed) {
                 Some(hint) => Error::Insecure { url, what: failed.to_string(), hint: hint.to_owned() },
-                None => Error::Denied { url, answer: format!("TLS: {failed}"), hint },
+                None => Error::Denied { url, answer: format!("TLS: {failed}{}", asker.led_to()), hint: asker.hint() },
             };
         }
-        let mut what = what_failed(&error, self.key.timeout);
+        let mut what = format!("{}{}", what_failed(&error, self.key.timeout), asker.led_to());
         // The name of an object does not say where it was looked for.
         if question.address.hint().is_some() {
             what = format!("{what} ({})", origin_of(&question.address.original()));
@@ -268,21 +271,16 @@ impl Client {
     }
 }
 
-/// Whether what is for one server is for another: they are the same, or the second is the first's encrypted side.
-fn is_same_server(one: &Url, other: &Url) -> bool {
-    let becomes_encrypted = || {
-        let is_usual = |url: &Url| url.port().is_none();
-        (one.scheme(), other.scheme()) == ("http", "https") && is_usual(one) && is_usual(other)
-    };
-    one.host_str() == other.host_str() && (origin_of(one) == origin_of(other) || becomes_encrypted())
-}
-
-/// User and password go on to another place on the same server, which need not repeat them.
-fn carry_user(from: &Url, to: &mut Url) {
-    if is_same_server(from, to) && to.username().is_empty() && to.password().is_none() {
-        // It fails for URLs without a host only.
-        let _ = to.set_username(from.username());
-        let _ = to.set_password(from.password());
+fn too_busy(busy: Busy, question: Question<'_>) -> Error {
+    let (url, doing) = (question.address.name().to_owned(), question.doing.to_owned());
+    match busy {
+        Busy::NoConnection => Error::Connection { url, doing, what: "no connection was free in time".to_owned() },
+        Busy::Paused(pause) => Error::Server {
+            url,
+            doing,
+            answer: format!("to come back in {:.0} s, which is after the deadline", pause.as_secs_f64()),
+            is_transient: false,
+        },
     }
 }
 
@@ -307,5 +305,27 @@ pub(super) fn what_failed(error: &ureq::Error, timeout: Duration) -> String {
         }
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL or a credential is none that can be sent".to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_succeeded_when_its_certificate_is_renewed_and_not_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let certificate = directory.path().join("proxy");
+        std::fs::write(&certificate, "one").unwrap();
+        let network = Network { certificate: Some(certificate.clone()), ..crate::Options::default().network };
+        let client = Client::shared(&network);
+        let long_ago = || *client.looked_at.lock().unwrap() = Instant::now() - 2 * BETWEEN_LOOKS;
+        long_ago();
+        assert!(client.successor(&network).is_none());
+        std::fs::write(&certificate, "another").unwrap();
+        assert!(client.successor(&network).is_none(), "it was looked at a moment ago");
+        long_ago();
+        let successor = client.successor(&network).unwrap();
+        assert!(Arc::ptr_eq(&successor, &Client::shared(&network)));
     }
 }

@@ -34,6 +34,8 @@ const KEY: &str = "X509_USER_KEY";
 const GRID_AUTHORITIES: &str = "/etc/grid-security/certificates";
 
 /// Where the credentials are. What is in the files is read when it is needed.
+///
+/// Two are the same if their files are, too: proxies live for a day, and jobs for longer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Credentials {
     token: Token,
@@ -43,7 +45,12 @@ pub(crate) struct Credentials {
     half_pair: Option<(&'static str, &'static str)>,
     /// File or directory, and whether it must be there.
     authorities: Vec<(PathBuf, bool)>,
+    /// Of certificate, key and authorities, as TLS knows them.
+    stamps: Vec<Option<Stamp>>,
 }
+
+/// What changes with a file: its number, its size, and when it was last written (s, ns).
+type Stamp = (u64, u64, i64, i64);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
@@ -51,6 +58,15 @@ enum Token {
     Given(Secret),
     Variable(Secret),
     File(PathBuf),
+}
+
+/// A token, without the word that stands before it in the head of a request: it is added there.
+pub(crate) fn bare_token(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once(char::is_whitespace) {
+        Some((word, token)) if word.eq_ignore_ascii_case("bearer") => token.trim(),
+        _ => text,
+    }
 }
 
 fn user_id() -> u32 {
@@ -68,7 +84,7 @@ impl Credentials {
             |name: &str| environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let uid = user_id();
         let token = network.token.clone().map(Token::Given);
-        let token = token.or_else(|| variable("BEARER_TOKEN").map(|token| Token::Variable(Secret::new(token))));
+        let token = token.or_else(|| Some(Token::Variable(Secret::new(bare_token(&variable("BEARER_TOKEN")?)))));
         let token = token.or_else(|| variable("BEARER_TOKEN_FILE").map(|path| Token::File(path.into())));
         let in_runtime =
             variable("XDG_RUNTIME_DIR").map(|directory| PathBuf::from(directory).join(format!("bt_u{uid}")));
@@ -96,12 +112,25 @@ impl Credentials {
         };
         let grid = variable("X509_CERT_DIR").unwrap_or_else(|| GRID_AUTHORITIES.to_owned());
         let explicit_authorities = network.authorities.iter().map(|path| (path.clone(), true));
-        Credentials {
+        let found = Credentials {
             token: token.unwrap_or(Token::None),
             certificate: explicit.or_else(proxy).or(pair).or_else(usual),
             half_pair,
             authorities: explicit_authorities.chain([(grid.into(), false)]).collect(),
-        }
+            stamps: Vec::new(),
+        };
+        found.renewed()
+    }
+
+    /// The same, with the files as they are now.
+    pub(crate) fn renewed(&self) -> Credentials {
+        let certificate = self.certificate.iter().flat_map(|(certificate, key, _)| [certificate, key]);
+        let files = certificate.chain(self.authorities.iter().map(|(path, _)| path));
+        let stamp = |path: &PathBuf| {
+            let metadata = std::fs::metadata(path).ok()?;
+            Some((metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+        };
+        Credentials { stamps: files.map(stamp).collect(), ..self.clone() }
     }
 
     /// The token for a request, if there is one that may go over such a connection.
@@ -111,7 +140,7 @@ impl Credentials {
             Token::Variable(token) if is_encrypted => Some(token.clone()),
             Token::File(path) if is_encrypted => {
                 let token = String::from_utf8(read(path).ok()?).ok()?;
-                (!token.trim().is_empty()).then(|| Secret::new(token.trim()))
+                Some(Secret::new(bare_token(&token))).filter(|token| !token.expose().is_empty())
             }
             _ => None,
         }

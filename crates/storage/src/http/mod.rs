@@ -47,6 +47,7 @@
 
 mod address;
 mod answer;
+mod asker;
 mod client;
 pub(crate) mod credentials;
 mod multipart;

@@ -117,11 +117,11 @@ impl<'b> Work<'_, 'b> {
 }
 
 impl HttpStore {
-    /// The client, made anew in a forked process.
+    /// The client, made anew in a forked process or for a renewed certificate.
     fn client(&self) -> Arc<Client> {
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        if !client.is_of_this_process() {
-            *client = Client::shared(&self.network);
+        if let Some(successor) = client.successor(&self.network) {
+            *client = successor;
         }
         Arc::clone(&client)
     }

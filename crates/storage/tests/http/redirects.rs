@@ -1,8 +1,10 @@
 //! Servers that send on to another place, as the doors of dCache and EOS do.
 
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::Operation;
+use arrowroot_storage::{Error, Operation};
 
 use crate::checks::{check_vector, content, counts, ledger, open};
 use crate::scripted::{Request, Scripted, right, status};
@@ -39,6 +41,28 @@ fn a_place_that_is_good_no_more_is_asked_for_again_at_the_door_whatever_it_says(
 }
 
 #[test]
+fn places_that_are_good_for_one_request_are_soon_asked_for_each_time() {
+    let content_bytes = content(N_BYTES);
+    let served = content_bytes.clone();
+    let used = Mutex::new(HashSet::new());
+    let pool = Scripted::start(move |request| {
+        let target = request.head.lines().next().unwrap().to_owned();
+        if used.lock().unwrap().insert(target) { right(&served, request) } else { status("404 Not Found", "") }
+    });
+    let to = pool.url();
+    let door = Scripted::start(move |request| {
+        status("307 Temporary Redirect", &format!("Location: {to}?uuid={}\r\n", request.place))
+    });
+    let opened = open(&door.url(), &[]).unwrap();
+    for place in 0..10 {
+        let start = 10_000 + place * 1000;
+        check_vector(&opened.source, &content_bytes, &[(start, start + 100)]).unwrap();
+    }
+    // The opening and ten reads, and three that found out.
+    assert_eq!((door.heads().len(), pool.heads().len()), (11, 14));
+}
+
+#[test]
 fn a_pause_is_granted_to_the_place_that_a_redirect_led_to() {
     let content_bytes = content(N_BYTES);
     let served = content_bytes.clone();
@@ -57,8 +81,11 @@ fn a_pause_is_granted_to_the_place_that_a_redirect_led_to() {
 fn a_token_goes_to_no_other_port() {
     let pool = pool(|_| true, "");
     let door = door(vec![pool.url()]);
-    open(&door.url(), &[("token", "t0k3n")]).unwrap();
-    assert!(door.heads()[0].contains("t0k3n"));
+    open(&door.url(), &[("token", "Bearer t0k3n")]).unwrap();
+    assert!(
+        door.heads()[0].contains("Authorization: Bearer t0k3n")
+            || door.heads()[0].contains("authorization: Bearer t0k3n")
+    );
     assert!(pool.heads().iter().all(|head| !head.contains("t0k3n")), "{:?}", pool.heads());
 }
 
@@ -85,4 +112,28 @@ fn a_place_may_have_letters_that_it_should_have_encoded() {
     let pool = pool(|request| request.head.starts_with("GET /%C3%BC "), "404 Not Found");
     let door = door(vec![pool.url().replace("/f", "/ü")]);
     open(&door.url(), &[]).unwrap();
+}
+
+#[test]
+fn an_error_names_the_place_that_it_is_of() {
+    let pool = pool(|_| false, "403 Forbidden");
+    for (place, says) in [(pool.url(), "403 Forbidden"), ("http://127.0.0.1:9/f".to_owned(), "connection refused")] {
+        let origin = place.trim_end_matches("/f").to_owned();
+        let door = door(vec![place]);
+        let error = open(&door.url(), &[("retries", "0")]).unwrap_err().to_string();
+        assert!(error.starts_with(&door.url()) && error.contains(says), "{error}");
+        assert!(error.contains(&format!("by {origin}, where it was redirected to")), "{error}");
+    }
+}
+
+#[test]
+fn a_page_in_the_place_of_a_range_is_called_one() {
+    let content = content(N_BYTES);
+    let server = Scripted::start(move |request| match request.place {
+        0 => right(&content, request),
+        _ => status("200 OK", "Content-Type: text/html\r\n"),
+    });
+    let opened = open(&server.url(), &[("retries", "0")]).unwrap();
+    let error = check_vector(&opened.source, &[], &[(10_000, 10_100)]).unwrap_err();
+    assert!(matches!(&error, Error::WrongAnswer { what, .. } if what.contains("web page")), "{error}");
 }

@@ -104,6 +104,23 @@ fn a_client_certificate_opens_the_door() {
     assert!(matches!(&error, Error::Option { what, .. } if what.contains("no plain PEM key")), "{error}");
 }
 
+#[test]
+fn a_certificate_that_was_renewed_is_offered() {
+    let Some(nginx) = serve("ssl_client_certificate DIR/ca.pem; ssl_verify_client on;") else { return };
+    let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
+    let pair = |name: &str| {
+        ["pem", "key"].map(|end| std::fs::read_to_string(path(&format!("{name}.{end}"))).unwrap()).concat()
+    };
+    std::fs::write(nginx.path("now"), pair("other")).unwrap();
+    let (authority, certificate) = (path("ca.pem"), path("now"));
+    let settings = [("authorities", authority.as_str()), ("certificate", &certificate), ("retries", "0")];
+    let error = open(&url(&nginx), &settings).unwrap_err().to_string();
+    assert!(error.contains("400"), "{error}");
+    std::fs::write(nginx.path("now"), pair("client")).unwrap();
+    let opened = open(&url(&nginx), &settings).unwrap();
+    check_vector(&opened.source, &content(1_000_000), &[(400_000, 900_000)]).unwrap();
+}
+
 /// OpenSSL's own server: it is told to believe grid proxies, which nginx cannot be.
 struct Door(std::process::Child);
 

@@ -1,0 +1,73 @@
+//! Who asks, and of whom: what may be shown to which server, and what messages say of it.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::address::{Address, origin_of};
+use super::credentials::Credentials;
+use crate::secret::Secret;
+
+/// Who asks, and where.
+pub(super) struct Asker {
+    /// What the request has in its head.
+    pub(super) token: Option<Secret>,
+    credentials: Arc<Credentials>,
+    is_encrypted: bool,
+    had_password: bool,
+    /// What signed the request, which has no other credentials then.
+    signed: Option<String>,
+    /// The server that the one of the URL sent to.
+    elsewhere: Option<String>,
+}
+
+impl Asker {
+    /// For a request to `url`, where the file's own `address` led.
+    pub(super) fn new(credentials: &Arc<Credentials>, address: &Address, url: &Url) -> Asker {
+        let is_encrypted = url.scheme() == "https";
+        let is_elsewhere = !is_same_server(&address.original(), url);
+        let signed = address.hint().map(str::to_owned);
+        let may_have_token = !is_elsewhere && signed.is_none();
+        let token = if may_have_token { credentials.token(is_encrypted) } else { None };
+        Asker {
+            had_password: signed.is_none() && token.is_none() && url.password().is_some(),
+            token,
+            credentials: Arc::clone(credentials),
+            is_encrypted,
+            signed,
+            elsewhere: is_elsewhere.then(|| origin_of(url)),
+        }
+    }
+
+    /// Which credentials the request had.
+    pub(super) fn hint(&self) -> String {
+        match &self.signed {
+            Some(signed) => signed.clone(),
+            None if self.had_password => "user and password of the URL were sent".to_owned(),
+            None => self.credentials.hint(self.is_encrypted, self.token.is_some()),
+        }
+    }
+
+    /// Whose answer it is, if not that of the server in the URL.
+    pub(super) fn led_to(&self) -> String {
+        self.elsewhere.as_ref().map_or_else(String::new, |place| format!(" (by {place}, where it was redirected to)"))
+    }
+}
+
+/// Whether what is for one server is for another: they are the same, or the second is the first's encrypted side.
+fn is_same_server(one: &Url, other: &Url) -> bool {
+    let becomes_encrypted = || {
+        let is_usual = |url: &Url| url.port().is_none();
+        (one.scheme(), other.scheme()) == ("http", "https") && is_usual(one) && is_usual(other)
+    };
+    one.host_str() == other.host_str() && (origin_of(one) == origin_of(other) || becomes_encrypted())
+}
+
+/// User and password go on to another place on the same server, which need not repeat them.
+pub(super) fn carry_user(from: &Url, to: &mut Url) {
+    if is_same_server(from, to) && to.username().is_empty() && to.password().is_none() {
+        // It fails for URLs without a host only.
+        let _ = to.set_username(from.username());
+        let _ = to.set_password(from.password());
+    }
+}
