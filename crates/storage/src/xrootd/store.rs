@@ -142,7 +142,12 @@ fn open_at(
     let mut is_second_try = false;
     for _ in 0..MAX_HOPS {
         let mut arrived = Arrival::New;
-        let early = [message::open(&target.path_and_opaque()), message::query_limits()];
+        // A token waits until the server has said whether it encrypts.
+        let early = if target.may_tell_secrets() {
+            Vec::new()
+        } else {
+            vec![message::open(&target.path_and_opaque()), message::query_limits()]
+        };
         let start = Instant::now(); // the opening goes out with the login
         let result = pool::acquire(&target, network, lane, &early, until).and_then(|(connection, arrival)| {
             arrived = arrival;
@@ -169,7 +174,7 @@ fn open_at(
             failure if failure.is_of_server() && manager.as_ref().is_some_and(|_| !tried.contains(&target.host)) => {
                 tried.push(target.host.clone());
                 let Some(from) = manager.take() else { return Err(failure.into_error(url, &target, "opening")) };
-                target = from.with_opaque(&format!("tried={}", tried.join(",")));
+                target = from.without_servers(&tried);
             }
             failure => return Err(failure.into_error(url, &target, "opening")),
         }

@@ -5,6 +5,8 @@ use crate::secret::{redacted, scrubbed};
 
 /// Port of servers whose URL names none.
 const DEFAULT_PORT: u16 = 1094;
+/// Word for a redirector: servers that it should not send to again.
+const TRIED: &str = "tried";
 
 /// A file on a server.
 #[derive(Clone, PartialEq, Eq)]
@@ -95,9 +97,23 @@ impl Target {
         Target { opaque: merged(&self.opaque, pair), ..self.clone() }
     }
 
+    /// The same, to be sent elsewhere than to these servers.
+    pub(crate) fn without_servers(&self, hosts: &[String]) -> Target {
+        self.with_opaque(&format!("{TRIED}={}", hosts.join(",")))
+    }
+
     /// Whether the server is told something of this name.
     pub(crate) fn has_opaque(&self, name: &str) -> bool {
         self.opaque.split('&').any(|pair| name_of(pair) == name)
+    }
+
+    /// Whether the server is told what gives access, as far as can be known: anything that messages would not show.
+    pub(crate) fn may_tell_secrets(&self) -> bool {
+        let is_shown = |pair: &str| {
+            let url = format!("root://host/file?{pair}");
+            redacted(&url) == url
+        };
+        self.opaque.split('&').any(|pair| !pair.is_empty() && name_of(pair) != TRIED && !is_shown(pair))
     }
 
     /// A text of the server without what is for the server alone.
@@ -196,6 +212,21 @@ mod tests {
         assert_eq!((next.server().as_str(), next.path.as_str()), ("server:99", "/f.root"));
         for (port, wrong) in [(0, "server"), (-1, "file:///etc/passwd"), (1, ""), (1, "a b"), (70_000, "server")] {
             assert!(target.redirected(port, wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_message_would_not_show_may_be_secret() {
+        for (query, may_be_secret) in [
+            ("", false),
+            ("?arrowroot.retries=2", false),
+            ("?xrdcl.requuid=0a1b", false),
+            ("?authz=Bearer%20abc", true),
+            ("?xrdcl.requuid=0a1b&cap.sym=abc", true),
+            ("?abc", true),
+        ] {
+            let target = parsed(&format!("root://host//f{query}")).without_servers(&["a".to_owned(), "b".to_owned()]);
+            assert_eq!(target.may_tell_secrets(), may_be_secret, "{query}");
         }
     }
 

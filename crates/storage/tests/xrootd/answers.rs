@@ -6,23 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{
-    Error, Network, Opened, Operation, Result, Source, Speculation, open_xrootd, open_xrootd_once,
-};
+use arrowroot_storage::{Error, Network, Opened, Operation, Result, Source, open_xrootd, open_xrootd_once};
 
 use crate::fake::{
     ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
     WAIT_RESPONSE, framed, right_body, start,
 };
 use crate::server::content;
-use crate::{check_ranges, hasty, network, read_ranges, refusal, some_ranges};
+use crate::{NONE, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
 
 const FILE_BYTES: usize = 300_000;
-const NONE: Speculation = Speculation { head_bytes: 0, tail_bytes: 0 };
-
-fn url(port: u16) -> String {
-    format!("root://127.0.0.1:{port}//f")
-}
 
 fn open_hastily(port: u16) -> Result<Opened> {
     open_xrootd_once(&url(port), &hasty(), NONE)

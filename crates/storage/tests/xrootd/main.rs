@@ -20,6 +20,12 @@ use std::time::Duration;
 use arrowroot_storage::{Network, Opened, Options, Part, Result, Source, Speculation, open_xrootd_once};
 
 const SPECULATION: Speculation = Speculation { head_bytes: 4096, tail_bytes: 65_536 };
+const NONE: Speculation = Speculation { head_bytes: 0, tail_bytes: 0 };
+
+/// A file on a scripted server.
+fn url(port: u16) -> String {
+    format!("root://127.0.0.1:{port}//f")
+}
 
 fn network() -> Network {
     Network { timeout: Duration::from_secs(20), deadline: Duration::from_secs(60), ..Options::default().network }

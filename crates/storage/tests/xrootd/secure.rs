@@ -1,10 +1,11 @@
 //! Encryption and tokens.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arrowroot_storage::{Error, Network, Secret, open_xrootd_once};
 use rustls::pki_types::pem::PemObject;
@@ -12,7 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::fake::{self, Client};
 use crate::server::{Directory, Server, content, is_installed};
-use crate::{SPECULATION, check_ranges, network, refusal, some_ranges};
+use crate::{SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
 
 /// A key and a certificate of 127.0.0.1, signed by itself.
 fn certificate(directory: &Path) -> (PathBuf, PathBuf) {
@@ -164,4 +165,22 @@ fn a_token_is_never_sent_where_others_could_read_it() {
     assert!(answer.contains("gsi, ztn") && hint.contains("roots://") && hint.contains("gsi"), "{error}");
     assert!(!format!("{error} {error:?}").contains("tokentoken"));
     assert!(seen.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_token_of_the_url_is_not_sent_before_encryption_is_settled() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let mut words = Vec::new();
+        let _ = stream.read_to_end(&mut words); // ends with the timeout
+        words
+    });
+    // The server stays silent: all that it gets comes before an answer.
+    refusal(open_xrootd_once(&format!("root://127.0.0.1:{port}//f?authz=Bearer%20s3cr3t"), &hasty(), SPECULATION));
+    let words = server.join().unwrap();
+    let has = |text: &[u8]| words.windows(text.len()).any(|part| part == text);
+    assert!(has(b"xrd.appname=arrowroot") && !has(b"s3cr3t"), "{}", String::from_utf8_lossy(&words));
 }
