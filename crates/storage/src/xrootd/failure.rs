@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     Insecure(String, String),
     /// Not within the time that all tries have.
     Late,
+    /// The server wants to be asked again after so long, which is later than that.
+    Paused(Duration),
     /// It cannot even be begun: the credentials are of no use.
     Unable(Box<Error>),
 }
@@ -91,6 +93,7 @@ impl Failure {
             | Failure::Wrong(_)
             | Failure::Short(_)
             | Failure::Insecure(..)
+            | Failure::Paused(_)
             | Failure::Late => true,
             Failure::Refused(number, _) => is_transient(*number) || *number == code::NOT_FOUND,
             Failure::Redirected(..) | Failure::Denied(..) | Failure::Unable(_) => false,
@@ -119,6 +122,12 @@ impl Failure {
             Failure::Late => {
                 Error::Connection { url, doing, what: "no complete answer before the deadline".to_owned() }
             }
+            Failure::Paused(pause) => Error::Server {
+                url,
+                doing,
+                answer: format!("to come back in {} s, which is after the deadline", pause.as_secs()),
+                is_transient: false,
+            },
             Failure::Wrong(what) => Error::WrongAnswer { url, doing, what },
             Failure::Short(what) => Error::WrongAnswer { url, doing, what: format!("it ends early: {what}") },
             Failure::Redirected(_, place) => Error::WrongAnswer {

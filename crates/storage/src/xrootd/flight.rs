@@ -117,7 +117,7 @@ impl<'c> Flight<'c> {
             } else if !self.unsent.is_empty() {
                 self.wait_for_room()?;
             } else if let Some(&(when, _)) = self.delayed.iter().min() {
-                std::thread::sleep(when.min(self.deadline).saturating_duration_since(Instant::now()));
+                std::thread::sleep(when.saturating_duration_since(Instant::now()));
             } else {
                 return Ok(());
             }
@@ -207,7 +207,7 @@ impl<'c> Flight<'c> {
         mut inbound: Box<Inbound>,
     ) -> Result<(), Failure> {
         inbound.set_deadline(self.deadline);
-        let progress = progress(header, request, &mut inbound)?;
+        let progress = progress(header, request, &mut inbound, self.deadline)?;
         let mut state = self.connection.locked();
         match &progress {
             Progress::More => {}
@@ -313,7 +313,12 @@ fn attention(header: Header, inbound: &mut Inbound) -> Result<Option<Header>, Fa
 }
 
 /// Takes what follows the head of an answer.
-fn progress(header: Header, request: &mut Request<'_>, inbound: &mut Inbound) -> Result<Progress, Failure> {
+fn progress(
+    header: Header,
+    request: &mut Request<'_>,
+    inbound: &mut Inbound,
+    deadline: Instant,
+) -> Result<Progress, Failure> {
     if matches!(header.status, message::OK | message::OK_SO_FAR) {
         request.answer.take(header.n_bytes, inbound)?;
         return Ok(match header.status {
@@ -336,7 +341,12 @@ fn progress(header: Header, request: &mut Request<'_>, inbound: &mut Inbound) ->
         }
         message::WAIT if request.n_waits < MAX_WAITS => {
             request.n_waits += 1;
-            Progress::Later(seconds(&words)?.max(SHORTEST_WAIT))
+            let pause = seconds(&words)?.max(SHORTEST_WAIT);
+            if Instant::now() + pause < deadline {
+                Progress::Later(pause)
+            } else {
+                Progress::Done(Err(Failure::Paused(pause)))
+            }
         }
         message::WAIT => return Err(Failure::Wrong(format!("asked to wait {MAX_WAITS} times"))),
         message::WAIT_RESPONSE => Progress::Quiet(seconds(&words)?),

@@ -269,7 +269,7 @@ fn authenticate(
                     n_waits += 1;
                     let pause = Duration::from_secs(message::parse_seconds(&body)?.into()).min(patience.timeout);
                     if pause >= patience.until.saturating_duration_since(Instant::now()) {
-                        return Err(Failure::Late);
+                        return Err(Failure::Paused(pause));
                     }
                     std::thread::sleep(pause);
                     continue;

@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod answers;
+mod deadlines;
 mod fake;
 mod real;
 mod relay;
