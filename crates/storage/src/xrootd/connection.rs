@@ -17,6 +17,7 @@ use super::login::Session;
 use super::message::{self, Handle, Header, VectorLimits};
 use super::meter::Meter;
 use super::wire::{Inbound, Outbound, Plug};
+use crate::account::{Ledger, Operation};
 use crate::options::Network;
 use crate::source::Nature;
 
@@ -59,6 +60,8 @@ pub(super) struct State {
     pub(super) early: Option<Early>,
     /// Callers that wait until a request may be sent.
     pub(super) blocked: VecDeque<Arc<Caller>>,
+    /// Files that are to be closed, and where that is entered: never more than are open on the server.
+    closes: VecDeque<(Handle, Arc<Ledger>)>,
     pub(super) failure: Option<Failure>,
     /// When the last request was sent.
     pub(super) last_request: Instant,
@@ -92,6 +95,7 @@ impl Connection {
             next_stream: FIRST_STREAM,
             early: None,
             blocked: VecDeque::new(),
+            closes: VecDeque::new(),
             failure: None,
             last_request: Instant::now(),
             busy_since: Instant::now(),
@@ -175,28 +179,30 @@ impl Connection {
                 self.end(failure);
             }
         }
+        self.send_closes();
         result
     }
 
-    /// Closes a file without waiting for the answer.
-    pub(crate) fn close(&self, handle: Handle) {
-        if self.process != std::process::id() {
+    /// Closes a file without waiting for the answer: now, or when a read is done if the connection is busy. What is sent is
+    /// entered in the ledger; a file whose connection is gone is closed by that.
+    pub(crate) fn close(&self, handle: Handle, ledger: &Arc<Ledger>) {
+        if !self.is_alive() {
             return;
         }
-        // If the connection is busy, the server closes the file when the connection ends.
-        let Ok(mut outbound) = self.outbound.try_lock() else { return };
-        let mut request = message::close(handle);
-        {
-            let mut state = self.locked();
-            if state.failure.is_some() || !state.has_room(request.len()) {
-                return;
+        self.locked().closes.push_back((handle, Arc::clone(ledger)));
+        self.send_closes();
+    }
+
+    /// Closes the files that are to be closed, as many as there is room for.
+    fn send_closes(&self) {
+        while self.locked().may_close() {
+            // Who is sending comes here afterwards.
+            let Ok(mut outbound) = self.outbound.try_lock() else { return };
+            let Some((request, ledger)) = self.locked().next_close() else { continue };
+            let sent = ledger.enter(Operation::Close, std::iter::empty(), || outbound.send(&request));
+            if let Err(failure) = sent {
+                self.end(&failure);
             }
-            let stream = state.enlist(None, request.len());
-            message::set_stream(&mut request, stream);
-        }
-        if let Err(failure) = outbound.send(&request) {
-            drop(outbound);
-            self.end(&failure);
         }
     }
 
@@ -273,6 +279,21 @@ impl State {
     /// Whether a request of so many bytes may be sent.
     pub(super) fn has_room(&self, n_bytes: usize) -> bool {
         self.outstanding.is_empty() || self.outstanding_bytes + n_bytes <= MAX_OUTSTANDING_BYTES
+    }
+
+    /// Whether there are files to be closed, and room for that. Half of it stays free for reads: the answers to what closes
+    /// are taken by who reads next, whenever that is.
+    fn may_close(&self) -> bool {
+        self.failure.is_none() && !self.closes.is_empty() && self.outstanding_bytes < MAX_OUTSTANDING_BYTES / 2
+    }
+
+    /// The request that closes the next file, and where to enter it.
+    fn next_close(&mut self) -> Option<(Vec<u8>, Arc<Ledger>)> {
+        let (handle, ledger) = if self.may_close() { self.closes.pop_front()? } else { return None };
+        let mut request = message::close(handle);
+        let stream = self.enlist(None, request.len());
+        message::set_stream(&mut request, stream);
+        Some((request, ledger))
     }
 
     /// Whether answers are on their way, and nobody wants any of them.

@@ -1,6 +1,5 @@
 //! A file on an XRootD server as a source.
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -118,11 +117,7 @@ impl OpenFile {
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // Nobody waits for the answer.
-        let Ok(()) = self.ledger.enter(Operation::Close, std::iter::empty(), || {
-            self.connection.close(self.handle);
-            Ok::<(), Infallible>(())
-        });
+        self.connection.close(self.handle, &self.ledger);
     }
 }
 

@@ -11,10 +11,12 @@
 mod answers;
 mod deadlines;
 mod fake;
+mod ledgers;
 mod real;
 mod relay;
 mod secure;
 mod server;
+mod sharing;
 
 use std::time::Duration;
 

@@ -1,0 +1,40 @@
+//! What is entered of the requests that are no reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use arrowroot_storage::{Opened, Operation, open_xrootd};
+
+use crate::fake::{CLOSE, READ, start};
+use crate::server::content;
+use crate::{NONE, network, url};
+
+/// Attempted and successful operations of one kind.
+fn entered(opened: &Opened, operation: Operation) -> (u64, u64) {
+    let ledgers = opened.ledgers.all();
+    let totals = ledgers.iter().find(|ledger| ledger.layer() == "xrootd").unwrap().totals(operation);
+    (totals.n_attempted, totals.n_successful)
+}
+
+#[test]
+fn closes_are_those_that_were_sent() {
+    let (file, n_closes) = (content(1000, 1), Arc::new(AtomicUsize::new(0)));
+    let of_server = Arc::clone(&n_closes);
+    let (port, n_connections) = start(move |mut client, number| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&file, &[CLOSE, READ])?;
+            match request.code {
+                CLOSE => drop(of_server.fetch_add(1, SeqCst)),
+                // Breaks off: what was open here is closed by that.
+                _ if number < 2 => return None,
+                _ => {}
+            }
+            client.answer_rightly(&request, &file);
+        }
+    });
+    let opened = open_xrootd(&url(port), &network(), NONE).unwrap();
+    opened.source.read_at(0, &mut [0; 10]).unwrap();
+    assert_eq!((n_connections.load(SeqCst), entered(&opened, Operation::Open)), (3, (3, 3)));
+    assert_eq!((n_closes.load(SeqCst), entered(&opened, Operation::Close)), (0, (0, 0)));
+}
