@@ -1,7 +1,8 @@
 //! Files on XRootD servers: `root://` and `roots://`, without the official client.
 //!
 //! From the bottom up: `message` and `frame` know the protocol and do no I/O; `wire` moves bytes; `login` begins a session;
-//! `connection` shares it among threads, each with requests in `flight`; `pool` keeps sessions, each made by one thread for all who wait; `plan` cuts ranges into requests; `store` is the source.
+//! `connection` shares it among threads, each with requests in `flight`; `pool` keeps sessions, each made by one thread for all who wait;
+//! `opening` finds the way to a file; `plan` cuts ranges into requests; `store` is the source.
 
 mod connection;
 mod credentials;
@@ -13,6 +14,7 @@ pub mod fuzz;
 mod login;
 mod message;
 mod meter;
+mod opening;
 mod plan;
 mod pool;
 mod store;

@@ -1,17 +1,15 @@
 //! A file on an XRootD server as a source.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
-use super::credentials::percent_encoded;
 use super::failure::{Failure, code};
 use super::flight::Request;
-use super::message::{self, Handle, Stat, VectorLimits};
-use super::pool::Arrival;
+use super::message::{self, Stat};
+use super::opening::{OpenFile, open_at, stat_of};
+use super::plan;
 use super::url::Target;
-use super::{login, plan, pool};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
@@ -20,15 +18,11 @@ use crate::secret::redacted;
 use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
 
-/// Servers on the way to a file, at most: redirections, and tries of other servers.
-const MAX_HOPS: usize = 16;
 /// Connections of one file, at most.
 const MAX_LANES: usize = 16;
 /// Of a file whose connections are all lost.
 const UNMEASURED: Nature =
     Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
-/// With a read the state of the file is asked for if the last time is so long ago: it tells the time in whole seconds.
-const STATE_EVERY: Duration = Duration::from_secs(1);
 /// Redirections of one read.
 const MAX_READ_HOPS: usize = 4;
 
@@ -44,10 +38,10 @@ const MAX_READ_HOPS: usize = 4;
 /// be reached; [`Error::WrongAnswer`] if it does not speak the protocol; [`Error::Option`] if the URL is malformed;
 /// [`Error::Deadline`] if all tries took too long.
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
+    let ledger = Arc::new(Ledger::new("xrootd", false));
     open_attempts(url, network, |until| {
-        let (file, known) = XrootdFile::open(url, network, speculation, until)?;
-        let ledgers = std::iter::once(Arc::clone(&file.ledger)).collect();
-        Ok((file, known, ledgers))
+        let (file, known) = XrootdFile::open(url, network, speculation, &ledger, until)?;
+        Ok((file, known, std::iter::once(Arc::clone(&ledger)).collect()))
     })
 }
 
@@ -56,9 +50,9 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// # Errors
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
-    let (file, known) = XrootdFile::open(url, network, speculation, Instant::now() + network.deadline)?;
-    let ledgers = std::iter::once(Arc::clone(&file.ledger)).collect();
-    Ok(Opened { source: Arc::new(file), known, ledgers })
+    let ledger = Arc::new(Ledger::new("xrootd", false));
+    let (file, known) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
+    Ok(Opened { source: Arc::new(file), known, ledgers: std::iter::once(ledger).collect() })
 }
 
 struct XrootdFile {
@@ -80,166 +74,20 @@ struct Lane {
     n_reads: AtomicUsize,
 }
 
-/// A file that is open on a server.
-struct OpenFile {
-    connection: Arc<Connection>,
-    handle: Handle,
-    /// Where it was found.
-    target: Target,
-    /// The server knows its handle no more.
-    is_lost: AtomicBool,
-    ledger: Arc<Ledger>,
-    /// Time of its last change, when it was opened there.
-    modified_s: i64,
-    /// When its state was last asked for.
-    asked: Mutex<Instant>,
-}
-
-impl OpenFile {
-    /// Whether the next read should ask for the state, too; if so, others need not.
-    fn is_state_due(&self) -> bool {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = asked.elapsed() >= STATE_EVERY;
-        if is_due {
-            *asked = Instant::now();
-        }
-        is_due
-    }
-
-    fn is_usable(&self) -> bool {
-        !self.is_lost.load(Ordering::Relaxed) && self.connection.is_alive()
-    }
-
-    fn limits(&self) -> VectorLimits {
-        self.connection.limits().unwrap_or(VectorLimits::DEFAULT)
-    }
-}
-
-impl Drop for OpenFile {
-    fn drop(&mut self) {
-        self.connection.close(self.handle, &self.ledger);
-    }
-}
-
-/// Opens the file, wherever redirections lead, which must be done at `until`.
-fn open_at(
-    origin: &Target,
-    url: &str,
-    network: &Network,
-    lane: usize,
-    ledger: &Arc<Ledger>,
-    until: Instant,
-) -> Result<(OpenFile, Stat)> {
-    let mut target = origin.clone();
-    // Who sent here, and whom they should not send to again.
-    let mut manager: Option<Target> = None;
-    let mut tried: Vec<String> = Vec::new();
-    let mut is_second_try = false;
-    for _ in 0..MAX_HOPS {
-        let mut arrived = Arrival::New;
-        // A token waits until the server has said whether it encrypts.
-        let early = if target.may_tell_secrets() {
-            Vec::new()
-        } else {
-            vec![message::open(&target.path_and_opaque()), message::query_limits()]
-        };
-        let start = Instant::now(); // the opening goes out with the login
-        let result = pool::acquire(&target, network, lane, &early, until).and_then(|(connection, arrival)| {
-            arrived = arrival;
-            open_on(connection, arrival, &target, network, (start, ledger), until)
-        });
-        let failure = match result {
-            Ok(opened) => return Ok(opened),
-            Err(failure) => failure,
-        };
-        match failure {
-            Failure::Redirected(port, place) => {
-                let next = target.redirected(port, &place);
-                let next = next.map_err(|what| Failure::Wrong(what).into_error(url, &target, "opening"))?;
-                manager = Some(std::mem::replace(&mut target, next));
-            }
-            // The server may have ended the session long ago.
-            Failure::Broken(_) if arrived == Arrival::Reused && !is_second_try => is_second_try = true,
-            // Or it was asked too early.
-            Failure::Broken(_) | Failure::Refused(code::INVALID_REQUEST | code::NOT_AUTHORIZED, _)
-                if arrived == Arrival::Asked =>
-            {
-                login::note_rebuff(&target);
-            }
-            failure if failure.is_of_server() && manager.as_ref().is_some_and(|_| !tried.contains(&target.host)) => {
-                tried.push(target.host.clone());
-                let Some(from) = manager.take() else { return Err(failure.into_error(url, &target, "opening")) };
-                target = from.without_servers(&tried);
-            }
-            failure => return Err(failure.into_error(url, &target, "opening")),
-        }
-    }
-    Err(Failure::Wrong(format!("{MAX_HOPS} redirections")).into_error(url, &target, "opening"))
-}
-
-/// Opens the file on a server, and asks for its limits in the same flight.
-fn open_on(
-    connection: Arc<Connection>,
-    arrival: Arrival,
-    target: &Target,
-    network: &Network,
-    (start, ledger): (Instant, &Arc<Ledger>),
-    until: Instant,
-) -> Result<(OpenFile, Stat), Failure> {
-    let shown = match &network.token {
-        Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
-            target.with_opaque(&format!("authz={}", percent_encoded(&format!("Bearer {}", token.expose()))))
-        }
-        _ => target.clone(),
-    };
-    let mut requests = vec![Request::control(message::open(&shown.path_and_opaque()))];
-    if connection.limits().is_none() {
-        requests.push(Request::control(message::query_limits()).optional());
-    }
-    let done = match arrival {
-        Arrival::Asked => connection.run_early(&mut requests, until).inspect(|()| login::note_welcome(target)),
-        Arrival::Reused | Arrival::New => connection.run(&mut requests, until),
-    };
-    let none = std::iter::empty();
-    let done = match done {
-        Err(Failure::Redirected(..)) => ledger.enter_since(start, Operation::Redirect, none, Ok(())).and(done),
-        done => ledger.enter_since(start, Operation::Open, none, done),
-    };
-    done.map_err(|failure| failure.without_secrets(&shown))?;
-    if let Some(limits) = requests.get(1) {
-        // A server that does not answer the question has the usual ones.
-        let said = if limits.outcome.is_ok() { VectorLimits::parse(limits.words()) } else { VectorLimits::DEFAULT };
-        connection.set_limits(said);
-    }
-    let (handle, stat) = message::parse_open(requests[0].words())?;
-    let ledger = Arc::clone(ledger);
-    let (target, is_lost, asked) = (target.clone(), AtomicBool::new(false), Mutex::new(Instant::now()));
-    let mut file = OpenFile { connection, handle, target, is_lost, ledger, modified_s: 0, asked };
-    let stat = match stat {
-        Some(stat) => stat,
-        None => stat_of(&file, until)?,
-    };
-    file.modified_s = stat.modified_s;
-    Ok((file, stat))
-}
-
-fn stat_of(file: &OpenFile, deadline: Instant) -> Result<Stat, Failure> {
-    file.ledger.enter(Operation::Stat, std::iter::empty(), || {
-        let mut request = [Request::control(message::stat(file.handle))];
-        file.connection.run(&mut request, deadline)?;
-        Ok(message::parse_stat(request[0].words())?)
-    })
-}
-
 /// Bytes that came with the opening: offset in the file, content.
 type Pieces = Vec<(u64, Vec<u8>)>;
 
 impl XrootdFile {
     /// Opens it, with the bytes that came with that.
-    fn open(url: &str, network: &Network, speculation: Speculation, until: Instant) -> Result<(XrootdFile, Pieces)> {
+    fn open(
+        url: &str,
+        network: &Network,
+        speculation: Speculation,
+        ledger: &Arc<Ledger>,
+        until: Instant,
+    ) -> Result<(XrootdFile, Pieces)> {
         let origin = Target::parse(url)?;
-        let url = redacted(url);
-        let ledger = Arc::new(Ledger::new("xrootd", false));
+        let (url, ledger) = (redacted(url), Arc::clone(ledger));
         let (file, stat) = open_at(&origin, &url, network, 0, &ledger, until)?;
         let first = Lane { file: Shared::of(Arc::new(file)), n_reads: AtomicUsize::new(0) };
         let n_more = network.max_connections.clamp(1, MAX_LANES) - 1;
