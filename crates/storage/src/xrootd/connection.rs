@@ -212,9 +212,8 @@ impl Connection {
         let mut state = self.locked();
         if state.failure.is_none() {
             state.failure = Some(match failure {
-                Failure::Broken(_) | Failure::Silent(_) => failure.clone(),
                 Failure::Wrong(what) => Failure::Broken(format!("given up after a wrong answer: {what}")),
-                _ => Failure::Broken("given up after another request failed".to_owned()),
+                other => other.clone(),
             });
         }
         for caller in state.outstanding.values().filter_map(|outstanding| outstanding.caller.as_ref()) {

@@ -80,9 +80,9 @@ const ACCESS_HINT: &str = "see that the token or the account may read it; the of
                            has more ways to say who you are";
 
 impl Failure {
-    /// Whether the connection is of no more use.
+    /// Whether the connection is of no more use. Who has no more time leaves it to the others: the answers are passed over.
     pub(crate) fn is_fatal(&self) -> bool {
-        matches!(self, Failure::Broken(_) | Failure::Silent(_) | Failure::Wrong(_) | Failure::Late)
+        matches!(self, Failure::Broken(_) | Failure::Silent(_) | Failure::Wrong(_))
     }
 
     /// Whether another server may do better.

@@ -251,7 +251,11 @@ impl<'c> Flight<'c> {
             None => inbound.header()?,
         };
         let header = match header {
-            Some(header) if header.status == message::ATTENTION => attention(header, &mut inbound)?,
+            Some(header) if header.status == message::ATTENTION => {
+                // Whoever it is for may have more time than who reads it.
+                inbound.set_deadline(Instant::now() + self.connection.timeout);
+                attention(header, &mut inbound)?
+            }
             Some(header) => Some(header),
             None if is_quiet => None,
             None => {
@@ -270,9 +274,6 @@ impl<'c> Flight<'c> {
                 }
                 Some(Outstanding { caller: Some(_), .. }) => state.header = Some(header),
                 Some(Outstanding { caller: None, .. }) => {
-                    drop(state);
-                    inbound.skip(header.n_bytes)?;
-                    state = self.connection.locked();
                     if !matches!(header.status, message::OK_SO_FAR | message::WAIT_RESPONSE) {
                         state.delist(header.stream, inbound.n_received(), inbound.last_byte());
                     }
@@ -300,16 +301,11 @@ impl<'c> Flight<'c> {
 /// The head of the answer that an asynchronous message carries; a message that carries none is passed over.
 fn attention(header: Header, inbound: &mut Inbound) -> Result<Option<Header>, Failure> {
     if header.n_bytes < ATTENTION_BYTES {
-        inbound.skip(header.n_bytes)?;
         return Ok(None);
     }
     let mut head = [0; ATTENTION_BYTES];
     inbound.fill(&mut head)?;
-    let inner = message::parse_attention(head, header.n_bytes)?;
-    if inner.is_none() {
-        inbound.skip(header.n_bytes - ATTENTION_BYTES)?;
-    }
-    Ok(inner)
+    Ok(message::parse_attention(head, header.n_bytes)?)
 }
 
 /// Takes what follows the head of an answer.

@@ -201,7 +201,8 @@ fn read_handshake(line: &mut Line, patience: Patience) -> Result<(), Failure> {
     if header != (Header { stream: 0, status: message::OK, n_bytes: HEADER_BYTES }) {
         return Err(Failure::Wrong("this is no XRootD server".to_owned()));
     }
-    line.inbound.skip(HEADER_BYTES)
+    // Nothing of it is of use; it is passed over.
+    Ok(())
 }
 
 fn next_header(line: &mut Line, patience: Patience) -> Result<Header, Failure> {

@@ -106,6 +106,9 @@ pub(crate) struct Inbound {
     buffer: Vec<u8>,
     /// What of the buffer is still to be used.
     unused: std::ops::Range<usize>,
+    /// What is still to come, or to be used, of the answer whose head came last, and when that was.
+    n_left: usize,
+    head_came: Instant,
     last_byte: Instant,
     timeout: Duration,
     /// When whoever reads now gives up, however much comes.
@@ -120,6 +123,8 @@ impl Inbound {
             tls: tls.map(|tls| (tls, vec![0; RECORDS_BYTES], 0..0)),
             buffer: vec![0; BUFFER_BYTES],
             unused: 0..0,
+            n_left: 0,
+            head_came: Instant::now(),
             last_byte: Instant::now(),
             timeout,
             deadline: Instant::now() + timeout,
@@ -142,8 +147,12 @@ impl Inbound {
         self.deadline = deadline;
     }
 
-    /// The head of the next answer, or `None` if it is not there after a tick.
+    /// The head of the next answer, or `None` if it is not there after a tick. What was not used of the answer before is
+    /// passed over.
     pub(crate) fn header(&mut self) -> Result<Option<Header>, Failure> {
+        if !self.pass_over()? {
+            return Ok(None);
+        }
         while self.unused.len() < HEADER_BYTES {
             self.buffer.copy_within(self.unused.clone(), 0);
             self.unused = 0..self.unused.len();
@@ -154,7 +163,30 @@ impl Inbound {
         }
         let mut head = [0; HEADER_BYTES];
         self.take_buffered(&mut head);
-        Header::parse(head).map(Some).map_err(Failure::Wrong)
+        let header = Header::parse(head).map_err(Failure::Wrong)?;
+        (self.n_left, self.head_came) = (header.n_bytes, Instant::now());
+        Ok(Some(header))
+    }
+
+    /// Passes over what is left of an answer, for no longer than a tick: whoever does it waits for something else. Returns
+    /// whether it is through. One that takes too long costs those who wait more than another connection would.
+    fn pass_over(&mut self) -> Result<bool, Failure> {
+        let until = Instant::now() + TICK;
+        while self.n_left > 0 {
+            if self.head_came.elapsed() >= self.timeout {
+                return Err(Failure::Broken("an answer that nobody waits for came too slowly".to_owned()));
+            }
+            if self.unused.is_empty() {
+                self.unused = 0..0;
+                if Instant::now() >= until || self.receive(&mut [])?.is_none() {
+                    return Ok(false);
+                }
+            }
+            let n_bytes = self.n_left.min(self.unused.len());
+            self.unused.start += n_bytes;
+            self.n_left -= n_bytes;
+        }
+        Ok(true)
     }
 
     fn take_buffered(&mut self, wanted: &mut [u8]) -> usize {
@@ -178,23 +210,13 @@ impl Inbound {
         self.unused.end += n_bytes.saturating_sub(n_wanted);
         Ok(Some(n_bytes.min(n_wanted)))
     }
-
-    /// Passes over `n_bytes`.
-    pub(crate) fn skip(&mut self, mut n_bytes: usize) -> Result<(), Failure> {
-        let mut scratch = [0; 4096];
-        while n_bytes > 0 {
-            let n_next = n_bytes.min(scratch.len());
-            self.fill(&mut scratch[..n_next])?;
-            n_bytes -= n_next;
-        }
-        Ok(())
-    }
 }
 
 impl Incoming for Inbound {
     fn some(&mut self, wanted: &mut [u8]) -> Result<usize, Failure> {
         let n_buffered = self.take_buffered(wanted);
         if n_buffered > 0 {
+            self.n_left = self.n_left.saturating_sub(n_buffered);
             return Ok(n_buffered);
         }
         let started = Instant::now();
@@ -204,7 +226,10 @@ impl Incoming for Inbound {
             }
             self.unused = 0..0;
             match self.receive(wanted)? {
-                Some(n_bytes) => return Ok(n_bytes),
+                Some(n_bytes) => {
+                    self.n_left = self.n_left.saturating_sub(n_bytes);
+                    return Ok(n_bytes);
+                }
                 None => check_silence(self.last_byte.max(started), self.timeout)?,
             }
         }

@@ -1,22 +1,100 @@
 //! What those who share a connection notice of each other.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
-use arrowroot_storage::{Result, Source, open_xrootd};
+use arrowroot_storage::{Network, Result, Source, open_xrootd, open_xrootd_once};
 
-use crate::fake::{CLOSE, READ_VECTOR, start};
+use crate::fake::{CLOSE, Client, OK, READ, READ_VECTOR, Request, framed, right_body, start};
 use crate::server::content;
 use crate::{NONE, network, read_ranges, url};
 
 const FILE_BYTES: usize = 10_000;
+/// A read of this offset is one that the server does not answer, or not soon.
+const UNANSWERED: u64 = 500;
+
+fn limited(timeout: Duration, deadline: Duration) -> Network {
+    Network { timeout, deadline, ..network() }
+}
+
+fn is_unanswered(request: &Request) -> bool {
+    request.ranges()[0].0 == UNANSWERED as usize
+}
 
 fn read(source: &dyn Source, offset: u64) -> Result<()> {
     let mut bytes = [0; 10];
     source.read_at(offset, &mut bytes)?;
     assert_eq!(bytes, content(FILE_BYTES, 1)[offset as usize..][..10]);
     Ok(())
+}
+
+/// A server that never answers the read of [`UNANSWERED`], and others as the script says, in their order.
+fn deaf_server(answer: impl Fn(&mut Client, &Request, &[u8]) + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
+    let file = content(FILE_BYTES, 1);
+    start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&file, &[READ])?;
+            if !is_unanswered(&request) {
+                answer(&mut client, &request, &file);
+            }
+        }
+    })
+}
+
+#[test]
+fn the_deadline_of_one_read_leaves_the_reads_of_others_alone() {
+    let (port, n_connections) = deaf_server(|client, request, file| {
+        std::thread::sleep(Duration::from_secs(2));
+        client.answer_rightly(request, file);
+    });
+    let timeout = Duration::from_secs(30);
+    let short = open_xrootd_once(&url(port), &limited(timeout, Duration::from_secs(1)), NONE).unwrap().source;
+    let long = open_xrootd_once(&url(port), &limited(timeout, Duration::from_secs(60)), NONE).unwrap().source;
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| read(&*short, UNANSWERED).unwrap_err());
+        std::thread::sleep(Duration::from_millis(200));
+        read(&*long, 0).unwrap();
+        let error = late.join().unwrap();
+        assert!(error.to_string().contains("deadline"), "{error}");
+    });
+    read(&*long, 20).unwrap();
+    assert_eq!(n_connections.load(SeqCst), 1);
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_any_more_is_passed_over_by_whoever_waits() {
+    let file = content(FILE_BYTES, 1);
+    let (port, n_connections) = start(move |mut client, _| {
+        client.greet("")?;
+        let unwanted = client.serve(&file, &[READ])?;
+        let wanted = client.serve(&file, &[READ])?;
+        let wanted_later = client.serve(&file, &[READ])?;
+        // Until the first is late; then so slowly that the second is late before the answer to the first is through.
+        std::thread::sleep(Duration::from_millis(1500));
+        for byte in framed(unwanted.stream, OK, &right_body(&unwanted, &file)) {
+            client.send(&[byte]);
+            std::thread::sleep(Duration::from_millis(150));
+        }
+        client.answer_rightly(&wanted, &file);
+        client.answer_rightly(&wanted_later, &file);
+        client.serve(&file, &[]).map(drop)
+    });
+    let source = |deadline_s| {
+        let limits = limited(Duration::from_secs(30), Duration::from_secs(deadline_s));
+        open_xrootd_once(&url(port), &limits, NONE).unwrap().source
+    };
+    let (first, second, third) = (source(1), source(3), source(60));
+    std::thread::scope(|scope| {
+        scope.spawn(|| read(&*first, UNANSWERED).unwrap_err());
+        std::thread::sleep(Duration::from_millis(200));
+        scope.spawn(|| read(&*second, 0).unwrap_err());
+        std::thread::sleep(Duration::from_millis(200));
+        read(&*third, 20).unwrap();
+    });
+    read(&*third, 40).unwrap();
+    assert_eq!(n_connections.load(SeqCst), 1);
 }
 
 #[test]
