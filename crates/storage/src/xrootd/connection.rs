@@ -6,6 +6,12 @@
 //!
 //! Nobody who has answers to come ever waits for anything but answers: what may be outstanding fits into the buffers of
 //! the kernel, so that a request can always be sent.
+//!
+//! A request is overdue when for the whole timeout nothing came for it, nor for any that was sent before it. So who waits in
+//! the queue of a server that answers in order has time for as long as that goes on, and an answer that stays away while
+//! later requests are answered is noticed. The time in which the answer to a later request comes does not count, as
+//! nothing else can come then. An overdue request fails by itself: others on the connection have their own time, but
+//! nobody asks anything of it any more.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -42,8 +48,10 @@ pub(super) struct Outstanding {
     /// `None`: nobody wants the answer any more.
     pub(super) caller: Option<Arc<Caller>>,
     pub(super) n_bytes: usize,
-    /// Until then the server may be silent, as it said.
-    pub(super) quiet_until: Option<Instant>,
+    /// Requests of the connection that were sent before.
+    number: u64,
+    /// From when on it counts that nothing came; `None` if nobody ever waits for the answer.
+    since: Option<Instant>,
 }
 
 pub(super) struct State {
@@ -56,6 +64,7 @@ pub(super) struct State {
     /// How many of them somebody waits for.
     pub(super) n_wanted: usize,
     pub(super) next_stream: u16,
+    n_requests: u64,
     /// Requests that went out with the login, until their caller comes for the answers.
     pub(super) early: Option<Early>,
     /// Callers that wait until a request may be sent.
@@ -65,8 +74,8 @@ pub(super) struct State {
     pub(super) failure: Option<Failure>,
     /// When the last request was sent.
     pub(super) last_request: Instant,
-    /// Since when something is outstanding.
-    pub(super) busy_since: Instant,
+    /// When the line was last looked at: what came later may be there.
+    looked: Instant,
     pub(super) limits: Option<VectorLimits>,
     pub(super) meter: Meter,
 }
@@ -93,12 +102,13 @@ impl Connection {
             outstanding_bytes: 0,
             n_wanted: 0,
             next_stream: FIRST_STREAM,
+            n_requests: 0,
             early: None,
             blocked: VecDeque::new(),
             closes: VecDeque::new(),
             failure: None,
             last_request: Instant::now(),
-            busy_since: Instant::now(),
+            looked: Instant::now(),
             limits: None,
             meter: Meter::new(session.round_trip),
         };
@@ -145,7 +155,7 @@ impl Connection {
         }
         let state = self.locked();
         let is_idle = state.n_wanted == 0 && state.inbound.is_some();
-        state.failure.is_none() && !(is_idle && self.plug.is_closed())
+        state.failure.is_none() && !state.is_in_arrears(self.timeout) && !(is_idle && self.plug.is_closed())
     }
 
     /// For how long nobody asked for anything; `None` while somebody does.
@@ -235,7 +245,6 @@ impl State {
         let streams = sizes.iter().map(|&n_bytes| self.enlist(Some(Arc::clone(&caller)), n_bytes)).collect();
         self.early = Some(Early { caller, streams });
         // Their answers come soon after that to the login: that is no latency.
-        self.busy_since = sent;
         self.meter.begin(sent);
     }
 
@@ -249,14 +258,45 @@ impl State {
         self.last_request = Instant::now();
         if caller.is_some() {
             if self.n_wanted == 0 {
-                self.busy_since = self.last_request;
                 self.meter.begin(self.last_request);
             }
             self.n_wanted += 1;
         }
         self.outstanding_bytes += n_bytes;
-        self.outstanding.insert(stream, Outstanding { caller, n_bytes, quiet_until: None });
+        let (number, since) = (self.n_requests, caller.is_some().then_some(self.last_request));
+        self.n_requests += 1;
+        self.outstanding.insert(stream, Outstanding { caller, n_bytes, number, since });
         stream
+    }
+
+    /// The server is silent for so long, as it said, before it answers.
+    pub(super) fn expect_silence(&mut self, stream: u16, time: Duration) {
+        if let Some(since) = self.outstanding.get_mut(&stream).and_then(|outstanding| outstanding.since.as_mut()) {
+            *since = Instant::now() + time;
+        }
+    }
+
+    /// Bytes came from `began` until now: for this request, and those sent later have their time from now on. `None`: for
+    /// one that is not known, which may have been the first.
+    pub(super) fn came(&mut self, stream: Option<u16>, began: Instant) {
+        let number = stream.and_then(|stream| Some(self.outstanding.get(&stream)?.number)).unwrap_or(0);
+        let (now, taken) = (Instant::now(), began.elapsed());
+        for outstanding in self.outstanding.values_mut() {
+            let is_later = outstanding.number >= number;
+            let Some(since) = &mut outstanding.since else { continue };
+            *since = (*since).max(if is_later { now } else { now.min(*since + taken) });
+        }
+    }
+
+    /// For how long it may still be looked for the answer to a request.
+    pub(super) fn patience(&self, stream: u16, timeout: Duration) -> Duration {
+        let since = self.outstanding.get(&stream).and_then(|outstanding| outstanding.since);
+        since.map_or(timeout, |since| timeout.saturating_sub(self.looked.saturating_duration_since(since)))
+    }
+
+    /// Whether the server owes an answer for too long.
+    pub(super) fn is_in_arrears(&self, timeout: Duration) -> bool {
+        self.outstanding.keys().any(|&stream| self.patience(stream, timeout).is_zero())
     }
 
     /// The answer is complete.
@@ -312,6 +352,7 @@ impl State {
     /// Puts the incoming direction back, and wakes who may want it.
     pub(super) fn put_back(&mut self, inbound: Box<Inbound>) {
         self.meter.received(inbound.n_received(), inbound.last_byte());
+        self.looked = Instant::now();
         self.inbound = Some(inbound);
         self.wake_next();
     }

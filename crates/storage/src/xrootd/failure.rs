@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Broken(String),
     /// Nothing came for so long.
     Silent(Duration),
+    /// Nothing came for so long for this request: others of the connection may fare better.
+    Unanswered(Duration),
     /// The answer is not one to the question.
     Wrong(String),
     /// The answer ended too early: it may be that the file did.
@@ -90,6 +92,7 @@ impl Failure {
         match self {
             Failure::Broken(_)
             | Failure::Silent(_)
+            | Failure::Unanswered(_)
             | Failure::Wrong(_)
             | Failure::Short(_)
             | Failure::Insecure(..)
@@ -115,7 +118,7 @@ impl Failure {
         let doing = format!("{doing} from {}", target.server());
         match self.without_secrets(target) {
             Failure::Broken(what) => Error::Connection { url, doing, what },
-            Failure::Silent(time) => {
+            Failure::Silent(time) | Failure::Unanswered(time) => {
                 Error::Connection { url, doing, what: format!("nothing came for {:.1} s", time.as_secs_f64()) }
             }
             Failure::Unable(error) => *error,

@@ -8,13 +8,13 @@ use super::connection::{Caller, Connection, Early, MAX_OUTSTANDING_BYTES, Outsta
 use super::failure::Failure;
 use super::frame::{Answer, Incoming};
 use super::message::{self, ATTENTION_BYTES, Header};
-use super::wire::{Inbound, check_silence};
+use super::wire::Inbound;
 
 /// Times that a server may ask to make a request again later, and the least time between.
 const MAX_WAITS: u32 = 1000;
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
-/// Who waits for others to get their answers looks so often whether they are still there.
-const ROOM_TICK: Duration = Duration::from_millis(100);
+/// Who waits for others looks so often whether they are still there.
+const TICK: Duration = Duration::from_millis(100);
 
 /// A request and what is to become of its answer.
 pub(crate) struct Request<'b> {
@@ -160,13 +160,15 @@ impl<'c> Flight<'c> {
         }
         if state.is_forsaken() && state.inbound.is_some() {
             // Answers that nobody wants: somebody has to take them.
-            return self.read_next(state).map(drop);
+            let state = self.read_next(state)?;
+            let timeout = self.connection.timeout;
+            return if state.is_in_arrears(timeout) { Err(Failure::Unanswered(timeout)) } else { Ok(()) };
         }
         if state.has_room(MAX_OUTSTANDING_BYTES / 2) {
             return Ok(());
         }
         state.blocked.push_back(Arc::clone(&self.caller));
-        let mut state = self.caller.turn.wait_timeout(state, ROOM_TICK).unwrap_or_else(PoisonError::into_inner).0;
+        let mut state = self.caller.turn.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
         state.blocked.retain(|caller| !Arc::ptr_eq(caller, &self.caller));
         Ok(())
     }
@@ -190,10 +192,16 @@ impl<'c> Flight<'c> {
                 drop(state);
                 return self.take(header, place, &mut requests[place], inbound);
             }
+            let timeout = self.connection.timeout;
+            let patience = self.streams.keys().map(|&stream| state.patience(stream, timeout)).min();
+            if patience.is_some_and(|patience| patience.is_zero()) {
+                return Err(Failure::Unanswered(timeout));
+            }
             state = if state.inbound.is_some() && !state.is_somebody_due() {
                 self.read_next(state)?
             } else {
-                self.caller.turn.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0
+                let wait = patience.unwrap_or(timeout).max(TICK).min(rest);
+                self.caller.turn.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
             };
         }
     }
@@ -207,15 +215,13 @@ impl<'c> Flight<'c> {
         mut inbound: Box<Inbound>,
     ) -> Result<(), Failure> {
         inbound.set_deadline(self.deadline);
+        let began = Instant::now();
         let progress = progress(header, request, &mut inbound, self.deadline)?;
         let mut state = self.connection.locked();
+        state.came(Some(header.stream), began);
         match &progress {
             Progress::More => {}
-            Progress::Quiet(time) => {
-                if let Some(outstanding) = state.outstanding.get_mut(&header.stream) {
-                    outstanding.quiet_until = Some(Instant::now() + *time);
-                }
-            }
+            Progress::Quiet(time) => state.expect_silence(header.stream, *time),
             Progress::Later(_) | Progress::Done(_) => {
                 state.delist(header.stream, inbound.n_received(), inbound.last_byte());
                 self.streams.remove(&header.stream);
@@ -239,13 +245,10 @@ impl<'c> Flight<'c> {
     /// any case.
     fn read_next<'s>(&'s self, mut state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>, Failure> {
         let Some(mut inbound) = state.inbound.take() else { return Ok(state) };
-        let (waiting, busy_since) = (state.header.take(), state.busy_since);
-        let is_quiet = state
-            .outstanding
-            .values()
-            .any(|outstanding| outstanding.quiet_until.is_some_and(|until| until > Instant::now()));
+        let waiting = state.header.take();
         drop(state);
         inbound.set_deadline(self.deadline);
+        let (began, n_received) = (Instant::now(), inbound.n_received());
         let header = match waiting {
             Some(header) => Some(header),
             None => inbound.header()?,
@@ -256,12 +259,7 @@ impl<'c> Flight<'c> {
                 inbound.set_deadline(Instant::now() + self.connection.timeout);
                 attention(header, &mut inbound)?
             }
-            Some(header) => Some(header),
-            None if is_quiet => None,
-            None => {
-                check_silence(inbound.last_byte().max(busy_since), self.connection.timeout)?;
-                None
-            }
+            header => header,
         };
         let mut state = self.connection.locked();
         if let Some(header) = header {
@@ -274,11 +272,14 @@ impl<'c> Flight<'c> {
                 }
                 Some(Outstanding { caller: Some(_), .. }) => state.header = Some(header),
                 Some(Outstanding { caller: None, .. }) => {
+                    state.came(Some(header.stream), began);
                     if !matches!(header.status, message::OK_SO_FAR | message::WAIT_RESPONSE) {
                         state.delist(header.stream, inbound.n_received(), inbound.last_byte());
                     }
                 }
             }
+        } else if inbound.n_received() > n_received {
+            state.came(None, began);
         }
         state.put_back(inbound);
         Ok(state)

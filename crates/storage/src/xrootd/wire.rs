@@ -150,15 +150,15 @@ impl Inbound {
     /// The head of the next answer, or `None` if it is not there after a tick. What was not used of the answer before is
     /// passed over.
     pub(crate) fn header(&mut self) -> Result<Option<Header>, Failure> {
-        if !self.pass_over()? {
+        let until = Instant::now() + TICK;
+        if !self.pass_over(until)? {
             return Ok(None);
         }
         while self.unused.len() < HEADER_BYTES {
             self.buffer.copy_within(self.unused.clone(), 0);
             self.unused = 0..self.unused.len();
-            match self.receive(&mut [])? {
-                Some(_) => {}
-                None => return Ok(None),
+            if Instant::now() >= until || self.receive(&mut [])?.is_none() {
+                return Ok(None);
             }
         }
         let mut head = [0; HEADER_BYTES];
@@ -168,10 +168,9 @@ impl Inbound {
         Ok(Some(header))
     }
 
-    /// Passes over what is left of an answer, for no longer than a tick: whoever does it waits for something else. Returns
+    /// Passes over what is left of an answer, no longer than `until`: whoever does it waits for something else. Returns
     /// whether it is through. One that takes too long costs those who wait more than another connection would.
-    fn pass_over(&mut self) -> Result<bool, Failure> {
-        let until = Instant::now() + TICK;
+    fn pass_over(&mut self, until: Instant) -> Result<bool, Failure> {
         while self.n_left > 0 {
             if self.head_came.elapsed() >= self.timeout {
                 return Err(Failure::Broken("an answer that nobody waits for came too slowly".to_owned()));

@@ -1,10 +1,10 @@
 //! What those who share a connection notice of each other.
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Network, Result, Source, open_xrootd, open_xrootd_once};
+use arrowroot_storage::{Error, Network, Result, Source, open_xrootd, open_xrootd_once};
 
 use crate::fake::{CLOSE, Client, OK, READ, READ_VECTOR, Request, framed, right_body, start};
 use crate::server::content;
@@ -27,6 +27,11 @@ fn read(source: &dyn Source, offset: u64) -> Result<()> {
     source.read_at(offset, &mut bytes)?;
     assert_eq!(bytes, content(FILE_BYTES, 1)[offset as usize..][..10]);
     Ok(())
+}
+
+fn silence(result: Result<()>) {
+    let error = result.unwrap_err();
+    assert!(matches!(&error, Error::Connection { what, .. } if what.starts_with("nothing came for")), "{error:?}");
 }
 
 /// A server that never answers the read of [`UNANSWERED`], and others as the script says, in their order.
@@ -94,6 +99,116 @@ fn an_answer_that_nobody_waits_for_any_more_is_passed_over_by_whoever_waits() {
         read(&*third, 20).unwrap();
     });
     read(&*third, 40).unwrap();
+    assert_eq!(n_connections.load(SeqCst), 1);
+}
+
+#[test]
+fn a_request_is_given_up_after_the_timeout_though_later_ones_are_answered() {
+    let (port, _) = deaf_server(|client, request, file| {
+        std::thread::sleep(Duration::from_millis(20));
+        client.answer_rightly(request, file);
+    });
+    let timeout = Duration::from_secs(1);
+    let source = open_xrootd_once(&url(port), &limited(timeout, Duration::from_secs(60)), NONE).unwrap().source;
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(SeqCst) {
+                read(&*source, 0).unwrap();
+            }
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let begin = Instant::now();
+        let result = read(&*source, UNANSWERED);
+        is_over.store(true, SeqCst);
+        silence(result);
+        assert!((timeout..10 * timeout).contains(&begin.elapsed()), "{:?}", begin.elapsed());
+    });
+}
+
+#[test]
+fn who_asks_while_a_connection_is_silent_has_all_of_its_timeout() {
+    let (port, _) = deaf_server(|client, request, file| {
+        std::thread::sleep(Duration::from_millis(2000));
+        client.answer_rightly(request, file);
+    });
+    let limits = limited(Duration::from_secs(3), Duration::from_secs(60));
+    let source = open_xrootd_once(&url(port), &limits, NONE).unwrap().source;
+    std::thread::scope(|scope| {
+        scope.spawn(|| silence(read(&*source, UNANSWERED)));
+        // The answer comes when the other has given up, and before this one may.
+        std::thread::sleep(Duration::from_millis(2000));
+        read(&*source, 0).unwrap();
+    });
+}
+
+#[test]
+fn a_connection_that_owes_an_answer_for_too_long_is_not_asked_again() {
+    let (port, n_connections) = deaf_server(|client, request, file| client.answer_rightly(request, file));
+    let limits = limited(Duration::from_millis(500), Duration::from_secs(60));
+    let source = open_xrootd_once(&url(port), &limits, NONE).unwrap().source;
+    for n_before in 1..4 {
+        assert_eq!(n_connections.load(SeqCst), n_before);
+        silence(read(&*source, UNANSWERED));
+        read(&*source, 0).unwrap();
+    }
+}
+
+#[test]
+fn requests_wait_for_as_long_as_those_before_them_are_answered() {
+    // Each answer, and each part of a slow one, comes sooner than the timeout; the last one long after it.
+    type Answering = fn(&mut Client, &Request, &[u8]);
+    let slow: [Answering; 2] = [
+        |client, request, file| {
+            std::thread::sleep(Duration::from_millis(600));
+            client.answer_rightly(request, file);
+        },
+        |client, request, file| {
+            for part in framed(request.stream, OK, &right_body(request, file)).chunks(3) {
+                std::thread::sleep(Duration::from_millis(100));
+                client.send(part);
+            }
+        },
+    ];
+    for answer in slow {
+        let (port, n_connections) = deaf_server(answer);
+        let timeout = Duration::from_millis(1500);
+        let source = open_xrootd_once(&url(port), &limited(timeout, Duration::from_secs(60)), NONE).unwrap().source;
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            for place in 0..8 {
+                let source = &source;
+                scope.spawn(move || read(&**source, place * 10).unwrap());
+            }
+        });
+        assert!(begin.elapsed() > 2 * timeout, "{:?}", begin.elapsed());
+        assert_eq!(n_connections.load(SeqCst), 1);
+    }
+}
+
+#[test]
+fn the_time_that_a_later_answer_takes_to_come_is_not_held_against_an_earlier_request() {
+    // The last request is answered first, by a body that takes longer than the timeout.
+    let file = content(FILE_BYTES, 1);
+    let (port, n_connections) = start(move |mut client, _| {
+        client.greet("")?;
+        let first = client.serve(&file, &[READ])?;
+        let second = client.serve(&file, &[READ])?;
+        for part in framed(second.stream, OK, &right_body(&second, &file)).chunks(1) {
+            std::thread::sleep(Duration::from_millis(150));
+            client.send(part);
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        client.answer_rightly(&first, &file);
+        client.serve(&file, &[]).map(drop)
+    });
+    let limits = limited(Duration::from_millis(1500), Duration::from_secs(60));
+    let source = open_xrootd_once(&url(port), &limits, NONE).unwrap().source;
+    std::thread::scope(|scope| {
+        scope.spawn(|| read(&*source, 0).unwrap());
+        std::thread::sleep(Duration::from_millis(200));
+        read(&*source, 20).unwrap();
+    });
     assert_eq!(n_connections.load(SeqCst), 1);
 }
 
