@@ -5,16 +5,14 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::FIRST_STREAM;
-use super::credentials::{account, proof};
+use super::credentials::Identity;
 use super::failure::{Failure, code};
 use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
 use super::tls;
 use super::url::Target;
 use super::wire::{Line, Patience, connect};
-use crate::http::credentials::Credentials;
 use crate::options::Network;
-use crate::secret::Secret;
 
 /// No answer before the first file is longer.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -74,18 +72,24 @@ pub(crate) fn note_welcome(target: &Target) {
 /// server has to agree first: two more round trips.
 ///
 /// Gives up at `until`.
-pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>], until: Instant) -> Result<Session, Failure> {
+pub(crate) fn begin(
+    target: &Target,
+    network: &Network,
+    identity: &Identity,
+    early: &[Vec<u8>],
+    until: Instant,
+) -> Result<Session, Failure> {
     let patience = Patience { timeout: network.timeout, until };
-    // A token that was given is for this server: it is worth the round trips to be able to show it.
-    let credentials = Credentials::find(network);
     let server = server_of(target);
     // Who can prove who they are will probably have to.
-    let may_be_early = credentials.token(true).is_none() && rebuffs().get(&server).is_none_or(|&n| n < MAX_REBUFFS);
+    let may_be_early =
+        identity.credentials.token(true).is_none() && rebuffs().get(&server).is_none_or(|&n| n < MAX_REBUFFS);
     let mut early = if may_be_early { early } else { &[] };
     let mut broke_early = false;
+    // A token that was given is for this server: it is worth the round trips to be able to show it.
     while !(target.is_secure || network.token.is_some() || encrypting().contains(&server)) {
         let line = Line::new(connect(target, patience)?, network.timeout)?;
-        match begin_plain(line, target, &credentials, early, patience) {
+        match begin_plain(line, target, identity, early, patience) {
             Ok(Plain::Begun(session)) => {
                 if broke_early {
                     note_rebuff(target);
@@ -105,8 +109,8 @@ pub(crate) fn begin(target: &Target, network: &Network, early: &[Vec<u8>], until
             Err(failure) => return Err(failure),
         }
     }
-    let configuration = credentials.tls().map_err(|error| Failure::Unable(Box::new(error)))?;
-    begin_encrypted(target, &credentials, &configuration, patience)
+    let configuration = identity.credentials.tls().map_err(|error| Failure::Unable(Box::new(error)))?;
+    begin_encrypted(target, identity, &configuration, patience)
 }
 
 /// What comes of a login without encryption.
@@ -121,14 +125,14 @@ enum Plain {
 fn begin_plain(
     mut line: Line,
     target: &Target,
-    credentials: &Credentials,
+    identity: &Identity,
     early: &[Vec<u8>],
     patience: Patience,
 ) -> Result<Plain, Failure> {
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
     words.extend(message::protocol(false));
-    words.extend(login_request(target));
+    words.extend(login_request(target, identity));
     for (stream, request) in (FIRST_STREAM..).zip(early) {
         let start = words.len();
         words.extend(request);
@@ -151,21 +155,21 @@ fn begin_plain(
         other => return Err(unexpected(other)),
     };
     // Servers that encrypt may be shown a token.
-    let token = credentials.token(true);
+    let token = identity.credentials.token(true);
     if can_tls && token.is_some() && offered.iter().any(|name| name == "ztn") {
         return Ok(Plain::Encrypts);
     }
     if !offered.is_empty() && !early.is_empty() {
         return Ok(Plain::IsCeremonious);
     }
-    authenticate(&mut line, &offered, token.as_ref(), false, patience)?;
+    authenticate(&mut line, &offered, identity, false, patience)?;
     let early_bytes = early.iter().map(Vec::len).collect();
     Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
 
 fn begin_encrypted(
     target: &Target,
-    credentials: &Credentials,
+    identity: &Identity,
     configuration: &std::sync::Arc<rustls::ClientConfig>,
     patience: Patience,
 ) -> Result<Session, Failure> {
@@ -184,15 +188,14 @@ fn begin_encrypted(
         let answer = format!("{} does not encrypt", target.server());
         return Err(Failure::Insecure(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));
     }
-    line.outbound.send(&login_request(target))?;
+    line.outbound.send(&login_request(target, identity))?;
     let offered = message::parse_login(&expect_ok(&mut line, patience)?)?;
-    authenticate(&mut line, &offered, credentials.token(true).as_ref(), is_encrypted, patience)?;
+    authenticate(&mut line, &offered, identity, is_encrypted, patience)?;
     Ok(Session { line, is_encrypted, early_bytes: Vec::new(), started, round_trip })
 }
 
-fn login_request(target: &Target) -> Vec<u8> {
-    let user = target.user.clone().unwrap_or_else(account);
-    message::login(&user, std::process::id(), &target.login_token)
+fn login_request(target: &Target, identity: &Identity) -> Vec<u8> {
+    message::login(target.user.as_ref().unwrap_or(&identity.account), std::process::id(), &target.login_token)
 }
 
 /// The answer to the first bytes: as that to a request of stream 0, of eight bytes.
@@ -252,14 +255,15 @@ fn unexpected((status, body): (u16, Vec<u8>)) -> Failure {
 fn authenticate(
     line: &mut Line,
     offered: &[String],
-    token: Option<&Secret>,
+    identity: &Identity,
     is_encrypted: bool,
     patience: Patience,
 ) -> Result<(), Failure> {
+    let token = identity.credentials.token(true);
     let mut refusals = Vec::new();
     let mut n_waits = 0;
     for protocol in offered {
-        let Some(shown) = proof(protocol, token.filter(|_| is_encrypted)) else { continue };
+        let Some(shown) = identity.proof(protocol, token.as_ref().filter(|_| is_encrypted)) else { continue };
         loop {
             line.outbound.send(&message::auth(protocol, &shown))?;
             match answer(line, patience)? {

@@ -1,11 +1,13 @@
-//! Connections of this process, shared by all files on the same server that are read by the same user.
+//! Connections of this process, shared by all files on the same server that are read by the same user with the same
+//! credentials.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
+use super::credentials::Identity;
 use super::failure::Failure;
 use super::login;
 use super::url::Target;
@@ -18,7 +20,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// What two files must have in common to share a connection.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 struct Key {
     /// A fork makes its own connections.
     process: u32,
@@ -27,15 +29,14 @@ struct Key {
     is_secure: bool,
     user: Option<String>,
     login_token: String,
-    token: Option<String>,
-    files: [Option<PathBuf>; 3],
+    identity: Identity,
     timeout: Duration,
     /// Where more than one connection is used, their number.
     lane: usize,
 }
 
 impl Key {
-    fn new(target: &Target, network: &Network, lane: usize) -> Key {
+    fn new(target: &Target, network: &Network, identity: &Identity, lane: usize) -> Key {
         Key {
             process: std::process::id(),
             host: target.host.clone(),
@@ -43,11 +44,17 @@ impl Key {
             is_secure: target.is_secure,
             user: target.user.clone(),
             login_token: target.login_token.clone(),
-            token: network.token.as_ref().map(|token| token.expose().to_owned()),
-            files: [network.certificate.clone(), network.key.clone(), network.authorities.clone()],
+            identity: identity.clone(),
             timeout: network.timeout,
             lane,
         }
+    }
+}
+
+impl Hash for Key {
+    /// Of what mostly differs: secrets need not be hashed.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.process, &self.host, self.port, self.lane).hash(state);
     }
 }
 
@@ -82,15 +89,26 @@ pub(crate) fn acquire(
     early: &[Vec<u8>],
     until: Instant,
 ) -> Result<(Arc<Connection>, Arrival), Failure> {
+    acquire_as(&Identity::find(network), target, network, lane, early, until)
+}
+
+fn acquire_as(
+    identity: &Identity,
+    target: &Target,
+    network: &Network,
+    lane: usize,
+    early: &[Vec<u8>],
+    until: Instant,
+) -> Result<(Arc<Connection>, Arrival), Failure> {
     let slot = {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         sweep_from_now_on(&mut pool);
-        Arc::clone(pool.slots.entry(Key::new(target, network, lane)).or_default())
+        Arc::clone(pool.slots.entry(Key::new(target, network, identity, lane)).or_default())
     };
     let mut arrival = Arrival::Reused;
     let is_alive = |connection: &Arc<Connection>| connection.is_alive();
     let made = slot.get(until, is_alive, |_| {
-        let session = login::begin(target, network, early, until)?;
+        let session = login::begin(target, network, identity, early, until)?;
         arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
         Ok(Arc::new(Connection::new(session, network)))
     });
@@ -127,5 +145,43 @@ fn sweep() {
             pool.swept_by = None;
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Secret};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// Starts a server that lets everybody in and then says nothing.
+    fn start() -> Target {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::parse(&format!("root://{}//f", listener.local_addr().unwrap())).unwrap();
+        std::thread::spawn(move || {
+            let frame = |body: &[u8]| [[0; 7].as_slice(), &[u8::try_from(body.len()).unwrap()], body].concat();
+            let protocol = [0, 0, 5, 0x11, 0, 0, 0, 1];
+            for mut client in listener.incoming().flatten() {
+                client.write_all(&[frame(&protocol), frame(&protocol), frame(&[7; 16])].concat()).unwrap();
+                std::thread::spawn(move || while client.read(&mut [0; 100]).is_ok_and(|n_bytes| n_bytes > 0) {});
+            }
+        });
+        target
+    }
+
+    #[test]
+    fn a_session_of_one_user_is_not_used_for_another() {
+        let (target, network) = (start(), Options::default().network);
+        let until = Instant::now() + Duration::from_secs(60);
+        let connection = |identity: &Identity| acquire_as(identity, &target, &network, 0, &[], until).unwrap().0;
+        let alice = Identity { account: "alice".to_owned(), ..Identity::find(&network) };
+        let bob = Identity { account: "bob".to_owned(), ..alice.clone() };
+        let with_token = Network { token: Some(Secret::new("t0k3n")), ..network.clone() };
+        let with_token = Identity { account: "alice".to_owned(), ..Identity::find(&with_token) };
+        let of_alice = connection(&alice);
+        assert!(Arc::ptr_eq(&of_alice, &connection(&alice)));
+        assert!(!Arc::ptr_eq(&of_alice, &connection(&bob)), "another account");
+        assert!(!Arc::ptr_eq(&of_alice, &connection(&with_token)), "another token");
     }
 }
