@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::connect::connect;
 use super::connection::FIRST_STREAM;
 use super::credentials::Identity;
 use super::failure::{Failure, code};
@@ -11,7 +12,7 @@ use super::frame::Incoming;
 use super::message::{self, HEADER_BYTES, Header};
 use super::tls;
 use super::url::Target;
-use super::wire::{Line, Patience, connect};
+use super::wire::{Line, Patience};
 use crate::options::Network;
 
 /// No answer before the first file is longer.
@@ -215,7 +216,7 @@ fn next_header(line: &mut Line, patience: Patience) -> Result<Header, Failure> {
         if let Some(header) = line.inbound.header()? {
             return Ok(header);
         }
-        patience.check(started)?;
+        patience.check(started.max(line.inbound.last_byte()))?;
     }
 }
 

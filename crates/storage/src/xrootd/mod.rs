@@ -1,9 +1,11 @@
 //! Files on XRootD servers: `root://` and `roots://`, without the official client.
 //!
-//! From the bottom up: `message` and `frame` know the protocol and do no I/O; `wire` moves bytes; `login` begins a session;
-//! `connection` shares it among threads, each with requests in `flight`; `pool` keeps sessions, each made by one thread for all who wait;
-//! `opening` finds the way to a file; `plan` cuts ranges into requests; `store` is the source.
+//! From the bottom up: `message` and `frame` know the protocol and do no I/O; `connect` makes connections and `wire` moves
+//! their bytes; `login` begins a session; `connection` shares it among threads, each with requests in `flight`; `pool` keeps
+//! sessions, each made by one thread for all who wait; `opening` finds the way to a file; `plan` cuts ranges into requests;
+//! `store` is the source.
 
+mod connect;
 mod connection;
 mod credentials;
 mod failure;

@@ -1,9 +1,9 @@
 //! The two directions of a connection: bytes in, through a small buffer and past it, and requests out.
 
-#![expect(clippy::disallowed_types, reason = "this is where connections to XRootD servers are made")]
+#![expect(clippy::disallowed_types, reason = "the connections to XRootD servers")]
 
 use std::io::{self, IoSliceMut, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,13 @@ use crate::tls_failure;
 use super::failure::Failure;
 use super::frame::Incoming;
 use super::message::{HEADER_BYTES, Header};
-use super::url::Target;
 
 /// What is read with the head of an answer, and copied once more from here; larger parts go where they belong at once.
 const BUFFER_BYTES: usize = 16 << 10;
 /// Encrypted bytes taken from the socket at once.
 const RECORDS_BYTES: usize = 64 << 10;
 /// A read of the socket returns after so long to see whether it is still worth waiting.
-const TICK: Duration = Duration::from_millis(250);
-const KEEPALIVE: Duration = Duration::from_secs(30);
+pub(super) const TICK: Duration = Duration::from_millis(250);
 
 type Tls = Arc<Mutex<ClientConnection>>;
 
@@ -40,6 +38,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
+    /// For how long anything may stay away from now on.
+    pub(super) fn rest(self) -> Result<Duration, Failure> {
+        let rest = self.until.saturating_duration_since(Instant::now());
+        if rest.is_zero() { Err(Failure::Late) } else { Ok(rest.min(self.timeout)) }
+    }
+
     /// Fails if nothing came since then for too long, or it is too late in any case.
     pub(crate) fn check(self, since: Instant) -> Result<(), Failure> {
         check_silence(since, self.timeout)?;
@@ -47,48 +51,8 @@ impl Patience {
     }
 }
 
-/// Connects to the server of a target, by the first of its addresses that answers.
-pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
-    let failed = |error: &io::Error| Failure::Broken(reason(error));
-    let addresses = (target.host.as_str(), target.port).to_socket_addrs().map_err(|error| failed(&error))?;
-    let rest = patience.until.saturating_duration_since(Instant::now());
-    if rest.is_zero() {
-        return Err(Failure::Late);
-    }
-    let stream = connect_to_any(&addresses.collect::<Vec<_>>(), patience.timeout.min(rest))?;
-    prepare(&stream, patience.timeout).map_err(|error| failed(&error))?;
-    Ok(stream)
-}
-
-/// Each address gets its share of the time that is left, so that one which does not answer leaves some to the others.
-fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, Failure> {
-    let started = Instant::now();
-    let mut last = Failure::Broken("the name has no address".to_owned());
-    for (address, n_left) in addresses.iter().zip((1..=addresses.len()).rev()) {
-        let share = timeout.saturating_sub(started.elapsed()) / u32::try_from(n_left).unwrap_or(u32::MAX);
-        if share.is_zero() {
-            break;
-        }
-        match TcpStream::connect_timeout(address, share) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Failure::Broken(reason(&error)),
-        }
-    }
-    Err(last)
-}
-
-fn prepare(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(TICK.min(timeout)))?;
-    stream.set_write_timeout(Some(timeout))?;
-    rustix::net::sockopt::set_socket_keepalive(stream, true)?;
-    #[cfg(target_os = "linux")]
-    rustix::net::sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
-    Ok(())
-}
-
 /// What the system says, without the number that it says it with.
-fn reason(error: &io::Error) -> String {
+pub(super) fn reason(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::WouldBlock {
         return "timed out while sending".to_owned();
     }
@@ -201,7 +165,11 @@ impl Inbound {
         let free = &mut self.buffer[self.unused.end..];
         let received = match &mut self.tls {
             None => receive_plain(&mut self.stream, wanted, free),
-            Some((tls, records, unread)) => receive_tls(&mut self.stream, tls, records, unread, wanted, free),
+            Some((tls, records, unread)) => {
+                let until = self.deadline.min(Instant::now() + TICK);
+                let last_byte = &mut self.last_byte;
+                receive_tls(&mut self.stream, tls, (records, unread), (wanted, free), (until, last_byte))
+            }
         };
         let Some(n_bytes) = received? else { return Ok(None) };
         self.last_byte = Instant::now();
@@ -263,13 +231,14 @@ fn receive_plain(stream: &mut TcpStream, wanted: &mut [u8], free: &mut [u8]) -> 
     }
 }
 
+/// What comes in `records`, some of it still `unread`, becomes what is wanted and what goes beyond it. `None` also if no
+/// record is complete at the moment `until`; `last_byte` is then when the last byte of one came.
 fn receive_tls(
     stream: &mut TcpStream,
     tls: &Tls,
-    records: &mut [u8],
-    unread: &mut std::ops::Range<usize>,
-    wanted: &mut [u8],
-    free: &mut [u8],
+    (records, unread): (&mut [u8], &mut std::ops::Range<usize>),
+    (wanted, free): (&mut [u8], &mut [u8]),
+    (until, last_byte): (Instant, &mut Instant),
 ) -> Received {
     let broken = |error: &dyn std::fmt::Display| Failure::Broken(format!("TLS: {error}"));
     loop {
@@ -289,10 +258,44 @@ fn receive_tls(
                 continue;
             }
         }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
         match receive_plain(stream, records, &mut [])? {
-            Some(n_bytes) => *unread = 0..n_bytes,
+            Some(n_bytes) => (*unread, *last_byte) = (0..n_bytes, Instant::now()),
             None => return Ok(None),
         }
+    }
+}
+
+/// A connection during the handshake of TLS, which goes on for as long as bytes come: none do after `until`.
+struct Limited<'s> {
+    stream: &'s mut TcpStream,
+    until: Instant,
+    last_byte: Instant,
+}
+
+impl Limited<'_> {
+    fn check(&self) -> io::Result<()> {
+        if Instant::now() >= self.until { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+    }
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        self.stream.read(buffer).inspect(|_| self.last_byte = Instant::now())
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check()?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }
 
@@ -365,9 +368,9 @@ impl Line {
             return Err(Failure::Wrong("unencrypted bytes after encryption was agreed on".to_owned()));
         }
         let mut stream = inbound.stream;
-        let started = Instant::now();
+        let mut limited = Limited { stream: &mut stream, until: patience.until, last_byte: Instant::now() };
         while session.is_handshaking() {
-            match session.complete_io(&mut stream) {
+            match session.complete_io(&mut limited) {
                 Ok(_) => {}
                 Err(error) if is_tick(&error) => {}
                 Err(error) => {
@@ -379,7 +382,7 @@ impl Line {
                     );
                 }
             }
-            patience.check(started)?;
+            patience.check(limited.last_byte)?;
         }
         let tls = Arc::new(Mutex::new(session));
         Ok(Line {
@@ -392,31 +395,5 @@ impl Line {
     /// Its parts, for different threads.
     pub(crate) fn into_parts(self) -> (Inbound, Outbound, Plug) {
         (self.inbound, self.outbound, self.plug)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-
-    #[test]
-    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
-        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
-        rustix::net::listen(&deaf, 0).unwrap();
-        let address = deaf.local_addr().unwrap();
-        // Nobody accepts: once its queue is full it lets everybody wait.
-        let attempts = (0..16).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100)));
-        let queue: Vec<_> = attempts.map_while(Result::ok).collect();
-        assert!(queue.len() < 16, "it answers");
-        let refusing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let addresses = [address, refusing, server.local_addr().unwrap()];
-        let started = Instant::now();
-        let connected =
-            connect_to_any(&addresses, Duration::from_millis(1500)).map(|stream| stream.peer_addr().unwrap());
-        assert_eq!(connected.ok(), Some(addresses[2]));
-        assert!(started.elapsed() >= Duration::from_millis(400), "the first got its share");
-        assert!(connect_to_any(&[address], Duration::from_millis(50)).is_err());
     }
 }

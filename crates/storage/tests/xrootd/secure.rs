@@ -16,7 +16,7 @@ use crate::server::{Directory, Server, content, is_installed};
 use crate::{SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
 
 /// A key and a certificate of 127.0.0.1, signed by itself.
-fn certificate(directory: &Path) -> (PathBuf, PathBuf) {
+pub fn certificate(directory: &Path) -> (PathBuf, PathBuf) {
     let (key, certificate) = (directory.join("key.pem"), directory.join("certificate.pem"));
     let mut command = Command::new("openssl");
     command.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]);
@@ -26,7 +26,7 @@ fn certificate(directory: &Path) -> (PathBuf, PathBuf) {
     (key, certificate)
 }
 
-fn trusting(certificate: &Path) -> Network {
+pub fn trusting(certificate: &Path) -> Network {
     Network { authorities: Some(certificate.to_owned()), ..network() }
 }
 
@@ -130,7 +130,7 @@ fn token_server(tls: Option<Arc<rustls::ServerConfig>>, file: Vec<u8>) -> (u16, 
     (port, seen)
 }
 
-fn server_configuration(key: &Path, certificate: &Path) -> Arc<rustls::ServerConfig> {
+pub fn server_configuration(key: &Path, certificate: &Path) -> Arc<rustls::ServerConfig> {
     let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(|item| item.unwrap()).collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();

@@ -1,0 +1,141 @@
+//! From the name of a server to a connection.
+
+#![expect(clippy::disallowed_types, reason = "this is where connections to XRootD servers are made")]
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::failure::Failure;
+use super::url::Target;
+use super::wire::{Patience, TICK, reason};
+
+#[cfg(target_os = "linux")]
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// Names that are looked up at the same time, at most: a resolver that hangs keeps its threads.
+const MAX_LOOKUPS: usize = 64;
+static N_LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+
+/// Connects to the server of a target, by the first of its addresses that answers.
+pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
+    let addresses = addresses(&target.host, target.port, patience)?;
+    let stream = connect_to_any(&addresses, patience.rest()?)?;
+    prepare(&stream, patience.timeout).map_err(|error| Failure::Broken(reason(&error)))?;
+    Ok(stream)
+}
+
+fn addresses(host: &str, port: u16, patience: Patience) -> Result<Vec<SocketAddr>, Failure> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let name = host.to_owned();
+    let found = look_up(patience, move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect))?;
+    found.map_err(|error| Failure::Broken(reason(&error)))
+}
+
+/// One of the threads that look up a name.
+struct Lookup;
+
+impl Lookup {
+    fn begin() -> Result<Lookup, Failure> {
+        let lookup = Lookup;
+        if N_LOOKUPS.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
+            return Err(Failure::Broken(format!("{MAX_LOOKUPS} names are being looked up already")));
+        }
+        Ok(lookup)
+    }
+}
+
+impl Drop for Lookup {
+    fn drop(&mut self) {
+        N_LOOKUPS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Asks for addresses in a thread that is left alone if it takes too long: nothing else bounds the time of the system's
+/// resolver.
+fn look_up<T: Send + 'static>(patience: Patience, ask: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let rest = patience.rest()?;
+    let lookup = Lookup::begin()?;
+    let (answer, answered) = mpsc::channel();
+    let thread = std::thread::Builder::new().name("arrowroot-xrootd-name".to_owned());
+    let spawned = thread.spawn(move || {
+        let found = ask();
+        drop(lookup);
+        let _ = answer.send(found); // who asked may have given up
+    });
+    spawned.map_err(|error| Failure::Broken(reason(&error)))?;
+    answered.recv_timeout(rest).map_err(|_| match patience.rest() {
+        Ok(_) => Failure::Broken(format!("no address for the name after {:.1} s", rest.as_secs_f64())),
+        Err(late) => late,
+    })
+}
+
+/// Each address gets its share of the time that is left, so that one which does not answer leaves some to the others.
+fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, Failure> {
+    let started = Instant::now();
+    let mut last = Failure::Broken("the name has no address".to_owned());
+    for (address, n_left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let share = timeout.saturating_sub(started.elapsed()) / u32::try_from(n_left).unwrap_or(u32::MAX);
+        if share.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(address, share) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Failure::Broken(reason(&error)),
+        }
+    }
+    Err(last)
+}
+
+fn prepare(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TICK.min(timeout)))?;
+    stream.set_write_timeout(Some(timeout))?;
+    rustix::net::sockopt::set_socket_keepalive(stream, true)?;
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&deaf, 0).unwrap();
+        let address = deaf.local_addr().unwrap();
+        // Nobody accepts: once its queue is full it lets everybody wait.
+        let attempts = (0..16).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100)));
+        let queue: Vec<_> = attempts.map_while(Result::ok).collect();
+        assert!(queue.len() < 16, "it answers");
+        let refusing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [address, refusing, server.local_addr().unwrap()];
+        let started = Instant::now();
+        let connected =
+            connect_to_any(&addresses, Duration::from_millis(1500)).map(|stream| stream.peer_addr().unwrap());
+        assert_eq!(connected.ok(), Some(addresses[2]));
+        assert!(started.elapsed() >= Duration::from_millis(400), "the first got its share");
+        assert!(connect_to_any(&[address], Duration::from_millis(50)).is_err());
+    }
+    #[test]
+    fn a_name_that_is_not_resolved_in_time_is_given_up() {
+        let (short, long) = (Duration::from_millis(200), Duration::from_secs(60));
+        for (timeout, deadline) in [(short, long), (long, short)] {
+            let started = Instant::now();
+            let patience = Patience { timeout, until: started + deadline };
+            let failure = look_up(patience, move || std::thread::sleep(long)).unwrap_err();
+            assert!(started.elapsed() < long / 2, "{:?}", started.elapsed());
+            assert_eq!(matches!(failure, Failure::Late), deadline == short, "{failure:?}");
+        }
+        let patience = Patience { timeout: long, until: Instant::now() + long };
+        assert!(addresses("localhost", 1094, patience).is_ok_and(|addresses| !addresses.is_empty()));
+        assert!(addresses("::1", 1094, patience).is_ok_and(|addresses| addresses[0].is_ipv6()));
+    }
+}
