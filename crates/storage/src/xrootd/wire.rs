@@ -70,9 +70,10 @@ pub(crate) struct Inbound {
     buffer: Vec<u8>,
     /// What of the buffer is still to be used.
     unused: std::ops::Range<usize>,
-    /// What is still to come, or to be used, of the answer whose head came last, and when that was.
+    /// What is still to come, or to be used, of the answer whose head came last.
     n_left: usize,
-    head_came: Instant,
+    /// For how long it was passed over so far.
+    passing_over: Duration,
     last_byte: Instant,
     timeout: Duration,
     /// When whoever reads now gives up, however much comes.
@@ -88,7 +89,7 @@ impl Inbound {
             buffer: vec![0; BUFFER_BYTES],
             unused: 0..0,
             n_left: 0,
-            head_came: Instant::now(),
+            passing_over: Duration::ZERO,
             last_byte: Instant::now(),
             timeout,
             deadline: Instant::now() + timeout,
@@ -128,21 +129,23 @@ impl Inbound {
         let mut head = [0; HEADER_BYTES];
         self.take_buffered(&mut head);
         let header = Header::parse(head).map_err(Failure::Wrong)?;
-        (self.n_left, self.head_came) = (header.n_bytes, Instant::now());
+        (self.n_left, self.passing_over) = (header.n_bytes, Duration::ZERO);
         Ok(Some(header))
     }
 
     /// Passes over what is left of an answer, no longer than `until`: whoever does it waits for something else. Returns
     /// whether it is through. One that takes too long costs those who wait more than another connection would.
     fn pass_over(&mut self, until: Instant) -> Result<bool, Failure> {
+        let started = Instant::now();
         while self.n_left > 0 {
-            if self.head_came.elapsed() >= self.timeout {
-                return Err(Failure::Broken("an answer that nobody waits for came too slowly".to_owned()));
-            }
             if self.unused.is_empty() {
                 self.unused = 0..0;
                 if Instant::now() >= until || self.receive(&mut [])?.is_none() {
-                    return Ok(false);
+                    self.passing_over += started.elapsed();
+                    if self.passing_over < self.timeout {
+                        return Ok(false);
+                    }
+                    return Err(Failure::Broken("an answer that nobody waits for came too slowly".to_owned()));
                 }
             }
             let n_bytes = self.n_left.min(self.unused.len());

@@ -254,3 +254,33 @@ fn files_that_are_closed_while_nothing_can_be_sent_are_closed_with_the_next_requ
     }
     assert_eq!(n_connections.load(SeqCst), 1);
 }
+
+#[test]
+fn a_connection_is_left_on_which_an_answer_that_nobody_waits_for_does_not_end() {
+    let file = content(FILE_BYTES, 1);
+    let (port, n_connections) = start(move |mut client, number| {
+        client.greet("")?;
+        if number > 0 {
+            return client.serve(&file, &[]).map(drop);
+        }
+        let unwanted = client.serve(&file, &[READ])?;
+        client.serve(&file, &[READ])?;
+        std::thread::sleep(Duration::from_millis(1500));
+        for byte in framed(unwanted.stream, OK, &[0; FILE_BYTES]) {
+            client.send(&[byte]);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        None
+    });
+    let limits = |deadline_s| limited(Duration::from_secs(2), Duration::from_secs(deadline_s));
+    let hasty = open_xrootd_once(&url(port), &limits(1), NONE).unwrap().source;
+    let patient = open_xrootd(&url(port), &limits(60), NONE).unwrap().source;
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| hasty.read_at(0, &mut [0; FILE_BYTES]).unwrap_err());
+        std::thread::sleep(Duration::from_millis(200));
+        read(&*patient, 0).unwrap();
+    });
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    assert_eq!(n_connections.load(SeqCst), 2);
+}
