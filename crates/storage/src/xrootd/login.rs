@@ -110,8 +110,7 @@ pub(crate) fn begin(
             Err(failure) => return Err(failure),
         }
     }
-    let configuration = identity.credentials.tls().map_err(|error| Failure::Unable(Box::new(error)))?;
-    begin_encrypted(target, identity, &configuration, patience)
+    begin_encrypted(target, identity, patience)
 }
 
 /// What comes of a login without encryption.
@@ -168,12 +167,8 @@ fn begin_plain(
     Ok(Plain::Begun(Box::new(Session { line, is_encrypted: false, early_bytes, started, round_trip })))
 }
 
-fn begin_encrypted(
-    target: &Target,
-    identity: &Identity,
-    configuration: &std::sync::Arc<rustls::ClientConfig>,
-    patience: Patience,
-) -> Result<Session, Failure> {
+fn begin_encrypted(target: &Target, identity: &Identity, patience: Patience) -> Result<Session, Failure> {
+    let configuration = tls::configuration(&identity.credentials)?;
     let mut line = Line::new(connect(target, patience)?, patience.timeout)?;
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
@@ -184,7 +179,7 @@ fn begin_encrypted(
     let round_trip = started.elapsed();
     let is_encrypted = flags & message::GOTO_TLS != 0;
     if is_encrypted {
-        line = line.encrypt(tls::session(configuration, &target.host)?, patience)?;
+        line = line.encrypt(tls::session(&configuration, &target.host)?, patience)?;
     } else if target.is_secure {
         let answer = format!("{} does not encrypt", target.server());
         return Err(Failure::Insecure(answer, "use root:// if nobody needs to be kept from reading along".to_owned()));

@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrowroot_storage::{Error, Network, Secret, open_xrootd_once};
+use rustls::HandshakeKind;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::fake::{self, Client};
 use crate::server::{Directory, Server, content, is_installed};
-use crate::{SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
+use crate::{NONE, SPECULATION, check_ranges, hasty, network, refusal, some_ranges};
 
 /// A key and a certificate of 127.0.0.1, signed by itself.
 pub fn certificate(directory: &Path) -> (PathBuf, PathBuf) {
@@ -93,6 +94,29 @@ impl Write for Encrypted {
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Encrypts, and lets everybody in; the kind of handshake is noted.
+fn encrypted(
+    client: Client,
+    configuration: &Arc<rustls::ServerConfig>,
+    kinds: &Mutex<Vec<HandshakeKind>>,
+) -> Option<Client> {
+    let mut raw = client.into_tcp()?;
+    raw.read_exact(&mut [0; 20]).ok()?;
+    let mut client = Client::new(raw.try_clone().ok()?);
+    client.send(&fake::framed([0, 0], fake::OK, &[0, 0, 5, 0x11, 0, 0, 0, 1]));
+    let protocol = client.request()?;
+    client.answer(&protocol, fake::OK, &[5_u32.to_be_bytes(), 0xc000_0001_u32.to_be_bytes()].concat());
+    let mut session = rustls::ServerConnection::new(Arc::clone(configuration)).ok()?;
+    while session.is_handshaking() {
+        session.complete_io(&mut raw).ok()?;
+    }
+    kinds.lock().unwrap().extend(session.handshake_kind());
+    let mut client = Client::new(Encrypted(rustls::StreamOwned::new(session, raw)));
+    let login = client.request()?;
+    client.answer(&login, fake::OK, b"0123456789abcdef");
+    Some(client)
 }
 
 /// What the scripted server saw: credentials, and names of files.
@@ -183,4 +207,29 @@ fn a_token_of_the_url_is_not_sent_before_encryption_is_settled() {
     let words = server.join().unwrap();
     let has = |text: &[u8]| words.windows(text.len()).any(|part| part == text);
     assert!(has(b"xrd.appname=arrowroot") && !has(b"s3cr3t"), "{}", String::from_utf8_lossy(&words));
+}
+
+#[test]
+fn tls_sessions_are_resumed_until_the_files_of_the_credentials_change() {
+    let (directory, other) = (Directory::new(), Directory::new());
+    let (key, authority) = certificate(&directory.0);
+    let configuration = server_configuration(&key, &authority);
+    let (file, kinds) = (content(1000, 1), Arc::new(Mutex::new(Vec::new())));
+    let of_server = Arc::clone(&kinds);
+    let (port, _) = fake::start(move |client, _| {
+        let mut client = encrypted(client, &configuration, &of_server)?;
+        // The session ends with the file: the next one is read on another connection.
+        client.serve(&file, &[fake::CLOSE]).map(drop)
+    });
+    let open = || {
+        let opened = open_xrootd_once(&format!("roots://127.0.0.1:{port}//f"), &trusting(&authority), NONE);
+        opened.map(|opened| opened.source.read_at(0, &mut [0; 10]).unwrap())
+    };
+    for _ in 0..3 {
+        open().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    assert_eq!(*kinds.lock().unwrap(), [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Resumed]);
+    std::fs::copy(certificate(&other.0).1, &authority).unwrap();
+    assert!(matches!(open(), Err(Error::Insecure { .. })), "another authority is trusted now");
 }
