@@ -85,6 +85,19 @@ enum Found {
     AskAgain,
 }
 
+impl Found {
+    /// Offsets and lengths in bytes of what came.
+    fn ranges(&self) -> Vec<(u64, u64)> {
+        match self {
+            Found::Pieces(pieces, _) => {
+                pieces.pieces.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect()
+            }
+            Found::All(bytes, _) => vec![(0, bytes.len() as u64)],
+            Found::NoRanges | Found::AskAgain => Vec::new(),
+        }
+    }
+}
+
 /// Everything that opening needs.
 struct Opening<'o> {
     address: &'o Arc<Address>,
@@ -146,18 +159,29 @@ impl Opening<'_> {
                 Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
             Found::NoRanges | Found::AskAgain => {
-                let mut file = None;
-                self.ledger.enter(Operation::StageIn, std::iter::empty(), || {
-                    let until = Instant::now() + LONGEST_DOWNLOAD;
-                    let answer =
-                        self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
-                    file = Some(WholeFile::download(self.address, answer)?);
-                    Ok(())
-                })?;
-                let file = file.ok_or_else(|| self.wrong("there is none"))?;
+                let start = Instant::now();
+                let file = self.copied();
+                let n_bytes = file.as_ref().map_or(0, |file| file.size_bytes());
+                let copied = std::iter::once((0, n_bytes));
+                let file = self.ledger.enter_since(start, Operation::StageIn, copied, file)?;
                 Ok((Store::Whole(file), Vec::new()))
             }
         }
+    }
+
+    /// All of the file, copied.
+    fn copied(&self) -> Result<WholeFile> {
+        let until = Instant::now() + LONGEST_DOWNLOAD;
+        let answer = self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
+        WholeFile::download(self.address, answer)
+    }
+
+    /// Makes a request of the opening, and enters what came with it.
+    fn entered(&self, request: impl FnOnce() -> Result<Found>) -> Result<Found> {
+        let start = Instant::now();
+        let found = request();
+        let came = found.as_ref().map_or_else(|_| Vec::new(), Found::ranges);
+        self.ledger.enter_since(start, Operation::Open, came.into_iter(), found)
     }
 
     fn origin(&self) -> Arc<Origin> {
@@ -182,10 +206,6 @@ impl Opening<'_> {
         }
     }
 
-    fn wrong(&self, what: &str) -> Error {
-        Error::WrongAnswer { url: self.address.name().to_owned(), doing: "opening".to_owned(), what: what.to_owned() }
-    }
-
     /// A range of a file of unknown size (RFC 9110, section 14.4) will be so the next time, too.
     fn sizeless(&self) -> Error {
         Error::Server {
@@ -200,8 +220,8 @@ impl Opening<'_> {
     fn ask_for_both(&self) -> Result<Found> {
         let range = format!("bytes=0-{},-{}", self.head_bytes - 1, self.tail_bytes);
         let n_bytes = self.head_bytes.saturating_add(self.tail_bytes);
-        let mut found = Found::AskAgain;
-        self.ledger.enter(Operation::Open, std::iter::empty(), || {
+        self.entered(|| {
+            let mut found = Found::AskAgain;
             let mut answer = self.client.ask(self.question(&range, "opening"))?;
             let origin = Arc::clone(&answer.origin);
             let version = answer.version();
@@ -210,7 +230,7 @@ impl Opening<'_> {
                 Ok(kind) => kind,
                 Err(Error::WrongAnswer { .. }) => {
                     origin.strike(2, answer.asked_at);
-                    return Ok(());
+                    return Ok(found);
                 }
                 Err(error) => return Err(error),
             };
@@ -244,9 +264,8 @@ impl Opening<'_> {
                 Kind::Unsatisfiable(_) | Kind::Status(500) => answer.discard(),
                 Kind::Status(_) => return Err(answer.into_error()),
             }
-            Ok(())
-        })?;
-        Ok(found)
+            Ok(found)
+        })
     }
 
     /// Asks for head and tail in two requests at the same time.
@@ -278,12 +297,11 @@ impl Opening<'_> {
     }
 
     fn ask_for_one(&self, range: &str, n_bytes: u64) -> Result<Found> {
-        let mut found = Found::AskAgain;
-        self.ledger.enter(Operation::Open, std::iter::empty(), || {
+        self.entered(|| {
             let mut answer = self.client.ask(self.question(range, "opening"))?;
             let version = answer.version();
             let mut pieces = Pieces::of_at_most(n_bytes);
-            found = match answer.kind()? {
+            Ok(match answer.kind()? {
                 Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
                 Kind::Single(content) => {
                     answer.receive_single(&content, &mut pieces)?;
@@ -305,10 +323,8 @@ impl Opening<'_> {
                 // Only an empty file has no head; S3 does not say that it is empty.
                 Kind::Unsatisfiable(None | Some(0)) => Found::All(Vec::new(), version),
                 Kind::Unsatisfiable(_) | Kind::Status(_) => return Err(answer.into_error()),
-            };
-            Ok(())
-        })?;
-        Ok(found)
+            })
+        })
     }
 
     fn all(&self, answer: &mut Answer, length: u64, version: Version) -> Result<Found> {

@@ -47,6 +47,16 @@ pub(crate) enum Answer<'b> {
 }
 
 impl<'b> Answer<'b> {
+    /// Offsets and lengths in bytes of what it is to bring.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        let pieces = match self {
+            Answer::Control(_) => &[],
+            Answer::Read(piece, _) => std::slice::from_ref(piece),
+            Answer::Vector(vector) => vector.pieces.as_slice(),
+        };
+        pieces.iter().map(|piece| (piece.offset, piece.buffer.len() as u64))
+    }
+
     /// What of the memory is not filled; with `none_counts`, all of it.
     pub(crate) fn unfilled(self, none_counts: bool) -> Vec<Piece<'b>> {
         match self {

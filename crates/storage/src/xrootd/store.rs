@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::failure::{Failure, code};
 use super::flight::Request;
+use super::frame::Answer;
 use super::message::{self, Stat};
 use super::opening::{OpenFile, open_at, stat_of};
 use super::plan;
@@ -62,7 +63,7 @@ struct XrootdFile {
     origin: Target,
     network: Network,
     lanes: Vec<Lane>,
-    /// Requests that are no reads: every connection opens the file for itself.
+    /// Requests: every connection opens the file for itself.
     ledger: Arc<Ledger>,
 }
 
@@ -198,7 +199,9 @@ impl XrootdFile {
                 requests.push(Request::control(message::stat(file.handle)).optional());
             }
             let start = Instant::now();
-            let Err(failure) = file.connection.run(&mut requests, until) else {
+            let result = file.connection.run(&mut requests, until);
+            enter_reads(&file.ledger, start, &requests);
+            let Err(failure) = result else {
                 let state = if is_state_due { requests.pop() } else { None };
                 return (Vec::new(), state.map_or(Ok(()), |state| self.check_state(state, &file, start)));
             };
@@ -249,6 +252,20 @@ impl XrootdFile {
 
     fn read_once(&self, parts: Vec<Part<'_>>) -> Result<()> {
         self.attempt(parts, Instant::now() + self.network.deadline).1
+    }
+}
+
+/// Enters the reads among requests that were sent at `start`: each is one that the server gets.
+fn enter_reads(ledger: &Ledger, start: Instant, requests: &[Request<'_>]) {
+    for request in requests {
+        let operation = match &request.answer {
+            Answer::Control(_) => continue,
+            Answer::Read(..) => Operation::Read,
+            Answer::Vector(_) => Operation::ReadVector,
+        };
+        let done = if request.is_done { Ok(()) } else { Err(()) };
+        // Why it failed is told by who asked for the bytes.
+        let _ = ledger.enter_since(start, operation, request.answer.ranges(), done);
     }
 }
 

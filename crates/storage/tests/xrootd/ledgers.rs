@@ -1,4 +1,4 @@
-//! What is entered of the requests that are no reads.
+//! What is entered of the requests to a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use arrowroot_storage::{Network, Opened, Operation, open_xrootd};
 
-use crate::fake::{CLOSE, READ, start};
+use crate::fake::{CLOSE, READ, READ_VECTOR, start};
 use crate::server::content;
-use crate::{NONE, network, url};
+use crate::{NONE, check_ranges, network, url};
 
 /// Attempted and successful operations of one kind.
 fn entered(opened: &Opened, operation: Operation) -> (u64, u64) {
@@ -38,6 +38,33 @@ fn closes_are_those_that_were_sent() {
     opened.source.read_at(0, &mut [0; 10]).unwrap();
     assert_eq!((n_connections.load(SeqCst), entered(&opened, Operation::Open)), (3, (3, 3)));
     assert_eq!((n_closes.load(SeqCst), entered(&opened, Operation::Close)), (0, (0, 0)));
+}
+
+#[test]
+fn each_read_that_the_server_gets_is_entered() {
+    let file = content(40_000_000, 1);
+    let n_reads = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let of_server = Arc::clone(&n_reads);
+    let served = file.clone();
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        loop {
+            let request = client.serve(&served, &[READ, READ_VECTOR])?;
+            of_server[usize::from(request.code == READ_VECTOR)].fetch_add(1, SeqCst);
+            client.answer_rightly(&request, &served);
+        }
+    });
+    let opened = open_xrootd(&url(port), &network(), NONE).unwrap();
+    // More ranges than one request may have, and one that is too large for a vector read and for a plain one.
+    let many = (0..1500).map(|place| (place * 1000, 10));
+    let large = (2_000_000, 30_000_000);
+    let ranges: Vec<_> = many.chain([large]).map(|(start, n_bytes)| (start, start + n_bytes)).collect();
+    check_ranges(&*opened.source, &ranges, &file);
+    let seen: Vec<_> = n_reads.iter().map(|n| n.load(SeqCst) as u64).collect();
+    assert!(seen[0] > 1 && seen[1] > 1, "{seen:?}");
+    for (operation, n) in [Operation::Read, Operation::ReadVector].into_iter().zip(seen) {
+        assert_eq!(entered(&opened, operation), (n, n), "{operation:?}");
+    }
 }
 
 #[test]
