@@ -41,6 +41,12 @@ const USE_GRAIN: Duration = Duration::from_secs(60);
 /// The directory is counted when so much of its size was added: what several processes add meanwhile is over the bound.
 const COUNT_SHARE: u64 = 64;
 
+/// Bytes that this process wrote to a directory since it was counted; `None`: it never was.
+type Added = Mutex<Option<u64>>;
+
+/// Of all directories, by their paths: all files of the process that are kept in one count together.
+static ADDED: Mutex<BTreeMap<PathBuf, Arc<Added>>> = Mutex::new(BTreeMap::new());
+
 /// The blocks of one file, for all scans of it.
 pub struct Blocks {
     directory: PathBuf,
@@ -50,8 +56,7 @@ pub struct Blocks {
     file: Segmented,
     claims: Mutex<HashSet<u64>>,
     released: Condvar,
-    /// Bytes written since the directory was counted; `None`: it never was.
-    added: Mutex<Option<u64>>,
+    added: Arc<Added>,
 }
 
 impl Blocks {
@@ -76,7 +81,9 @@ impl Blocks {
             file: Segmented { file_bytes: source.size_bytes(), piece_bytes: BLOCK_BYTES },
             claims: Mutex::default(),
             released: Condvar::new(),
-            added: Mutex::new(None),
+            added: Arc::clone(
+                ADDED.lock().unwrap_or_else(PoisonError::into_inner).entry(directory.to_owned()).or_default(),
+            ),
         }))
     }
 
@@ -177,7 +184,7 @@ impl Blocks {
         })
     }
 
-    /// Keeps the directory within its bound. Counts it at the first block, and again when much was added.
+    /// Keeps the directory within its bound. Counts it at the process's first block, and again when much was added.
     fn make_room(&self, n_bytes: u64) -> Result<()> {
         let between_counts = self.max_bytes / COUNT_SHARE;
         if n_bytes > self.max_bytes {

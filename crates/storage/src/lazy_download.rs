@@ -4,7 +4,8 @@
 //! gone when the process ends, however it ends. Where one was named, processes that read the same content share the copy:
 //! a file with a name, which the last one to use it removes. It is a sparse file with, after the content, a checksum for
 //! each segment; a segment counts only if its checksum is right, so that a process that is killed leaves nothing that
-//! another would believe. One segment is copied at a time, by one of the processes; the others wait for it.
+//! another would believe; the copy that it leaves is used by the next one that reads the file, or removed after an hour by
+//! one that reads another. One segment is copied at a time, by one of the processes; the others wait for it.
 //!
 //! A disk that is full is an error that names the directory: a job that silently reads everything remotely is what its
 //! user wanted to avoid.
@@ -16,6 +17,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use twox_hash::XxHash64;
 
@@ -27,6 +29,12 @@ use crate::source::{Nature, Part, Source, check_range};
 
 /// Bytes of a checksum in the table after the content.
 const CHECKSUM_BYTES: u64 = 8;
+/// End of the name of the lock beside a copy.
+const LOCK: &str = ".lock";
+/// A copy that nobody uses and that nobody wrote to for so long was left by a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(3600);
+/// Begin and end of the names of copies.
+const NAME: (&str, &str) = ("arrowroot-", ".download");
 /// A file that is removed under our feet so many times is no accident.
 const MAX_TRIES: usize = 100;
 
@@ -70,7 +78,7 @@ impl Download {
         let name = directory.and_then(|_| source.version()).map(|version| {
             let size_bytes = source.size_bytes();
             let identity = format!("{}\n{size_bytes}\n{version}\n{segment_bytes}", redacted(source.url()));
-            format!("arrowroot-{:016x}.download", XxHash64::oneshot(0, identity.as_bytes()))
+            format!("{}{:016x}{}", NAME.0, XxHash64::oneshot(0, identity.as_bytes()), NAME.1)
         });
         Download {
             directory: directory.map_or_else(std::env::temp_dir, Path::to_owned),
@@ -134,11 +142,16 @@ impl Download {
         Ok(copy)
     }
 
+    fn make_directory(&self) -> Result<()> {
+        std::fs::create_dir_all(&self.directory).map_err(self.failed("cannot make the directory"))
+    }
+
     fn make_unnamed(&self) -> Result<File> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
+        self.make_directory()?;
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = self.directory.join(format!("arrowroot-{}-{number}.download", std::process::id()));
+            let path = self.directory.join(format!("{}{}-{number}{}", NAME.0, std::process::id(), NAME.1));
             match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => {
                     std::fs::remove_file(&path).map_err(self.failed("cannot take the name from its file"))?;
@@ -153,12 +166,10 @@ impl Download {
 
     fn open_shared(&self, name: &str) -> Result<Copy> {
         let path = self.directory.join(name);
-        let lock_path = self.directory.join(format!("{name}.lock"));
-        let open = |path: &Path| {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-        };
-        std::fs::create_dir_all(&self.directory).map_err(self.failed("cannot make the directory"))?;
+        let lock_path = self.directory.join(format!("{name}{LOCK}"));
+        let open = |path: &Path| shared_options().create(true).mode(0o600).open(path);
+        self.make_directory()?;
+        sweep(&self.directory, name);
         for _ in 0..MAX_TRIES {
             let content = open(&path).map_err(self.failed("cannot open the file that processes share"))?;
             content.lock_shared().map_err(self.failed("cannot lock the file that processes share"))?;
@@ -244,6 +255,39 @@ impl Progress {
     }
 }
 
+/// For files whose names others know: a link may have been put in their place.
+fn shared_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    options
+}
+
+/// Removes copies of other files that were abandoned. What cannot be looked at or removed stays: it is no concern of who
+/// wants to read a file.
+fn sweep(directory: &Path, own: &str) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.filter_map(std::result::Result::ok) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_old = |time: SystemTime| time.elapsed().is_ok_and(|age| age > ABANDONED);
+        if name != own
+            && name.starts_with(NAME.0)
+            && name.ends_with(NAME.1)
+            && entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old)
+            && let Ok(content) = shared_options().open(entry.path())
+        {
+            remove_unused(&content, &entry.path(), &directory.join(format!("{name}{LOCK}")));
+        }
+    }
+}
+
+/// Removes a copy if nobody else uses it. What cannot be removed is used again.
+fn remove_unused(content: &File, path: &Path, lock_path: &Path) {
+    if content.try_lock().is_ok() {
+        let _ = std::fs::remove_file(lock_path);
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// Never 0, which says that there is no segment.
 fn checksum_of(segment: &[u8]) -> [u8; 8] {
     XxHash64::oneshot(0, segment).max(1).to_le_bytes()
@@ -270,12 +314,8 @@ impl Drop for Unlock<'_> {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        if let Some(shared) = &self.shared
-            && self.content.try_lock().is_ok()
-        {
-            // Nobody else uses it. What cannot be removed is used again.
-            let _ = std::fs::remove_file(&shared.lock_path);
-            let _ = std::fs::remove_file(&shared.path);
+        if let Some(shared) = &self.shared {
+            remove_unused(&self.content, &shared.path, &shared.lock_path);
         }
     }
 }

@@ -164,7 +164,7 @@ pub const OPTIONS: [OptionInfo; 19] = [
     option(
         "download_dir",
         "a directory",
-        "where lazy-download keeps its segments until the last process has read the file",
+        "where lazy-download keeps its segments until the last process has read the file; what a killed one leaves is removed an hour later by the next that keeps some there",
     ),
     option("block_cache", "a directory", "where blocks are kept between runs"),
     option("block_cache_size", "a size", "most bytes of the block cache; 0: no block cache"),

@@ -10,8 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use arrowroot_storage::testing::content;
-use arrowroot_storage::{Ledger, Ledgers, Opened, Operation, Options, ScanSource, Source, Stack, Strategy};
+use arrowroot_storage::testing::{Disguised, content};
+use arrowroot_storage::{
+    Ledger, Ledgers, MemorySource, Opened, Operation, Options, ScanSource, Source, Stack, Strategy,
+};
 use scratch::{Scratch, far_away, far_away_version};
 
 const SIZE: usize = 3_000_000;
@@ -240,6 +242,57 @@ fn a_shared_download_is_gone_with_its_last_user() {
     assert_eq!(scratch.files().len(), 2);
     drop(second);
     assert!(scratch.files().is_empty());
+}
+
+#[test]
+fn copies_that_killed_processes_left_are_removed_by_others_after_a_while() {
+    let scratch = Scratch::new("left");
+    let content = content(SIZE);
+    let hours = |n: u64| SystemTime::now() - Duration::from_secs(n * 3600);
+    let left = |name: &str, age: SystemTime| {
+        let file = std::fs::File::create(scratch.path().join(name)).unwrap();
+        file.set_modified(age).unwrap();
+        file
+    };
+    left("arrowroot-0123.download", hours(2));
+    left("arrowroot-0123.download.lock", hours(2));
+    left("arrowroot-4567.download", hours(0));
+    left("somebody-else.download", hours(2));
+    let in_use = left("arrowroot-89ab.download", hours(2));
+    in_use.lock_shared().unwrap();
+    let precious = scratch.path().join("precious");
+    std::fs::write(&precious, "not to be touched").unwrap();
+    std::os::unix::fs::symlink(&precious, scratch.path().join("arrowroot-cdef.download")).unwrap();
+    let scan = scan(far_away(&content), &downloaded(Some(scratch.path())));
+    check(&scan, &content, 0, 10);
+    drop(scan);
+    let names = scratch.files().into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "arrowroot-4567.download",
+            "arrowroot-89ab.download",
+            "arrowroot-cdef.download",
+            "precious",
+            "somebody-else.download"
+        ]
+    );
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "not to be touched");
+}
+
+#[test]
+fn a_copy_without_a_name_has_its_directory_made() {
+    let scratch = Scratch::new("unnamed");
+    let directory = scratch.path().join("new/one");
+    let content = content(SIZE);
+    // A store that tells no version: the copy is of this process alone.
+    let inner = MemorySource::new("m", content.clone());
+    let source = Disguised { inner, nature: far_away(&content).nature(), version: None };
+    let scan = scan(Arc::new(source), &downloaded(Some(&directory)));
+    check(&scan, &content, 0, 10);
+    assert!(directory.is_dir());
 }
 
 #[test]
