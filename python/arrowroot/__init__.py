@@ -38,6 +38,7 @@ from arrowroot._errors import (
     StorageError,
     UnsupportedColumnWarning,
     UnsupportedError,
+    WholeCopyWarning,
 )
 from arrowroot._events import EventIndex, EventList
 from arrowroot._file import Directory, File, Key
@@ -115,6 +116,7 @@ __all__ = [
     "Unreadable",
     "UnsupportedColumnWarning",
     "UnsupportedError",
+    "WholeCopyWarning",
     "Window",
     "__version__",
     "configuration",

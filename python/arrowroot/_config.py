@@ -166,7 +166,7 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
     found: dict[str, Setting] = {}
 
     def add(name: str, text: str, origin: str) -> None:
-        found.setdefault(name, Setting(name, text, origin))
+        found.setdefault(name, Setting(name, _as_path(text) if name in _paths() else text, origin))
 
     for name, value in arguments.items():
         _check_name(name, known, "argument")
@@ -238,6 +238,27 @@ def _text(name: str, value: Any, origin: str) -> str:
     raise InvalidRequestError(f"{name} ({origin}): expected text or a number, got a {type(value).__name__}")
 
 
+@cache
+def _paths() -> frozenset[str]:
+    """Return the names of the options that are paths."""
+    return frozenset(
+        name for name, takes, *_ in _native.options() if takes.startswith(("a file", "a directory"))
+    )
+
+
+def _as_path(text: str) -> str:
+    """Return a path with a home directory for its ``~``: outside of shells nobody else puts it there."""
+    return os.path.expanduser(text) if text.startswith("~") else text  # noqa: PTH111 - text in, text out
+
+
+def _with_variables(text: str, name: str, origin: str) -> str:
+    """Return a path of a file with the values of ``$VARIABLE`` and ``${VARIABLE}`` in it."""
+    found = os.path.expandvars(text)
+    if "$" in found:
+        raise InvalidRequestError(f"{name} ({origin}): {text!r} names a variable that is not set")
+    return found
+
+
 def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str]]:
     for variable in [name for name in os.environ if name.startswith(_PREFIX)]:
         rest = variable[len(_PREFIX) :]
@@ -274,11 +295,45 @@ def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, s
     for origin, table in chosen:
         for name, value in table.items():
             _check_name(name, known, origin)
-            yield name, _text(name, value, origin), origin
+            text = _text(name, value, origin)
+            yield name, _with_variables(text, name, origin) if name in _paths() else text, origin
+
+
+#: Ports that need not be named.
+_USUAL_PORTS = {
+    "http": "80",
+    "https": "443",
+    "root": "1094",
+    "roots": "1094",
+    "xroot": "1094",
+    "xroots": "1094",
+}
+
+
+def _spellings(url: str) -> set[str]:
+    """Return a URL with and without its user, and with and without the usual port."""
+    scheme, separator, rest = url.partition("://")
+    port = _USUAL_PORTS.get(scheme.lower())
+    if not separator or port is None:
+        return {url}
+    authority, slash, path = rest.partition("/")
+    bare = authority.rpartition("@")[2]
+    host = bare.removesuffix(f":{port}")
+    hosts = {authority, bare, host} | (
+        {f"{host}:{port}"} if host != bare or ":" not in bare.rpartition("]")[2] else set()
+    )
+    return {f"{scheme}://{one}{slash}{path}" for one in hosts}
 
 
 def _matches(url: str, pattern: str) -> bool:
-    """Return whether a glob is that of a URL: of scheme and host without case (RFC 3986), of the path with it."""
+    """Return whether a glob is that of a URL: of scheme and host without case (RFC 3986), of the path with it.
+
+    User and usual port may be in both, or in one of them.
+    """
+    return any(_matches_as_written(spelling, pattern) for spelling in _spellings(url))
+
+
+def _matches_as_written(url: str, pattern: str) -> bool:
     import re  # noqa: PLC0415 - only files with such tables need it
     from fnmatch import fnmatchcase  # noqa: PLC0415
 

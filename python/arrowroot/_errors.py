@@ -41,6 +41,7 @@ __all__ = [
     "StorageError",
     "UnsupportedColumnWarning",
     "UnsupportedError",
+    "WholeCopyWarning",
     "missing_library",
     "nearest",
     "not_picklable",
@@ -85,6 +86,12 @@ class FilterError(InvalidRequestError):
     def __reduce__(self) -> tuple[Any, ...]:
         """A Dask worker sends it as any other."""
         return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
+
+
+class WholeCopyWarning(UserWarning):
+    """A server answers no ranges: all of a file was copied to read some of it."""
+
+    __module__ = "arrowroot"
 
 
 class MissingEventsWarning(UserWarning):
@@ -214,6 +221,12 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
 def warn_cut_short(what: str) -> None:
     """Warn, at the caller's line, of a file that was cut short; ``what`` says which, and by how much."""
     warnings.warn(f"{what}; what is left of it is read", CutShortWarning, stacklevel=_depth_of_caller())
+
+
+def warn_whole_copy(what: str) -> None:
+    """Warn, at the caller's line, of a file that was copied whole; ``what`` says which, and how large it is."""
+    text = f"{what} were copied to be read here, as the server answers no ranges"
+    warnings.warn(text, WholeCopyWarning, stacklevel=_depth_of_caller())
 
 
 def _depth_of_caller() -> int:

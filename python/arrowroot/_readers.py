@@ -14,7 +14,9 @@ from arrowroot._errors import (
     StorageError,
     UnsupportedError,
     missing_library,
+    warn_whole_copy,
 )
+from arrowroot._sizes import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,11 +27,24 @@ NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", 
 Range = tuple[int, int]
 
 
+#: Layer and operation of a file that was copied whole when it was opened.
+_COPY = ("http", "stage-in")
+
+
 def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> _native.File:
     """Open what URLs name with the engine's own stores, or through fsspec where it has none.
 
     ``urls``: replicas of one file; the first that can be is opened. ``options``: name, text and where it was set.
     """
+    native = _open_some(urls, options)
+    if native.url.startswith(("http://", "https://")):
+        copied = [entry for entry in native.ledgers() if (entry["layer"], entry["operation"]) == _COPY]
+        if any(entry["n_successful"] for entry in copied):
+            warn_whole_copy(f"{native.url}: all {format_bytes(native.size_bytes)}")
+    return native
+
+
+def _open_some(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> _native.File:
     if len(urls) == 1:
         return _open_one(urls[0], options)
     if all(scheme_of(url) in NATIVE_SCHEMES for url in urls):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import _native
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
 _N_LISTED = 4
 _MAX_TEXT = 32
 _GAP = "  "
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without what gives access in the URLs in it."""
+    return _native.scrubbed(text, "")
 
 
 def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:

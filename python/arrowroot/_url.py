@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError
+from arrowroot._render import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,11 +101,11 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
         return [paths]
     # Of an open file the lines would be taken for names.
     if hasattr(paths, "read"):
-        raise InvalidRequestError(f"expected a path or URL, or several, not the file object {paths!r}")
+        raise InvalidRequestError(f"expected a path or URL, or several, not the file object {_shown(paths)}")
     try:
         return list(paths)
     except TypeError:
-        raise InvalidRequestError(f"expected a path or URL, or several, got {paths!r}") from None
+        raise InvalidRequestError(f"expected a path or URL, or several, got {_shown(paths)}") from None
 
 
 def as_location(path: Location) -> str:
@@ -115,7 +116,13 @@ def as_location(path: Location) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        raise InvalidRequestError(f"expected a path or URL, got {path!r}") from None
+        hint = "; replicas of one file are for open()" if isinstance(path, list | tuple) else ""
+        raise InvalidRequestError(f"expected a path or URL, got {_shown(path)}{hint}") from None
+
+
+def _shown(given: object) -> str:
+    """Return what was given as a message may show it."""
+    return without_secrets(repr(given))
 
 
 def friend_location(file: str, beside: str) -> str:
@@ -151,7 +158,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
         if _is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
             if not found:
-                raise NoSuchFileError(f"no file matches {bare!r}")
+                raise NoSuchFileError(f"no file matches {_shown(bare)}")
             files += [(name + mark + query, own or tree) for name in found]
         else:
             files.append((pattern, own or tree))

@@ -94,12 +94,34 @@ def test_tables_of_a_file_hold_for_the_urls_that_match(tmp_path, monkeypatch):
         ("/data/*", "/data/f.root", True),
         ("*", "https://host/f", True),
         ("", "", True),
+        ("root://*.cern.ch/*", "root://eos.cern.ch:1094//f", True),
+        ("root://*.cern.ch/*", "root://me@eos.cern.ch//f", True),
+        ("https://host:443/*", "https://host/f", True),
+        ("http://host/*", "http://me:secret@host:80/f", True),
+        ("http://host/*", "http://host:8080/f", False),
+        ("http://[[]::1]/*", "http://[::1]:80/f", True),
+        ("http://[[]::1]:80/*", "http://[::1]/f", True),
     ],
 )
 def test_globs_take_hosts_without_case_and_paths_with_it(tmp_path, monkeypatch, glob, url, is_meant):
     path = write(tmp_path / "c.toml", f'retries = 1\n[for."{glob}"]\nretries = 2\n')
     monkeypatch.setenv("ARROWROOT_CONFIG", path)
     assert in_force(url)["retries"][0] == ("2" if is_meant else "1")
+
+
+def test_paths_have_homes_and_those_of_files_variables(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SCRATCH", "/scratch/me")
+    text = 'block_cache = "~/blocks"\ndownload_dir = "${SCRATCH}/x"\ntoken = "$SCRATCH"'
+    monkeypatch.setenv("ARROWROOT_CONFIG", write(tmp_path / "c.toml", text))
+    found = in_force("")
+    assert found["block_cache"][0] == f"{tmp_path}/blocks"
+    assert found["download_dir"][0] == "/scratch/me/x"
+    found = {option.name: option.value for option in ar.configuration(download_dir="~/$x").options}
+    assert found["download_dir"] == f"{tmp_path}/$x", "elsewhere a shell has put the variables in, or Python"
+    monkeypatch.delenv("SCRATCH")
+    with pytest.raises(ar.InvalidRequestError, match="variable that is not set"):
+        in_force("")
 
 
 @pytest.mark.parametrize(

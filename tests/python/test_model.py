@@ -55,6 +55,8 @@ def test_the_actual_reads_of_the_storage_are_taken():
     actual = [counter("tstoragefile", "read-actual", 50, 6), counter("tstoragefile", "readv-actual", 2, 1)]
     assert figures(above) == ((100, ["tstoragefile/read"]), 10)
     assert figures(above, *actual) == ((52, ["tstoragefile/read-actual", "tstoragefile/readv-actual"]), 7)
+    since_2012 = [counter("tstoragefile", "readActual", 50, 6), counter("tstoragefile", "readvActual", 2, 1)]
+    assert figures(above, *since_2012) == ((52, ["tstoragefile/readActual", "tstoragefile/readvActual"]), 7)
     storage = [counter("root", "read", 5, 1), counter("root", "readv", 3, 20), counter("root", "open", 1, 0)]
     assert figures(above, *actual, *storage) == ((8, ["root/read", "root/readv"]), 21)
     # A copy on the local disk is not the storage.

@@ -95,3 +95,12 @@ def test_each_answer_of_a_door_and_of_a_later_replica_is_entered_once(start, ser
     assert answered["redirect"] == len(door.requests()) > 0
     assert sum(answered.values()) == sum(len(one.requests()) for one in (door, behind, spare))
     assert spare.requests()
+
+
+@pytest.mark.parametrize("place", ["http-0-ranges"], indirect=True)
+def test_a_file_that_is_copied_whole_says_so_and_is_entered_with_its_size(place, served):
+    with pytest.warns(arrowroot.WholeCopyWarning, match=r"all 4\.19 MB were copied") as caught:
+        file = arrowroot.open(place.url(EVENTS))
+    assert caught[0].filename == __file__
+    copies = [account for account in file.accounts if account.operation == "stage-in"]
+    assert [(copy.layer, copy.bytes) for copy in copies] == [("http", (served / EVENTS).stat().st_size)]

@@ -181,6 +181,23 @@ def test_no_form_of_url_shows_what_gives_access(url):
     assert_hidden(run("ls", url, ARROWROOT_RETRIES="0")[1])
 
 
+@pytest.mark.parametrize("url", HIDING)
+def test_what_takes_no_url_does_not_repeat_what_gives_access(url, tmp_path):
+    with pytest.raises(arrowroot.ArrowrootError) as caught:
+        arrowroot.scan([[url, url]])
+    assert_hidden("".join(traceback.format_exception(caught.value)))
+    for command in (
+        ["fjr", url],
+        ["model", url, "--latency", "5ms", "--bandwidth", "12MB/s"],
+        ["replay", url, "--latency", "5ms", "--bandwidth", "12MB/s"],
+        ["ls", tmp_path / "none.root", f"--url={url}"],
+        ["perf", tmp_path / "none.root", "--trace", url],
+    ):
+        status, output = run(*map(str, command))
+        assert status != 0
+        assert_hidden(output)
+
+
 def test_a_key_of_s3_is_not_shown(start, served):
     server = start(lambda: S3(secret_key=MARK))
     server.put(EVENTS, (served / EVENTS).read_bytes())

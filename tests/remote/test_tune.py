@@ -38,6 +38,21 @@ def test_a_block_cache_that_is_set_answers_for_no_store(place, tmp_path, monkeyp
     assert asked_bytes >= n_runs * payload_bytes + document["store"]["n_bytes"]
 
 
+@pytest.mark.parametrize("place", ["http"], indirect=True)
+def test_what_comes_with_the_opening_leaves_nothing_to_choose(place, served, capsys):
+    data.write(served / "small.root", n_branches=2)
+    assert main(["tune", f"{place.url('small.root')}:{data.TREE}", "--budget-seconds", "5"]) == 2
+    done = capsys.readouterr()
+    assert "comes when the file is opened" in done.err
+    assert "export" not in done.out
+
+
+@pytest.mark.parametrize("place", ["http-0-ranges"], indirect=True)
+def test_a_copy_is_no_store(place, capsys):
+    assert main(["tune", f"{place.url(EVENTS)}:{data.TREE}", "--budget-seconds", "5"]) == 2
+    assert "answers no ranges" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("place", ["http", "root"], indirect=True)
 def test_of_a_small_file_that_came_with_its_opening_the_store_is_measured(place, served):
     data.write(served / "small.root", n_branches=2)

@@ -110,7 +110,9 @@ pub fn scrubbed(text: &str, url: &str) -> String {
     replacements.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
     let text = replacements.iter().fold(text.to_owned(), |text, (secret, shown)| text.replace(secret, shown));
     let is_edge = |c: char| c.is_whitespace() || "'\"`<>()".contains(c);
-    let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_edge).len()));
+    // A sentence may go on behind a URL: what ends it is none of it.
+    let is_end = |c: char| is_edge(c) || ":;,".contains(c);
+    let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_end).len()));
     words.flat_map(|(word, edge)| [redacted(word), edge.to_owned()]).collect()
 }
 

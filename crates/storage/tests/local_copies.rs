@@ -250,7 +250,8 @@ fn copies_that_killed_processes_left_are_removed_by_others_after_a_while() {
     let content = content(SIZE);
     let hours = |n: u64| SystemTime::now() - Duration::from_secs(n * 3600);
     let left = |name: &str, age: SystemTime| {
-        let file = std::fs::File::create(scratch.path().join(name)).unwrap();
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create_new(true).open(scratch.path().join(name)).unwrap();
         file.set_modified(age).unwrap();
         file
     };

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 #: ROOT's file: what it counts, the storage below it has counted already, if it counts.
 _ABOVE_STORAGE = "tstoragefile"
 _READS = ("read", "readv")
-_ACTUAL = (f"{_ABOVE_STORAGE}/read-actual", f"{_ABOVE_STORAGE}/readv-actual")
+#: In reports of before 2012, and as metrics since then.
+_ACTUAL = tuple(
+    f"{_ABOVE_STORAGE}/{name}" for name in ("read-actual", "readv-actual", "readActual", "readvActual")
+)
 
 
 class Figure(NamedTuple):
@@ -54,7 +57,8 @@ def physical_counters(report: Report) -> list[Counter]:
     """Return the counters of what was actually asked of the storage.
 
     Those are ``read`` and ``readv`` of the subsystems that are protocols; where none was counted, what ROOT's
-    file passed on (``read-actual``, ``readv-actual``), and else all that it read.
+    file passed on (``read-actual`` and ``readv-actual``, in reports since 2012 ``readActual`` and ``readvActual``),
+    and else all that it read.
     """
     of_storage = [
         counter for counter in report.counters if counter.name in _READS and is_protocol(counter.subsystem)

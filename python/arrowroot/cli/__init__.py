@@ -21,7 +21,7 @@ from arrowroot import (
     NotFoundError,
     UnsupportedError,
 )
-from arrowroot._render import printable
+from arrowroot._render import printable, without_secrets
 from arrowroot.cli.parser import EXIT_USAGE, parser
 from arrowroot.cli.terminal import readable
 
@@ -66,7 +66,8 @@ def _main(argv: Sequence[str] | None) -> int:
         if debug:
             raise
         message, code = _judge(error)
-        print("arrowroot: " + "\n".join(map(printable, message.split("\n"))), file=sys.stderr)
+        lines = without_secrets(message).split("\n")
+        print("arrowroot: " + "\n".join(map(printable, lines)), file=sys.stderr)
     return code
 
 
@@ -106,4 +107,5 @@ def _show_warning(  # noqa: PLR0917 - as warnings.showwarning
     line: str | None = None,
 ) -> None:
     del category, filename, lineno, file, line
-    print(f"arrowroot: {printable(' '.join(str(message).split()))}", file=sys.stderr)
+    text = without_secrets(" ".join(str(message).split()))
+    print(f"arrowroot: {printable(text)}", file=sys.stderr)

@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from arrowroot import __version__
+from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study
 from arrowroot.cli.arguments import (
     URL_HELP,
@@ -114,7 +115,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, as for all other errors."""
-        self.exit(EXIT_USAGE, f"arrowroot: {message} (try: {self.prog} --help)\n")
+        self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(message)} (try: {self.prog} --help)\n")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -51,6 +51,10 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidRequestError(
             f"tune: {tree.where}: there is nothing to read in these columns and entries"
         )
+    if any((account.layer, account.operation) == ("http", "stage-in") for account in file.accounts):
+        raise InvalidRequestError(
+            f"tune: {file.url}: the server answers no ranges, so that all of it was copied when it was opened"
+        )
     store = tune.measure_store(file, start + _STORE_SHARE * options.budget_seconds)
     n_threads, logical = _decoding(tree, paths, options)
     set_besides = {
@@ -67,6 +71,10 @@ def run(options: argparse.Namespace) -> None:
         n_threads=n_threads,
         kept=file.kept,
     )
+    if not any(candidate.predicted.n_requests for candidate in found):
+        raise InvalidRequestError(
+            f"tune: {tree.where}: all of these columns and entries comes when the file is opened, however it is read"
+        )
     # In rounds: whatever else the machine does meanwhile must not fall on one of them only.
     for candidate in tune.to_verify(found, options.verify) * _N_ROUNDS:
         if time.monotonic() >= until:

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod caches;
+#[cfg(test)]
 mod checks;
 #[cfg(test)]
 mod faults;
