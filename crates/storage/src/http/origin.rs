@@ -183,10 +183,11 @@ impl Origin {
         }
     }
 
-    /// Lets a thread more make requests for who wants the bytes, if all reads together have not one for each connection.
+    /// Lets a thread more make requests for who wants the bytes, if all reads together have not two for each connection.
     pub(super) fn hire(self: &Arc<Self>) -> Option<Hired> {
         let mut state = self.state();
-        if state.n_hired + 1 >= self.most_connections(&state) {
+        // Twice as many: those of a read that waits behind another one are there when that one's end.
+        if state.n_hired + 1 >= 2 * self.most_connections(&state) {
             return None;
         }
         state.n_hired += 1;

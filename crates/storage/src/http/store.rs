@@ -1,6 +1,7 @@
 //! Reading a file that is open.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -74,6 +75,9 @@ struct Work<'w, 'b> {
     store: &'w HttpStore,
     client: &'w Client,
     origin: Arc<Origin>,
+    n_parallel: usize,
+    /// Threads that were hired for it.
+    n_hired: AtomicUsize,
     queue: Mutex<std::vec::IntoIter<Vec<Part<'b>>>>,
     round: Mutex<Round<'b>>,
     until: Instant,
@@ -83,18 +87,26 @@ impl<'b> Work<'_, 'b> {
     /// Makes requests until none is left, and hires for those that wait.
     fn run<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>) {
         while let Some((parts, n_waiting)) = self.next() {
-            // Two, as each does the same: many are there soon.
-            for hired in (0..n_waiting.min(2)).map_while(|_| self.origin.hire()) {
-                let run = move || {
-                    self.run(scope);
-                    drop(hired);
-                };
-                // Where no thread can be had, the others do the work.
-                let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, run);
-            }
+            self.hire(scope, n_waiting);
             if let Some(parts) = self.unless_failed(parts) {
                 self.store.fetch(self.client, parts, self.until, &self.round);
             }
+        }
+    }
+
+    /// Hires a thread for each request that waits, as far as the server may be asked at the same time: at first all at once,
+    /// then those that other reads had.
+    fn hire<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>, n_waiting: usize) {
+        while self.n_hired.load(Relaxed) < n_waiting.min(self.n_parallel)
+            && let Some(hired) = self.origin.hire()
+        {
+            self.n_hired.fetch_add(1, Relaxed);
+            let run = move || {
+                self.run(scope);
+                drop(hired);
+            };
+            // Where no thread can be had, the others do the work.
+            let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, run);
         }
     }
 
@@ -132,9 +144,10 @@ impl HttpStore {
     }
 
     /// Makes requests, some at the same time.
-    fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, until: Instant) -> Round<'b> {
+    fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, n_parallel: usize, until: Instant) -> Round<'b> {
         let (queue, round) = (Mutex::new(requests.into_iter()), Mutex::default());
-        let work = Work { store: self, client, origin: self.origin(client), queue, round, until };
+        let (origin, n_hired) = (self.origin(client), AtomicUsize::new(0));
+        let work = Work { store: self, client, origin, n_parallel, n_hired, queue, round, until };
         std::thread::scope(|scope| work.run(scope));
         work.round.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -330,7 +343,7 @@ impl Attempt for HttpStore {
             let asked_at = Instant::now();
             let n_parallel = origin.max_parallel();
             let planned = requests(parts, Limits { n_ranges, n_parallel });
-            let round = self.round(&client, planned, until);
+            let round = self.round(&client, planned, n_parallel, until);
             parts = round.missing;
             if let Some(error) = round.error {
                 return (parts, Err(error));

@@ -69,7 +69,7 @@ fn a_key_does_not_leave_its_bucket() {
 }
 
 #[test]
-fn many_reads_have_no_more_threads_than_connections() {
+fn many_reads_share_threads_as_they_share_connections() {
     let content_bytes = content(2_000_000);
     let served = content_bytes.clone();
     let server = Scripted::start(move |request| {
@@ -104,6 +104,6 @@ fn many_reads_have_no_more_threads_than_connections() {
         watch.join().unwrap()
     });
     let n_connections = opened.source.nature().max_parallel;
-    // Other tests have some, too; one for each request of each read would be eight times as many.
-    assert!((n_connections / 2..2 * n_connections).contains(&n_most), "{n_most} of {n_connections}");
+    // Other tests have some, too; as many for each read would be eight times as many.
+    assert!((n_connections / 2..4 * n_connections).contains(&n_most), "{n_most} for {n_connections}");
 }
