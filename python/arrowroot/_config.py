@@ -310,44 +310,64 @@ _USUAL_PORTS = {
 }
 
 
-def _spellings(url: str) -> set[str]:
-    """Return a URL with and without its user, and with and without the usual port."""
+def _divided(url: str) -> tuple[str, str]:
+    """Return scheme and authority of a URL, and the rest; of what has no authority all is the rest."""
     scheme, separator, rest = url.partition("://")
-    port = _USUAL_PORTS.get(scheme.lower())
-    if not separator or port is None:
-        return {url}
-    authority, slash, path = rest.partition("/")
+    if not separator:
+        return "", url
+    if scheme.lower() not in _SCHEMES_WITH_HOST:
+        return scheme + separator, rest
+    import re  # noqa: PLC0415 - only files with such tables need it
+
+    # All that ends an authority, or may: what stands behind it must not be taken for a part of it.
+    end = re.search(r"[/?#\\]", rest)
+    n_authority = end.start() if end else len(rest)
+    return scheme + separator + rest[:n_authority], rest[n_authority:]
+
+
+def _spellings(server: str) -> set[str]:
+    """Return scheme and authority with and without a user, and with and without the usual port, in lower case."""
+    scheme, _, authority = server.lower().partition("://")
+    port = _USUAL_PORTS.get(scheme)
+    if port is None:
+        return {server.lower()}
     bare = authority.rpartition("@")[2]
     host = bare.removesuffix(f":{port}")
-    hosts = {authority, bare, host} | (
-        {f"{host}:{port}"} if host != bare or ":" not in bare.rpartition("]")[2] else set()
-    )
-    return {f"{scheme}://{one}{slash}{path}" for one in hosts}
+    has_port = ":" in bare.rpartition("]")[2]
+    hosts = {authority, bare, host} | ({f"{host}:{port}"} if not has_port or host != bare else set())
+    return {f"{scheme}://{one}" for one in hosts}
 
 
 def _matches(url: str, pattern: str) -> bool:
     """Return whether a glob is that of a URL: of scheme and host without case (RFC 3986), of the path with it.
 
-    User and usual port may be in both, or in one of them.
+    The glob may leave out a user and the usual port, and have the port where the URL leaves it out.
     """
-    return any(_matches_as_written(spelling, pattern) for spelling in _spellings(url))
+    server, path = _divided(url)
+    scheme, separator, rest = pattern.partition("://")
+    host, slash, of_path = rest.partition("/")
+    if separator and slash and server.partition("://")[2]:
+        # What is meant for a host must not be for another in whose path the name stands.
+        of_server = f"{scheme}://{host}".lower()
+        return any(_is_like(one, of_server) for one in _spellings(server)) and _is_like(path, slash + of_path)
+    return any(_matches_across(one, path, pattern) for one in _spellings(server))
 
 
-def _matches_as_written(url: str, pattern: str) -> bool:
+def _is_like(text: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - only files with such tables need it
+
+    return fnmatchcase(text, pattern)
+
+
+def _matches_across(server: str, path: str, pattern: str) -> bool:
+    """Match a glob that does not say where the path begins: a star may go over it, and one place has to fit."""
     import re  # noqa: PLC0415 - only files with such tables need it
-    from fnmatch import fnmatchcase  # noqa: PLC0415
 
-    scheme, separator, rest = url.partition("://")
-    n_folded = len(scheme + separator) if separator else 0
-    if scheme.lower() in _SCHEMES_WITH_HOST:
-        n_folded += len(rest.partition("/")[0])
-    host, path = url[:n_folded].lower(), url[n_folded:]
-    # Where in the glob the path begins is not known, as a star may go over it: one place has to fit.
     tokens = re.findall(r"\[!?\]?[^]]*\]|.", pattern, re.DOTALL)
     for place in range(len(tokens) + 1):
         is_star = tokens[place : place + 1] == ["*"]
-        of_host = "".join(tokens[:place]).lower() + "*" * is_star
-        if fnmatchcase(host, of_host) and fnmatchcase(path, "".join(tokens[place:])):
+        of_server = "".join(tokens[:place]).lower() + "*" * is_star
+        if _is_like(server, of_server) and _is_like(path, "".join(tokens[place:])):
             return True
     return False
 

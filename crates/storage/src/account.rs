@@ -1,5 +1,6 @@
 //! Counting and timing what passes a layer boundary.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -172,7 +173,21 @@ impl Ledger {
         ranges: impl Iterator<Item = (u64, u64)> + Clone,
         result: Result<T, E>,
     ) -> Result<T, E> {
-        let end = Instant::now();
+        self.enter_between(start..Instant::now(), operation, ranges, result)
+    }
+
+    /// Enters what was done in a time that is over.
+    ///
+    /// # Errors
+    /// That of the result.
+    pub(crate) fn enter_between<T, E>(
+        &self,
+        time: Range<Instant>,
+        operation: Operation,
+        ranges: impl Iterator<Item = (u64, u64)> + Clone,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        let Range { start, end } = time;
         let counter = &self.counters[operation as usize];
         let request = counter.n_attempted.fetch_add(1, Relaxed);
         let elapsed_ns = nanoseconds(end.duration_since(start));

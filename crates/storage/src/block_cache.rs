@@ -44,8 +44,14 @@ const COUNT_SHARE: u64 = 64;
 /// Bytes that this process wrote to a directory since it was counted; `None`: it never was.
 type Added = Mutex<Option<u64>>;
 
-/// Of all directories, by their paths: all files of the process that are kept in one count together.
-static ADDED: Mutex<BTreeMap<PathBuf, Arc<Added>>> = Mutex::new(BTreeMap::new());
+/// Of all directories, by process and path: all files of a process that are kept in one count together.
+static ADDED: Mutex<BTreeMap<(u32, PathBuf), Arc<Added>>> = Mutex::new(BTreeMap::new());
+
+/// What counts for a directory. Where the process was forked while another thread looked, a file counts by itself.
+fn added_to(directory: &Path) -> Arc<Added> {
+    let Ok(mut known) = ADDED.try_lock() else { return Arc::default() };
+    Arc::clone(known.entry((std::process::id(), directory.to_owned())).or_default())
+}
 
 /// The blocks of one file, for all scans of it.
 pub struct Blocks {
@@ -81,9 +87,7 @@ impl Blocks {
             file: Segmented { file_bytes: source.size_bytes(), piece_bytes: BLOCK_BYTES },
             claims: Mutex::default(),
             released: Condvar::new(),
-            added: Arc::clone(
-                ADDED.lock().unwrap_or_else(PoisonError::into_inner).entry(directory.to_owned()).or_default(),
-            ),
+            added: added_to(directory),
         }))
     }
 
@@ -192,14 +196,21 @@ impl Blocks {
                 self.failed("is too small for a block", std::io::Error::from(std::io::ErrorKind::QuotaExceeded))
             );
         }
-        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = added.unwrap_or(0).saturating_add(n_bytes);
-        if added.is_none() || sum > between_counts {
+        let added = || self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = {
+            let mut added = added();
+            let sum = added.unwrap_or(0).saturating_add(n_bytes);
+            let is_due = added.is_none() || sum > between_counts;
+            // Who comes meanwhile need not count, too.
+            *added = Some(if is_due { n_bytes } else { sum });
+            is_due
+        };
+        if is_due {
             let bound = (self.max_bytes - between_counts).max(n_bytes);
-            evict(&self.directory, bound, n_bytes).map_err(|error| self.failed("cannot be counted", error))?;
-            *added = Some(n_bytes);
-        } else {
-            *added = Some(sum);
+            evict(&self.directory, bound, n_bytes).map_err(|error| {
+                *added() = None;
+                self.failed("cannot be counted", error)
+            })?;
         }
         Ok(())
     }

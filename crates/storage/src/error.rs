@@ -96,6 +96,16 @@ pub enum Error {
         /// Whether trying again may help.
         is_transient: bool,
     },
+    /// The server wants to be asked later than there is time for.
+    #[error("{url}: {doing}: the server says to come back in {:.0} s, which is after the deadline", pause.as_secs_f64())]
+    Paused {
+        /// What was read.
+        url: String,
+        /// What was being done.
+        doing: String,
+        /// For how long it wants to be left alone.
+        pause: Duration,
+    },
     /// The answer is not one to the question: short, long, of another range, out of order.
     #[error("{url}: {doing}: wrong answer: {what}")]
     WrongAnswer {
@@ -164,6 +174,11 @@ impl Error {
             Error::Server { is_transient, .. } => *is_transient,
             _ => false,
         }
+    }
+
+    /// Whether who has more time may succeed.
+    pub(crate) fn is_for_want_of_time(&self) -> bool {
+        matches!(self, Error::Paused { .. } | Error::Deadline { .. })
     }
 
     /// Of several replicas' errors the one that says most of what can be done, of any other error itself.

@@ -53,9 +53,9 @@ struct Replicas {
     /// Those of the one that was opened first.
     identity: Identity,
     version: Option<String>,
-    /// Who wants a replica that another read opens waits for so long.
     /// That of the replica in use, or while it is being opened of the one before.
     nature: Mutex<Nature>,
+    /// Who wants a replica that another read opens waits for so long.
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
     ledgers: Ledgers,
@@ -169,6 +169,7 @@ impl Replicas {
         let opened = replica.source.get(
             Instant::now() + self.deadline,
             |_| true,
+            Error::is_for_want_of_time,
             |_| {
                 let (opened, identity) = replica.open(&self.open, &self.ledgers)?;
                 self.identity.check(&identity)?;

@@ -41,12 +41,14 @@ impl<T: Clone, E: Clone> Shared<T, E> {
         self.locked().value.clone()
     }
 
-    /// What is there and `is_usable`, or what comes of `make`, which gets what was there. `None` if another thread still
+    /// What is there and `is_usable`, or what comes of `make`, which gets what was there. A failure `is_for_want_of_time` if
+    /// others may have the time. `None` if another thread still
     /// makes it at the moment `until`.
     pub(crate) fn get(
         &self,
         until: Instant,
         is_usable: impl Fn(&T) -> bool,
+        is_for_want_of_time: impl Fn(&E) -> bool,
         make: impl FnOnce(Option<T>) -> Result<T, E>,
     ) -> Option<Result<T, E>> {
         let mut state = self.locked();
@@ -78,7 +80,10 @@ impl<T: Clone, E: Clone> Shared<T, E> {
         let mut state = self.locked();
         match &result {
             Ok(value) => (state.value, state.failure) = (Some(value.clone()), None),
-            Err(failure) => state.failure = (Instant::now() < until).then(|| failure.clone()),
+            Err(failure) => {
+                let is_for_all = Instant::now() < until && !is_for_want_of_time(failure);
+                state.failure = is_for_all.then(|| failure.clone());
+            }
         }
         drop(state);
         drop(making);
@@ -121,6 +126,7 @@ mod tests {
             shared.get(
                 Instant::now() + patience,
                 |_| true,
+                |_| false,
                 |_| {
                     n_made.fetch_add(1, SeqCst);
                     std::thread::sleep(MAKING);
@@ -154,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_of_no_use_is_made_anew_and_so_is_what_failed_before() {
         let shared: Shared<u8, u8> = Shared::of(1);
-        let get = |least: u8, made| shared.get(Instant::now() + LONG, |value| *value >= least, |_| made);
+        let get = |least: u8, made| shared.get(Instant::now() + LONG, |value| *value >= least, |_| false, |_| made);
         assert_eq!(get(1, Err(0)), Some(Ok(1)));
         assert_eq!(get(2, Err(0)), Some(Err(0)));
         assert_eq!(shared.current(), None);
@@ -164,23 +170,27 @@ mod tests {
 
     #[test]
     fn for_want_of_time_only_its_own_maker_fails() {
-        let shared: Shared<u8, u8> = Shared::default();
-        let (begun, waits) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            let maker = scope.spawn(|| {
-                shared.get(
-                    Instant::now() + MAKING / 3,
-                    |_| true,
-                    |_| {
-                        begun.send(()).unwrap();
-                        std::thread::sleep(MAKING);
-                        Err(1)
-                    },
-                )
+        // Its time is over, or it says that it is too short for what is wanted.
+        for (patience, is_told) in [(MAKING / 3, false), (LONG, true)] {
+            let shared: Shared<u8, u8> = Shared::default();
+            let (begun, waits) = std::sync::mpsc::channel();
+            std::thread::scope(|scope| {
+                let maker = scope.spawn(|| {
+                    shared.get(
+                        Instant::now() + patience,
+                        |_| true,
+                        |_| is_told,
+                        |_| {
+                            begun.send(()).unwrap();
+                            std::thread::sleep(MAKING);
+                            Err(1)
+                        },
+                    )
+                });
+                waits.recv().unwrap();
+                assert_eq!(shared.get(Instant::now() + LONG, |_| true, |_| false, |_| Ok(2)), Some(Ok(2)));
+                assert_eq!(maker.join().unwrap(), Some(Err(1)));
             });
-            waits.recv().unwrap();
-            assert_eq!(shared.get(Instant::now() + LONG, |_| true, |_| Ok(2)), Some(Ok(2)));
-            assert_eq!(maker.join().unwrap(), Some(Err(1)));
-        });
+        }
     }
 }

@@ -341,6 +341,11 @@ impl Answer {
         words
     }
 
+    /// Whether the file is at this place, whatever was asked of it.
+    pub(super) fn is_of_file(&self) -> bool {
+        matches!(self.status, 206 | 412 | 416) || (self.status == 200 && !self.is_page())
+    }
+
     fn is_page(&self) -> bool {
         self.header("content-type").is_some_and(|kind| kind.contains("text/html"))
     }

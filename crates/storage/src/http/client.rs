@@ -47,9 +47,15 @@ pub(super) struct Client {
     key: Key,
     agent: Agent,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
-    /// When the files of the credentials were last looked at.
-    looked_at: Mutex<Instant>,
+    renewal: Mutex<Renewal>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
+}
+
+/// Whether the files of a client's credentials are those that it was made with.
+struct Renewal {
+    looked_at: Instant,
+    /// Who has the new ones, for all that used the old.
+    successor: Option<Arc<Client>>,
 }
 
 /// One question about a file.
@@ -124,8 +130,9 @@ impl Client {
             .max_idle_connections_per_host(256)
             .max_idle_age(MAX_IDLE)
             .build();
+        let renewal = Mutex::new(Renewal { looked_at: Instant::now(), successor: None });
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
-        Client { key, agent, tls, looked_at: Mutex::new(Instant::now()), origins: Mutex::new(HashMap::new()) }
+        Client { key, agent, tls, renewal, origins: Mutex::new(HashMap::new()) }
     }
 
     /// Another one, if this is of another process or if its certificates have been renewed, which is looked for now and
@@ -134,14 +141,22 @@ impl Client {
         if self.key.process != std::process::id() {
             return Some(Client::shared(network));
         }
-        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked_at.elapsed() < BETWEEN_LOOKS {
+        let renewal = || self.renewal.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut renewal = renewal();
+            if renewal.successor.is_some() || renewal.looked_at.elapsed() < BETWEEN_LOOKS {
+                return renewal.successor.clone();
+            }
+            renewal.looked_at = Instant::now();
+        }
+        let credentials = self.key.credentials.renewed();
+        // What is not there at this moment is perhaps being written.
+        if credentials == *self.key.credentials || credentials.lacks_what(&self.key.credentials) {
             return None;
         }
-        *looked_at = Instant::now();
-        let credentials = self.key.credentials.renewed();
-        (credentials != *self.key.credentials)
-            .then(|| Client::of(Key { credentials: Arc::new(credentials), ..self.key.clone() }))
+        let successor = Client::of(Key { credentials: Arc::new(credentials), ..self.key.clone() });
+        renewal().successor = Some(Arc::clone(&successor));
+        Some(successor)
     }
 
     /// What is known of the server of a URL.
@@ -163,7 +178,7 @@ impl Client {
             // That address may have been good for some time only, which servers say in any way (dCache with 400).
             let start = Instant::now();
             match self.follow(url.clone(), true, question) {
-                Ok(answer) if answer.status < 400 || matches!(answer.status, 412 | 416) => return Ok(answer),
+                Ok(answer) if answer.is_of_file() => return Ok(answer),
                 _ if Instant::now() >= question.until => {}
                 answer => {
                     // What the door says counts; but a server that wants a pause gets it.
@@ -188,7 +203,7 @@ impl Client {
             let answer = self.ask_one(&url, question)?;
             let location = answer.location().filter(|_| matches!(answer.status, 301 | 302 | 303 | 307 | 308));
             let Some(next) = location.map(|location| url.join(&location)) else {
-                if is_redirected && matches!(answer.status, 200 | 206 | 416) {
+                if is_redirected && answer.is_of_file() {
                     question.address.redirect(url);
                 }
                 return Ok(answer);
@@ -275,12 +290,7 @@ fn too_busy(busy: Busy, question: Question<'_>) -> Error {
     let (url, doing) = (question.address.name().to_owned(), question.doing.to_owned());
     match busy {
         Busy::NoConnection => Error::Connection { url, doing, what: "no connection was free in time".to_owned() },
-        Busy::Paused(pause) => Error::Server {
-            url,
-            doing,
-            answer: format!("to come back in {:.0} s, which is after the deadline", pause.as_secs_f64()),
-            is_transient: false,
-        },
+        Busy::Paused(pause) => Error::Paused { url, doing, pause },
     }
 }
 
@@ -319,13 +329,18 @@ mod tests {
         std::fs::write(&certificate, "one").unwrap();
         let network = Network { certificate: Some(certificate.clone()), ..crate::Options::default().network };
         let client = Client::shared(&network);
-        let long_ago = || *client.looked_at.lock().unwrap() = Instant::now() - 2 * BETWEEN_LOOKS;
+        let long_ago = || client.renewal.lock().unwrap().looked_at = Instant::now() - 2 * BETWEEN_LOOKS;
         long_ago();
         assert!(client.successor(&network).is_none());
         std::fs::write(&certificate, "another").unwrap();
         assert!(client.successor(&network).is_none(), "it was looked at a moment ago");
         long_ago();
+        std::fs::remove_file(&certificate).unwrap();
+        assert!(client.successor(&network).is_none(), "it is perhaps being written");
+        std::fs::write(&certificate, "yet another").unwrap();
+        long_ago();
         let successor = client.successor(&network).unwrap();
         assert!(Arc::ptr_eq(&successor, &Client::shared(&network)));
+        assert!(Arc::ptr_eq(&successor, &client.successor(&network).unwrap()), "for all files at once");
     }
 }

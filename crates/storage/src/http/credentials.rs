@@ -133,6 +133,11 @@ impl Credentials {
         Credentials { stamps: files.map(stamp).collect(), ..self.clone() }
     }
 
+    /// Whether a file is missing that `before` had.
+    pub(crate) fn lacks_what(&self, before: &Credentials) -> bool {
+        self.stamps.iter().zip(&before.stamps).any(|(now, before)| now.is_none() && before.is_some())
+    }
+
     /// The token for a request, if there is one that may go over such a connection.
     pub(crate) fn token(&self, is_encrypted: bool) -> Option<Secret> {
         match &self.token {

@@ -13,9 +13,10 @@
 //! 200 ranges, 4000 characters of header, 1 GiB), bodies read straight into the caller's buffers; what is more than 4 MiB is
 //! shared among up to eight connections. A server that refuses so many ranges, answers with the whole file or with one
 //! range is asked for 50, 20, 5, then 1; this is remembered for the server (scheme, host, port) as long as the process
-//! lives. A server without several ranges gets single ranges over 16 to 128 connections, more the longer an answer takes. Merged parts, parts in another
-//! order, and what lies between merged parts are taken as they come. Three wrong answers in a row have the same effect as a
-//! refusal; the read that met one is completed with single ranges.
+//! lives (and a certificate is not renewed). A server without several ranges gets single ranges over 16 to 128 connections,
+//! more the longer an answer takes. Merged parts, parts in another order, and what lies between merged parts are taken as
+//! they come. Three wrong answers in a row have the same effect as a refusal; the read that met one is completed with single
+//! ranges.
 //!
 //! A server that knows no ranges at all: the file is copied once to a nameless file in the directory for temporary files
 //! (`TMPDIR`), and read from there. Such a copy has no deadline; it fails if nothing comes for the timeout.
@@ -37,7 +38,7 @@
 //! # Redirects and credentials
 //!
 //! Redirects are followed, up to ten; where they led to is remembered for later reads of the file, and forgotten when
-//! that place fails. See `credentials` for tokens and certificates. User and password in a URL are sent as basic
+//! that place answers with any error. Where each is good for one request, none is remembered. See `credentials` for tokens and certificates. User and password in a URL are sent as basic
 //! authentication and never shown. Proxies are those of the environment: see `proxy`.
 //!
 //! Connections are kept open for 60 s and shared by all files of the process with the same credentials.

@@ -131,11 +131,15 @@ impl<'b> Work<'_, 'b> {
 impl HttpStore {
     /// The client, made anew in a forked process or for a renewed certificate.
     fn client(&self) -> Arc<Client> {
-        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(successor) = client.successor(&self.network) {
-            *client = successor;
+        let current = || self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = Arc::clone(&current());
+        match client.successor(&self.network) {
+            Some(successor) => {
+                *current() = Arc::clone(&successor);
+                successor
+            }
+            None => client,
         }
-        Arc::clone(&client)
     }
 
     fn origin(&self, client: &Client) -> Arc<Origin> {

@@ -4,8 +4,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use super::failure::Failure;
@@ -16,7 +15,8 @@ use super::wire::{Patience, TICK, reason};
 const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Names that are looked up at the same time, at most: a resolver that hangs keeps its threads.
 const MAX_LOOKUPS: usize = 64;
-static N_LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+/// By which process, as a forked one has none of them, and how many.
+static LOOKUPS: Mutex<(u32, usize)> = Mutex::new((0, 0));
 
 /// Connects to the server of a target, by the first of its addresses that answers.
 pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
@@ -40,17 +40,21 @@ struct Lookup;
 
 impl Lookup {
     fn begin() -> Result<Lookup, Failure> {
-        let lookup = Lookup;
-        if N_LOOKUPS.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
+        let mut lookups = LOOKUPS.lock().unwrap_or_else(PoisonError::into_inner);
+        if lookups.0 != std::process::id() {
+            *lookups = (std::process::id(), 0);
+        }
+        if lookups.1 >= MAX_LOOKUPS {
             return Err(Failure::Broken(format!("{MAX_LOOKUPS} names are being looked up already")));
         }
-        Ok(lookup)
+        lookups.1 += 1;
+        Ok(Lookup)
     }
 }
 
 impl Drop for Lookup {
     fn drop(&mut self) {
-        N_LOOKUPS.fetch_sub(1, Ordering::Relaxed);
+        LOOKUPS.lock().unwrap_or_else(PoisonError::into_inner).1 -= 1;
     }
 }
 

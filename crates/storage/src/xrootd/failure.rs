@@ -87,6 +87,11 @@ impl Failure {
         matches!(self, Failure::Broken(_) | Failure::Silent(_) | Failure::Wrong(_))
     }
 
+    /// Whether who has more time may succeed.
+    pub(crate) fn is_for_want_of_time(&self) -> bool {
+        matches!(self, Failure::Late | Failure::Paused(_))
+    }
+
     /// Whether another server may do better.
     pub(crate) fn is_of_server(&self) -> bool {
         match self {
@@ -125,12 +130,7 @@ impl Failure {
             Failure::Late => {
                 Error::Connection { url, doing, what: "no complete answer before the deadline".to_owned() }
             }
-            Failure::Paused(pause) => Error::Server {
-                url,
-                doing,
-                answer: format!("to come back in {} s, which is after the deadline", pause.as_secs()),
-                is_transient: false,
-            },
+            Failure::Paused(pause) => Error::Paused { url, doing, pause },
             Failure::Wrong(what) => Error::WrongAnswer { url, doing, what },
             Failure::Short(what) => Error::WrongAnswer { url, doing, what: format!("it ends early: {what}") },
             Failure::Redirected(_, place) => Error::WrongAnswer {

@@ -25,13 +25,25 @@ pub(crate) struct Request<'b> {
     pub(crate) outcome: Result<(), Failure>,
     /// All of its answer is where it belongs.
     pub(crate) is_done: bool,
+    /// When it was sent, and when all of its answer was there or it was refused.
+    pub(crate) sent: Option<Instant>,
+    pub(crate) ended: Option<Instant>,
     n_waits: u32,
 }
 
 impl<'b> Request<'b> {
     /// One that has to succeed.
     pub(crate) fn new(bytes: Vec<u8>, answer: Answer<'b>) -> Request<'b> {
-        Request { bytes, answer, is_optional: false, outcome: Ok(()), is_done: false, n_waits: 0 }
+        Request {
+            bytes,
+            answer,
+            is_optional: false,
+            outcome: Ok(()),
+            is_done: false,
+            sent: None,
+            ended: None,
+            n_waits: 0,
+        }
     }
 
     /// One whose answer is words.
@@ -146,6 +158,7 @@ impl<'c> Flight<'c> {
                 self.streams.insert(stream, place);
                 message::set_stream(&mut request.bytes, stream);
                 request.answer.reset();
+                request.sent = Some(Instant::now());
                 bytes.extend_from_slice(&request.bytes);
             }
         }
@@ -234,6 +247,7 @@ impl<'c> Flight<'c> {
             Progress::Done(Err(failure)) if request.is_optional => request.outcome = Err(failure),
             Progress::Done(outcome) => {
                 request.is_done = outcome.is_ok();
+                request.ended = Some(Instant::now());
                 return outcome;
             }
             Progress::More | Progress::Quiet(_) => {}

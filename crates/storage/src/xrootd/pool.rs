@@ -107,7 +107,7 @@ fn acquire_as(
     };
     let mut arrival = Arrival::Reused;
     let is_alive = |connection: &Arc<Connection>| connection.is_alive();
-    let made = slot.get(until, is_alive, |_| {
+    let made = slot.get(until, is_alive, Failure::is_for_want_of_time, |_| {
         let session = login::begin(target, network, identity, early, until)?;
         arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
         Ok(Arc::new(Connection::new(session, network)))

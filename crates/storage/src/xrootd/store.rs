@@ -15,7 +15,7 @@ use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::{Attempt, open_attempts};
-use crate::secret::redacted;
+use crate::secret::{hidden_distinction, redacted};
 use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
 
@@ -58,6 +58,8 @@ pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) 
 
 struct XrootdFile {
     url: String,
+    /// What tells the file from others that are shown by the same URL; empty if none are.
+    distinction: String,
     size_bytes: u64,
     modified_s: i64,
     origin: Target,
@@ -88,13 +90,15 @@ impl XrootdFile {
         until: Instant,
     ) -> Result<(XrootdFile, Pieces)> {
         let origin = Target::parse(url)?;
+        let distinction = hidden_distinction(url).map_or_else(String::new, |hidden| format!(" {hidden:016x}"));
         let (url, ledger) = (redacted(url), Arc::clone(ledger));
         let (file, stat) = open_at(&origin, &url, network, 0, &ledger, until)?;
         let first = Lane { file: Shared::of(Arc::new(file)), n_reads: AtomicUsize::new(0) };
         let n_more = network.max_connections.clamp(1, MAX_LANES) - 1;
         let lanes = std::iter::once(first).chain((0..n_more).map(|_| Lane::default())).collect();
         let (size_bytes, modified_s) = (stat.size_bytes, stat.modified_s);
-        let file = XrootdFile { url, size_bytes, modified_s, origin, network: network.clone(), lanes, ledger };
+        let network = network.clone();
+        let file = XrootdFile { url, distinction, size_bytes, modified_s, origin, network, lanes, ledger };
         let known = file.speculate(speculation, until)?;
         Ok((file, known))
     }
@@ -126,7 +130,7 @@ impl XrootdFile {
     /// The open file of a lane; opened again if its connection broke, by one of those who wait for it.
     fn file(&self, number: usize, lane: &Lane, until: Instant) -> Result<Arc<OpenFile>> {
         let is_usable = |file: &Arc<OpenFile>| file.is_usable();
-        let opened = lane.file.get(until, is_usable, |lost| {
+        let opened = lane.file.get(until, is_usable, Error::is_for_want_of_time, |lost| {
             // Where it was, or another lane is, if it is still there; otherwise from the beginning.
             let other = || self.lanes.iter().find_map(|lane| lane.file.current());
             let before = lost.or_else(other).map_or_else(|| self.origin.clone(), |file| file.target.clone());
@@ -150,7 +154,7 @@ impl XrootdFile {
         until: Instant,
     ) -> Result<()> {
         let is_elsewhere = |file: &Arc<OpenFile>| !Arc::ptr_eq(file, from);
-        let followed = lane.file.get(until, is_elsewhere, |_| {
+        let followed = lane.file.get(until, is_elsewhere, Error::is_for_want_of_time, |_| {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
             let opened = open_at(&next, &self.url, &self.network, number, &self.ledger, until)?;
@@ -200,7 +204,7 @@ impl XrootdFile {
             }
             let start = Instant::now();
             let result = file.connection.run(&mut requests, until);
-            enter_reads(&file.ledger, start, &requests);
+            enter_reads(&file.ledger, &requests, matches!(result, Err(Failure::Redirected(..))));
             let Err(failure) = result else {
                 let state = if is_state_due { requests.pop() } else { None };
                 return (Vec::new(), state.map_or(Ok(()), |state| self.check_state(state, &file, start)));
@@ -255,17 +259,20 @@ impl XrootdFile {
     }
 }
 
-/// Enters the reads among requests that were sent at `start`: each is one that the server gets.
-fn enter_reads(ledger: &Ledger, start: Instant, requests: &[Request<'_>]) {
+/// Enters the reads among requests that were sent: each is one that the server gets. One that was sent on is entered as
+/// that.
+fn enter_reads(ledger: &Ledger, requests: &[Request<'_>], is_redirected: bool) {
     for request in requests {
         let operation = match &request.answer {
             Answer::Control(_) => continue,
             Answer::Read(..) => Operation::Read,
             Answer::Vector(_) => Operation::ReadVector,
         };
+        let Some(sent) = request.sent.filter(|_| request.is_done || !is_redirected) else { continue };
+        let ended = request.ended.unwrap_or_else(Instant::now);
         let done = if request.is_done { Ok(()) } else { Err(()) };
         // Why it failed is told by who asked for the bytes.
-        let _ = ledger.enter_since(start, operation, request.answer.ranges(), done);
+        let _ = ledger.enter_between(sent..ended, operation, request.answer.ranges(), done);
     }
 }
 
@@ -323,6 +330,6 @@ impl Source for XrootdFile {
 
     fn version(&self) -> Option<String> {
         // Without a time nothing tells one content from another.
-        (self.modified_s != 0).then(|| format!("{} s", self.modified_s))
+        (self.modified_s != 0).then(|| format!("{} s{}", self.modified_s, self.distinction))
     }
 }

@@ -137,3 +137,22 @@ fn a_page_in_the_place_of_a_range_is_called_one() {
     let error = check_vector(&opened.source, &[], &[(10_000, 10_100)]).unwrap_err();
     assert!(matches!(&error, Error::WrongAnswer { what, .. } if what.contains("web page")), "{error}");
 }
+
+#[test]
+fn a_page_to_log_in_is_no_place_to_remember() {
+    let content_bytes = content(N_BYTES);
+    let (a, b) = (content_bytes.clone(), content_bytes.clone());
+    let pages = Scripted::start(|_| status("200 OK", "Content-Type: text/html\r\n"));
+    let login = pages.url();
+    let first = Scripted::start(move |request| match request.place {
+        0 => right(&a, request),
+        _ => status("302 Found", &format!("Location: {login}\r\n")),
+    });
+    let second = Scripted::start(move |request| right(&b, request));
+    let door = door(vec![first.url(), second.url()]);
+    let opened = open(&door.url(), &[("retries", "0")]).unwrap();
+    for place in 1..4 {
+        check_vector(&opened.source, &content_bytes, &[(place * 10_000, place * 10_000 + 100)]).unwrap();
+    }
+    assert_eq!((door.heads().len(), pages.heads().len(), second.heads().len()), (2, 1, 3));
+}

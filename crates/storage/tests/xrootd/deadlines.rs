@@ -30,7 +30,7 @@ fn a_wait_beyond_the_deadline_fails_at_once() {
         let all = Speculation { head_bytes: 1000, tail_bytes: 0 };
         let error = refusal(open_xrootd_once(&url(port), &Network { deadline: LONG, ..network() }, all));
         assert!(begin.elapsed() < LONG / 4, "{:?}", begin.elapsed());
-        assert!(matches!(error, Error::Server { is_transient: false, .. }), "{error:?}");
+        assert!(matches!(error, Error::Paused { .. }) && !error.is_transient(), "{error:?}");
         assert!(error.to_string().contains("come back in 3600 s, which is after the deadline"), "{error}");
     }
 }

@@ -18,6 +18,20 @@ fn entered(opened: &Opened, operation: Operation) -> (u64, u64) {
 }
 
 #[test]
+fn files_of_one_path_that_hidden_words_tell_apart_have_versions_of_their_own() {
+    let file = content(1000, 1);
+    let (port, _) = start(move |mut client, _| {
+        client.greet("")?;
+        client.serve(&file, &[]).map(drop)
+    });
+    let open = |words: &str| open_xrootd(&format!("{}{words}", url(port)), &network(), NONE).unwrap().source;
+    let [plain, first, second, token] = ["", "?member=a", "?member=b", "?authz=Bearer%20x"].map(open);
+    assert_eq!(first.url(), second.url());
+    assert!(first.version().is_some() && first.version() != second.version());
+    assert_eq!(plain.version(), token.version());
+}
+
+#[test]
 fn closes_are_those_that_were_sent() {
     let (file, n_closes) = (content(1000, 1), Arc::new(AtomicUsize::new(0)));
     let of_server = Arc::clone(&n_closes);
