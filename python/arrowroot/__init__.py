@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from arrowroot._index import Indexed, index, pick
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
+    from arrowroot._objects.entry_list import EntryList
     from arrowroot._objects.graph import Graph
     from arrowroot._objects.histogram import Histogram
     from arrowroot._objects.matrix import Matrix
@@ -75,6 +76,7 @@ __all__ = [
     "CorruptFileError",
     "CutShortWarning",
     "Directory",
+    "EntryList",
     "EventIndex",
     "EventList",
     "File",
@@ -144,6 +146,7 @@ _LAZY = {
     **dict.fromkeys(("Partition", "partitions"), "_partitions"),
     "Axis": "_objects.axis",
     **dict.fromkeys(("ObjectList", "ObjectMap"), "_objects.collections"),
+    "EntryList": "_objects.entry_list",
     "Graph": "_objects.graph",
     "Histogram": "_objects.histogram",
     "Matrix": "_objects.matrix",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._events import EventList
+    from arrowroot._objects.entry_list import EntryList
 
     #: What the engine takes: all, a half-open range, or a list in any order, with repeats.
     EntrySet: TypeAlias = tuple[int, int] | npt.NDArray[np.int64] | None
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         | npt.NDArray[Any]
         | pa.Array
         | pa.ChunkedArray
+        | EntryList
         | EventList
         | None
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._objects.collections import ObjectList, ObjectMap
+from arrowroot._objects.entry_list import EntryList
 from arrowroot._objects.graph import Graph
 from arrowroot._objects.histogram import Histogram
 from arrowroot._objects.matrix import Matrix
@@ -26,6 +27,8 @@ _KINDS: dict[str, type[Record]] = {
     "TH1": Histogram,
     "TGraph": Graph,
     "TGraph2D": Graph,
+    "TEventList": EntryList,
+    "TEntryList": EntryList,
     "TObjString": Text,
     "TList": ObjectList,
     "THashList": ObjectList,
