@@ -82,7 +82,8 @@ const ACCESS_HINT: &str = "see that the token or the account may read it; the of
                            has more ways to say who you are";
 
 impl Failure {
-    /// Whether the connection is of no more use. Who has no more time leaves it to the others: the answers are passed over.
+    /// Whether the connection is of no more use. Who has no more time leaves it to the others, and the answers are passed over,
+    /// unless one of them was just being taken: that ends as if broken.
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self, Failure::Broken(_) | Failure::Silent(_) | Failure::Wrong(_))
     }
