@@ -9,7 +9,6 @@ import arrowroot
 from . import data, places
 from .conftest import EVENTS
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*answers no ranges:arrowroot.WholeCopyWarning")
 READS = data.reads()
 STRATEGIES = ["auto", "direct", "application-only", "storage-only", "lazy-download", "readahead", "treecache"]
 
