@@ -502,15 +502,28 @@ pub(crate) fn unpack<'o>(
     object_bytes: usize,
     out: &'o mut Vec<u8>,
 ) -> format::Result<&'o [u8]> {
+    let place = unpack_at(0, decompressor, stored, object_bytes, out)?;
+    Ok(&out[place])
+}
+
+/// Decompresses a payload to `object_bytes` bytes from `start` on in `out`, which grows if it must. Returns their place.
+pub(crate) fn unpack_at(
+    start: usize,
+    decompressor: &mut Decompressor,
+    stored: &[u8],
+    object_bytes: usize,
+    out: &mut Vec<u8>,
+) -> format::Result<Range<usize>> {
     check_size(stored, object_bytes)?;
-    if out.len() < object_bytes {
-        let more = object_bytes - out.len();
+    let end = start.saturating_add(object_bytes);
+    if out.len() < end {
+        let more = end - out.len();
         out.try_reserve_exact(more)
             .map_err(|_| format::Error::unsupported(0, format!("no memory for an object of {object_bytes} bytes")))?;
-        out.resize(object_bytes, 0);
+        out.resize(end, 0);
     }
-    decompressor.decompress(stored, &mut out[..object_bytes])?;
-    Ok(&out[..object_bytes])
+    decompressor.decompress(stored, &mut out[start..end])?;
+    Ok(start..end)
 }
 
 #[cfg(test)]

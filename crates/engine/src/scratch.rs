@@ -48,6 +48,13 @@ impl Lent {
     }
 }
 
+impl Lent {
+    /// What came out of its decompressor; nothing if it was not used.
+    pub(crate) fn unpacked(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |scratch| &scratch.unpacked)
+    }
+}
+
 impl Drop for Lent {
     fn drop(&mut self) {
         if let (Some(scratch), Ok(mut kept)) = (self.0.take(), KEPT.try_lock()) {

@@ -1,8 +1,8 @@
 //! A tree in a file, and what is known of its branches before anything is read of them.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use ahash::{HashMap, HashMapExt};
 use arrow_schema::{Field, Schema};
 use arrowroot_format as format;
 use format::column::Column;

@@ -65,9 +65,9 @@ impl Ntuple {
             .iter()
             .map(|&group| groups.groups[group].page_list.blob(self.inner.anchor.max_key_bytes()).map_err(in_group))
             .collect::<Result<_>>()?;
-        for (&group, (envelope, blob)) in missing.iter().zip(read_blobs(self.file(), path, &blobs)?.iter().zip(&blobs))
-        {
-            let list = PageList::parse(envelope, self.schema())
+        let envelopes = read_blobs(self.file(), path, &blobs)?;
+        for (number, (&group, blob)) in missing.iter().zip(&blobs).enumerate() {
+            let list = PageList::parse(envelopes.at(number), self.schema())
                 .map_err(|error| in_group(error.placed(blob.envelope_place())))?;
             let _ = groups.lists[group].set(list);
         }

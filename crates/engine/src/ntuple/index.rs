@@ -1,8 +1,8 @@
 //! The fields of an RNTuple by the names that find them.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
+use ahash::RandomState;
 use arrowroot_format::rntuple::{Member, Members};
 use hashbrown::HashTable;
 
@@ -57,10 +57,9 @@ impl Index {
     }
 
     fn table(&self, name_of: NameOf) -> HashTable<Named> {
-        let named = |(number, member)| Some((number, name_of(member)?));
-        let n_named = (0..).zip(self.members.iter()).filter_map(named).count();
-        let mut table = HashTable::with_capacity(n_named);
-        for (number, name) in (0..).zip(self.members.iter()).filter_map(named) {
+        let named = || (0..).zip(self.members.iter()).filter_map(|(number, member)| Some((number, name_of(member)?)));
+        let mut table = HashTable::with_capacity(named().count());
+        for (number, name) in named() {
             let hash = |named: &Named| self.hasher.hash_one(self.name(name_of, named.number).unwrap_or_default());
             let is_it = |named: &Named| self.name(name_of, named.number) == Some(name);
             let entry = table.entry(self.hasher.hash_one(name), is_it, hash);

@@ -11,6 +11,7 @@ mod runs;
 mod streamed;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_schema::{Field, Schema as ArrowSchema};
@@ -24,8 +25,8 @@ use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, lasting, nearest};
 use crate::fetch::read_parts;
-use crate::file::{Entry, File, format_error, read_range, unpack};
-use crate::scratch::Lent;
+use crate::file::{Entry, File, format_error, read_range, unpack_at};
+use crate::scratch::{Lent, Scratch};
 use crate::text::TextForm;
 
 pub(crate) use builder::Builder;
@@ -93,8 +94,8 @@ impl Ntuple {
             let path = &path;
             move |error: format::Error| format_error(source, path, error.placed(blob.envelope_place()))
         };
-        let mut schema = Schema::parse(&envelopes[0]).map_err(in_envelope(anchor.header))?;
-        let footer = Footer::parse(&envelopes[1], &mut schema).map_err(in_envelope(anchor.footer))?;
+        let mut schema = Schema::parse(envelopes.at(0)).map_err(in_envelope(anchor.header))?;
+        let footer = Footer::parse(envelopes.at(1), &mut schema).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
         let groups = Groups::new(&footer);
         let (file, index, infos, streamed) = (file.clone(), OnceLock::new(), OnceLock::new(), Mutex::default());
@@ -124,9 +125,9 @@ impl Ntuple {
             return Err(in_set(format::Error::unsupported(0, what)));
         }
         let blob = set.anchor.blob(0).map_err(in_set)?;
-        let object = read_blobs(self.file(), &path, &[blob])?.pop().unwrap_or_default();
-        let anchor =
-            Anchor::parse(&object, ANCHOR_CLASS).map_err(|error| in_set(error.placed(blob.envelope_place())))?;
+        let objects = read_blobs(self.file(), &path, &[blob])?;
+        let in_object = |error: format::Error| in_set(error.placed(blob.envelope_place()));
+        let anchor = Anchor::parse(objects.at(0), ANCHOR_CLASS).map_err(in_object)?;
         Self::at(self.file(), path, self.inner.cycle, anchor)
     }
 
@@ -260,8 +261,21 @@ impl Ntuple {
     }
 }
 
+/// What was in some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
+struct Envelopes {
+    scratch: Lent,
+    places: Vec<Range<usize>>,
+}
+
+impl Envelopes {
+    /// That of a blob, by its number among those that were read.
+    fn at(&self, number: usize) -> &[u8] {
+        &self.scratch.unpacked()[self.places[number].clone()]
+    }
+}
+
 /// Reads the envelopes in some blobs, all in one vector read.
-fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>> {
+fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
     let source = file.source().as_ref();
     let mut buffers: Vec<Vec<u8>> = Vec::with_capacity(blobs.len());
     for blob in blobs {
@@ -277,7 +291,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>>
         blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
     read_parts(source, &mut parts)?;
     let mut scratch = Lent::default();
-    let mut envelopes = Vec::with_capacity(blobs.len());
+    let mut places: Vec<Range<usize>> = Vec::with_capacity(blobs.len());
     for (blob, mut stored) in blobs.iter().zip(buffers) {
         let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));
         let (_, offsets) = blob.first_part().map_err(in_blob)?;
@@ -292,9 +306,9 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Vec<Vec<u8>>>
             let what = format!("{} bytes for an envelope of {n_bytes}", stored.len());
             return Err(in_blob(format::Error::corrupt(0, what)));
         }
-        let mut envelope = Vec::new();
-        unpack(&mut scratch.get().decompressor, &stored, n_bytes, &mut envelope).map_err(in_blob)?;
-        envelopes.push(envelope);
+        let start = places.last().map_or(0, |before| before.end);
+        let Scratch { decompressor, unpacked, .. } = scratch.get();
+        places.push(unpack_at(start, decompressor, &stored, n_bytes, unpacked).map_err(in_blob)?);
     }
-    Ok(envelopes)
+    Ok(Envelopes { scratch, places })
 }
