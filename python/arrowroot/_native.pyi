@@ -193,8 +193,8 @@ class Scan:
     def plan(self) -> dict[str, Any]:
         """The read plan as plain data, known before the first read.
 
-        {"columns": [name...], "n_entries": int, "n_baskets": int, "n_reads": int, "payload_bytes": int,
-         "read_bytes": int, "max_gap_bytes": int, "windows": [{"first_entry": int, "n_entries": int, "n_baskets": int,
+        {"columns": [name...], "n_entries": int, "n_baskets": int, "n_repeated": int (of those: again), "n_reads": int,
+         "payload_bytes": int, "read_bytes": int, "max_gap_bytes": int, "windows": [{"first_entry": int, "n_entries": int, "n_baskets": int,
          "ranges": [(offset, n_bytes), ...]}, ...]}: ``ranges`` are the physical reads, in order.
         """
     def stats(self) -> dict[str, int]:

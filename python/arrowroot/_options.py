@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
-MEMORY_BUDGET = "256 MB"
+MEMORY_BUDGET = "512 MB"
 
 
 class EngineOptions(TypedDict):

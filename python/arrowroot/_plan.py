@@ -83,6 +83,9 @@ class Plan:
     payload_bytes: int
     read_bytes: int
     windows: list[Window]
+    #: Among ``n_baskets``: how many times one is decompressed again, because several batches need it and the memory
+    #: budget has no room to keep it.
+    n_repeated: int
     #: Largest gap between two ranges that are still read as one.
     max_gap_bytes: int
     #: What selects the entries, None: all. What is read besides its columns follows from their values: until they
@@ -144,6 +147,7 @@ class Plan:
         lines = [
             f"Plan: {counted(len(self.columns), 'column')} ({names}){of_filter}",
             f"  {counted(self.n_entries, 'entry', 'entries')}, {counted(self.n_baskets, 'basket')}",
+            *self._repeated(),
             f"  {counted(self.n_reads, 'read')} of {format_bytes(self.read_bytes)}, Readextra {extra:.2f} %",
             f"  largest read {format_bytes(self.largest_read_bytes)}",
             f"  {counted(len(self.windows), 'window')}, largest {format_bytes(self.largest_window_bytes)}",
@@ -158,6 +162,12 @@ class Plan:
             )
         return "\n".join(lines)
 
+    def _repeated(self) -> list[str]:
+        if not self.n_repeated:
+            return []
+        again = f"{counted(self.n_repeated, 'time')} a basket is decompressed again: several batches need it,"
+        return [f"  {again} and memory_budget has no room for all of these"]
+
 
 def _described(window: Window) -> str:
     stored = format_bytes(sum(n_bytes for _, n_bytes in window.ranges))
@@ -167,7 +177,7 @@ def _described(window: Window) -> str:
     )
 
 
-_PLAN_COUNTERS = ("n_entries", "n_baskets", "n_reads", "payload_bytes", "read_bytes")
+_PLAN_COUNTERS = ("n_entries", "n_baskets", "n_repeated", "n_reads", "payload_bytes", "read_bytes")
 
 
 @dataclass(frozen=True)

@@ -326,7 +326,7 @@ class Tree:
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
         batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
-        memory_budget: bound on the memory for fetched baskets and batches not yet delivered.
+        memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
         n_threads: 0 for as many as there are cores.
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
             same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.

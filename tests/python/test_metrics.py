@@ -114,6 +114,7 @@ def test_a_plan_is_plain_data():
         "columns": ["pt"],
         "n_entries": 10,
         "n_baskets": 3,
+        "n_repeated": 1,
         "n_reads": 2,
         "payload_bytes": 300,
         "read_bytes": 330,
@@ -127,3 +128,4 @@ def test_a_plan_is_plain_data():
     assert '"first_entry": 0' in plan.to_json()
     assert plan.to_dict()["windows"][0]["file"] == "f.root"
     assert "2 reads of 330 B" in repr(plan)
+    assert "1 time a basket is decompressed again" in repr(plan)

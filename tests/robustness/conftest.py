@@ -25,3 +25,19 @@ def large_file(tmp_path_factory):
         for _ in range(N_ENTRIES // N_PER_EXTEND):
             tree.extend({**values, "lists": lists})
     return path
+
+
+@pytest.fixture(scope="session", params=["ttree", "rntuple"])
+def file_of_long_baskets(request, tmp_path_factory):
+    """Fifty columns whose baskets, or pages, of 4 MB are all needed by many small batches."""
+    uproot = pytest.importorskip("uproot", reason="NO UPROOT FOUND: pip install uproot")
+
+    path = tmp_path_factory.mktemp("long") / f"{request.param}.root"
+    names = [f"x{k}" for k in range(50)]
+    with uproot.recreate(path, compression=uproot.LZ4(1)) as file:
+        make = file.mktree if request.param == "ttree" else file.mkrntuple
+        tree = make("T", dict.fromkeys(names, np.dtype("f8")))
+        for start in (0, 500_000):
+            values = np.arange(start, start + 500_000, dtype="f8")
+            tree.extend({name: values + k for k, name in enumerate(names)})
+    return path

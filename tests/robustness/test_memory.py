@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import arrowroot
 
 ALLOWANCE_BYTES = 100_000_000
 
@@ -61,3 +64,24 @@ def test_peak_memory_of_a_filtered_scan(large_file, condition, batch_mb, n_expec
     n_entries, grown_bytes = grown(large_file, 64, batch_mb, 2, condition)
     assert n_entries == n_expected
     assert grown_bytes < 64_000_000 + ALLOWANCE_BYTES, f"{grown_bytes / 1e6:.0f} MB"
+
+
+@pytest.mark.parametrize("budget_mb", [32, 96])
+def test_peak_memory_where_baskets_are_longer_than_batches(file_of_long_baskets, budget_mb):
+    n_entries, grown_bytes = grown(file_of_long_baskets, budget_mb, 16, 2)
+    assert n_entries == 1_000_000
+    assert grown_bytes < budget_mb * 1_000_000 + ALLOWANCE_BYTES, f"{grown_bytes / 1e6:.0f} MB"
+
+
+def test_batches_of_what_compresses_well_are_no_larger(tmp_path):
+    uproot = pytest.importorskip("uproot", reason="NO UPROOT FOUND: pip install uproot")
+    ak = pytest.importorskip("awkward")
+    lists = ak.unflatten(np.zeros(40 * 300_000, "u1"), np.full(40, 300_000))
+    with uproot.recreate(tmp_path / "zeros.root", compression=uproot.ZSTD(5)) as file:
+        tree = file.mktree("T", {"lists": lists.type.content})
+        for start in range(0, 40, 4):
+            tree.extend({"lists": lists[start : start + 4]})
+    with arrowroot.open(tmp_path / "zeros.root") as file:
+        sizes = [batch.nbytes for batch in file["T"].scan("lists", batch_size="2 MB")]
+    assert sum(sizes) > 12_000_000
+    assert max(sizes) < 3_000_000

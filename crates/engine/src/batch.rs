@@ -11,9 +11,10 @@ use arrow_select::take::take;
 use arrowroot_format::column::{Header, Layout};
 use arrowroot_format::decode::kernels::pack_bools;
 use arrowroot_format::streamer::Primitive;
-use arrowroot_format::tree::BranchId;
+use arrowroot_format::tree::{BasketLocation, BranchId};
 
 use crate::assemble;
+use crate::cut::Density;
 use crate::error::{Error, Result};
 use crate::memory::{Arena, Column, Slot};
 use crate::parts::Parts;
@@ -22,6 +23,8 @@ use crate::text::{Fault, TextForm};
 
 /// How much more than estimated is set aside for lists: growing means a copy.
 const SLACK: f64 = 1.05;
+/// Memory is set aside for no more uncompressed bytes to a byte in the file: the metadata of a file may be wrong.
+const MAX_ASSUMED_RATIO: f64 = 64.0;
 
 /// What a column of a batch is collected in.
 enum Sink {
@@ -247,18 +250,37 @@ fn product(dims: &[u32]) -> usize {
     dims.iter().fold(1_usize, |product, &dim| product.saturating_mul(dim as usize))
 }
 
-/// Bytes of all columns over a whole tree, roughly.
-pub(crate) fn estimated_batch_bytes(columns: &[PlannedColumn], n_entries: u64) -> u64 {
-    let entries = BatchEntries::Range(0..n_entries);
-    let n_entries = usize::try_from(n_entries).unwrap_or(usize::MAX);
-    let mut sum = 0_u64;
-    for (column, (leader, [ends_or_values, values])) in columns.iter().zip(sized(columns, &entries, n_entries)) {
-        if leader.is_none() && [ends_or_values, values] == [0, 0] {
-            sum = sum.saturating_add(collected_bytes(column));
+/// Bytes of the entries of a tree in memory, by where they are.
+pub(crate) fn density(columns: &[PlannedColumn], n_entries: u64) -> Density {
+    let mut leaders = HashMap::new();
+    let mut each_bytes = 0.0;
+    let mut in_baskets: Vec<(&PlannedColumn, Option<Header>)> = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        match column.layout() {
+            Some(Layout::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
+                each_bytes += product(dims) as f64 / 8.0;
+            }
+            Some(Layout::Fixed { number, dims }) => {
+                each_bytes += product(dims).saturating_mul(number.in_memory().stored_bytes()) as f64;
+            }
+            Some(Layout::Jagged { header, number, .. }) if !number.is_packed() => {
+                let has_ends = leader_of(column, place, &mut leaders).is_none();
+                each_bytes += if has_ends { 4.0 } else { 0.0 };
+                in_baskets.push((column, Some(*header)));
+            }
+            _ => in_baskets.push((column, None)),
         }
-        sum = sum.saturating_add(ends_or_values as u64).saturating_add(values as u64);
     }
-    sum
+    let mut density = Density::new(n_entries, each_bytes);
+    for (column, header) in in_baskets {
+        for basket in &column.baskets {
+            let payload = f64::from(basket.stored_bytes) * column.ratio;
+            let n_bytes = header.map_or(payload, |header| item_bytes(basket, payload, header));
+            density.add(&(basket.first_entry..basket.entry_end), n_bytes);
+        }
+    }
+    density
 }
 
 /// For each column the one that has the ends of its lists, if not itself, and the sizes of its buffers without those.
@@ -270,19 +292,6 @@ fn sized(columns: &[PlannedColumn], entries: &BatchEntries, n_entries: usize) ->
         (leader, [if leader.is_none() { ends_or_values } else { 0 }, values])
     });
     sized.collect()
-}
-
-/// Bytes of values that are collected: about what they take uncompressed in their baskets.
-fn collected_bytes(column: &PlannedColumn) -> u64 {
-    let stored: u64 = column.baskets.iter().map(|basket| u64::from(basket.stored_bytes)).sum();
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate"
-    )]
-    let bytes = (stored as f64 * column.ratio) as u64;
-    bytes
 }
 
 /// Bytes of the buffers of a column, roughly: ends and values of lists, or values alone.
@@ -336,35 +345,28 @@ fn sink(
     })
 }
 
+/// Bytes of the items in a basket of lists whose payload has so many.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn item_bytes(basket: &BasketLocation, payload_bytes: f64, header: Header) -> f64 {
+    // Headers and, behind them, entry offsets are in the basket, but not in the column.
+    let overhead = (basket.entry_end - basket.first_entry) as f64 * (header.n_bytes() as f64 + 4.0);
+    (payload_bytes - overhead).max(payload_bytes / 16.0)
+}
+
 /// Bytes that the items of a range may take: the baskets in it, times the usual compression of the branch.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
 fn estimated_bytes(column: &PlannedColumn, range: &std::ops::Range<u64>, header: Header) -> usize {
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate"
-    )]
-    let bytes = column
-        .baskets
-        .iter()
-        .filter(|basket| basket.first_entry < range.end && range.start < basket.entry_end)
+    let touched =
+        column.baskets.iter().filter(|basket| basket.first_entry < range.end && range.start < basket.entry_end);
+    let bytes: f64 = touched
         .map(|basket| {
             let n_entries = (basket.entry_end - basket.first_entry) as f64;
             let shared = basket.entry_end.min(range.end) - basket.first_entry.max(range.start);
-            // Headers and, behind them, entry offsets are in the basket, but not in the column.
-            let overhead = n_entries * (header.n_bytes() as f64 + 4.0);
-            let payload = f64::from(basket.stored_bytes) * column.ratio;
-            (payload - overhead).max(payload / 16.0) * (shared as f64 / n_entries.max(1.0))
+            let payload = f64::from(basket.stored_bytes) * column.ratio.min(MAX_ASSUMED_RATIO);
+            item_bytes(basket, payload, header) * (shared as f64 / n_entries.max(1.0))
         })
-        .sum::<f64>() as usize;
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate"
-    )]
-    let with_slack = (bytes as f64 * SLACK) as usize;
-    with_slack + 4096
+        .sum();
+    (bytes * SLACK) as usize + 4096
 }
 
 /// Moves a column to a larger place; `false` if somebody still writes to it.

@@ -174,7 +174,7 @@ fn payload(
     let head = BasketHead::parse(&record).map_err(in_record)?;
     let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
     let unpacked = worker.unpack_record(&head, stored, &context.counters);
-    let mut payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
-    payload.truncate(head.data_bytes as usize);
-    Ok((payload, head.payload_place(location.offset)))
+    let payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
+    let data = payload.get(..head.data_bytes as usize).unwrap_or(payload);
+    Ok((data.to_vec(), head.payload_place(location.offset)))
 }

@@ -1,7 +1,7 @@
 //! Fetching windows: by the thread that places them, or by threads of their own before they are asked for.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +17,8 @@ use crate::stats::{add_ns, thread_cpu_time};
 /// A range is put where its address and its offset in the file agree modulo this: the kernel copies from pages that are
 /// aligned, and into memory that is not does so three times slower (docs/decisions/2026-11-21-local-reads.md).
 const ALIGNMENT: usize = 64;
+/// Kept bytes of this size and more have a mapping of their own.
+const OWN_BLOCK_BYTES: usize = 128 << 10;
 /// More windows at a time are not fetched, whatever is asked for: each takes a thread.
 const MAX_FETCHERS: usize = 64;
 
@@ -63,6 +65,51 @@ impl Drop for WindowBytes {
     fn drop(&mut self) {
         self.held.release(self.bytes.held_bytes());
         self.held.windows.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Bytes outside of windows, which count as held for as long as they live.
+pub(crate) struct HeldBytes {
+    bytes: Bytes,
+    n_held: usize,
+    held: Arc<Held>,
+}
+
+/// Large pieces have mappings: among allocations of other sizes they would leave holes that are as large.
+enum Bytes {
+    Small(Box<[u8]>),
+    Large(Block),
+}
+
+impl HeldBytes {
+    pub(crate) fn copied(bytes: &[u8], held: &Arc<Held>) -> Result<Arc<HeldBytes>> {
+        let (bytes, n_held) = if bytes.len() < OWN_BLOCK_BYTES {
+            (Bytes::Small(bytes.into()), bytes.len())
+        } else {
+            let mut block = Block::new(bytes.len())?;
+            block.copy_from_slice(bytes);
+            let n_held = block.held_bytes();
+            (Bytes::Large(block), n_held)
+        };
+        held.add(n_held);
+        Ok(Arc::new(HeldBytes { bytes, n_held, held: Arc::clone(held) }))
+    }
+}
+
+impl Deref for HeldBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Small(bytes) => bytes,
+            Bytes::Large(block) => block,
+        }
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.held.release(self.n_held);
     }
 }
 

@@ -15,13 +15,14 @@ use format::tree::{BasketHead, BasketLocation, BranchId, EmbeddedBasket};
 use crate::batch::{Builder, Target};
 use crate::counts::{ItemCounts, read_counts, read_item_counts};
 use crate::error::{Error, Result};
-use crate::fetch::{Fetched, Held, WindowBytes, fetch};
+use crate::fetch::{Fetched, Held, HeldBytes, WindowBytes, fetch};
 use crate::file::format_error;
+use crate::keep::Keeping;
 use crate::logical::{LogicalId, LogicalReads};
 use crate::ntuple::{self, PageTask};
 use crate::plan::{BatchEntries, Plan, PlannedBasket, PlannedColumn, PlannedWindow};
 use crate::stats::Counters;
-use crate::task::{Basket, BasketTask, Offsets, Payload, Wanted, fixed_bytes, in_basket, in_stored};
+use crate::task::{Basket, BasketTask, Offsets, Payload, PayloadBytes, Wanted, fixed_bytes, in_basket, in_stored};
 use crate::text::TextForm;
 use crate::tree::Tree;
 use crate::work::{Building, Task, Workers};
@@ -61,10 +62,13 @@ impl Context {
     }
 }
 
+/// So many uncompressed bytes of a window wait to be decoded at most, and one basket more.
+const MAX_WAITING_BYTES: usize = 16 << 20;
+
 /// A basket that the next batch needs too.
 struct Kept {
     head: BasketHead,
-    payload: Arc<Vec<u8>>,
+    payload: Payload,
     offsets: Offsets,
 }
 
@@ -86,8 +90,8 @@ pub(crate) struct Placer {
     n_windows: usize,
     builder: Option<Building>,
     kept: HashMap<(u32, u32), Kept>,
-    /// Pages that the next batch needs too, uncompressed.
-    kept_pages: HashMap<(u32, u32), Arc<Vec<u8>>>,
+    /// Pages that the next batch needs too.
+    kept_pages: HashMap<(u32, u32), Payload>,
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
     counts: HashMap<BranchId, (Range<u64>, Arc<Vec<u32>>)>,
     worker: Workers,
@@ -98,6 +102,8 @@ struct Placing<'p> {
     context: &'p Context,
     builder: &'p mut Builder,
     tasks: Vec<Task>,
+    /// Uncompressed bytes of those that the next batch does not need.
+    waiting_bytes: usize,
     emit: &'p mut dyn FnMut(Vec<Task>),
     drain: &'p mut dyn FnMut(&AtomicUsize) -> Result<()>,
 }
@@ -196,7 +202,6 @@ impl Placer {
     ) -> Result<()> {
         let mut tasks = Vec::with_capacity(window.baskets.len());
         for (page, range) in window.baskets.iter().zip(&fetched.ranges) {
-            let key = (page.column, page.basket);
             let (slot, number) = (page.column as usize, page.basket as usize);
             let planned = context.plan.pages.as_ref().and_then(|pages| pages.slots.get(slot)?.pages.get(number));
             let (Some(planned), Some((target, pieces))) = (planned, builder.place(page.column, page.basket)) else {
@@ -204,8 +209,8 @@ impl Placer {
             };
             let location = context.plan.location(page);
             let mut logical = None;
-            let payload = match self.kept_pages.remove(&key).filter(|_| page.carried) {
-                Some(kept) => Payload::Ready(kept),
+            let payload = match self.kept_pages.remove(&page.key()).filter(|_| !page.is_fetched()) {
+                Some(kept) => kept,
                 None => {
                     let n_bytes = u64::from(location.stored_bytes);
                     context.count_payload(location.offset, n_bytes);
@@ -216,20 +221,19 @@ impl Placer {
                     Payload::Stored(Arc::clone(&fetched.bytes), range.clone())
                 }
             };
-            let payload = match payload {
-                Payload::Stored(bytes, range) if page.needed_again => {
-                    let stored = bytes.bytes.get(range).unwrap_or_default();
+            let payload = match payload.bytes() {
+                PayloadBytes::Stored(stored) if page.kept == Keeping::Unpacked => {
                     let unpacked = self.worker.pages.unpack(stored, planned, &context.counters);
                     let in_page = |error: format::Error| {
                         let path = &context.plan.columns[slot].path;
                         format_error(context.source.as_ref(), path, error.at(location.offset))
                     };
-                    Payload::Ready(Arc::new(unpacked.map_err(in_page)?))
+                    Payload::Ready(HeldBytes::copied(unpacked.map_err(in_page)?, &context.held)?)
                 }
-                payload => payload,
+                _ => payload,
             };
-            if let (true, Payload::Ready(bytes)) = (page.needed_again, &payload) {
-                self.kept_pages.insert(key, Arc::clone(bytes));
+            if let Some(kept) = payload.kept(page.kept, &context.held)? {
+                self.kept_pages.insert(page.key(), kept);
             }
             let (batch, open) = (builder.number, Arc::clone(&builder.open));
             tasks.push(Task::Page(PageTask { slot, page: number, payload, pieces, target, batch, open, logical }));
@@ -249,7 +253,7 @@ impl Placer {
     ) -> Result<()> {
         let Fetched { bytes, ranges } = fetched;
         let tasks = Vec::with_capacity(window.baskets.len());
-        let mut placing = Placing { context, builder, tasks, emit, drain };
+        let mut placing = Placing { context, builder, tasks, waiting_bytes: 0, emit, drain };
         for (basket, range) in window.baskets.iter().zip(ranges) {
             self.place_basket(&mut placing, basket, &bytes, range)?;
         }
@@ -273,8 +277,11 @@ impl Placer {
         let wanted = wanted_entries(placing.builder.entries(), location.first_entry, location.entry_end);
         let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == opened.head.n_entries as usize);
         let places_items = placing.builder.places_items(column_place);
-        if basket.needed_again || opened.head.offsets_are_sizes || (places_items && !is_whole) {
-            self.unpack_now(&mut opened, logical)?;
+        let is_kept = basket.kept == Keeping::Unpacked;
+        let kept_as_stored = if is_kept { None } else { opened.payload.kept(basket.kept, &context.held)? };
+        if is_kept || opened.head.offsets_are_sizes || (places_items && !is_whole) {
+            let n_unpacked = self.unpack_now(&mut opened, logical)?;
+            placing.waiting_bytes += if is_kept { 0 } else { n_unpacked };
         }
         let item_counts = match layout.needs_counts() {
             true => Some(self.item_counts(context, column, location.first_entry..location.entry_end)?),
@@ -294,8 +301,10 @@ impl Placer {
         }
         let n_items = if places_items { opened.n_items(layout, &wanted, is_whole)? } else { 0 };
         let target = placing.lease(column_place, wanted.len(), n_items)?;
-        if basket.needed_again {
-            self.keep(basket, &opened);
+        let payload = if is_kept { opened.payload.kept(basket.kept, &context.held)? } else { kept_as_stored };
+        if let Some(payload) = payload {
+            let kept = Kept { head: opened.head, payload, offsets: opened.offsets.clone() };
+            self.kept.insert(basket.key(), kept);
         }
         let OpenedBasket { head, payload, offsets, .. } = opened;
         placing.tasks.push(Task::Basket(BasketTask {
@@ -311,30 +320,22 @@ impl Placer {
             basket: basket.basket,
             logical,
         }));
-        Ok(())
+        if placing.waiting_bytes > MAX_WAITING_BYTES { placing.decode_all() } else { Ok(()) }
     }
 
-    /// Decompresses a payload that must be looked into, or that the next batch needs too.
-    fn unpack_now(&mut self, opened: &mut OpenedBasket<'_>, logical: Option<LogicalId>) -> Result<()> {
-        let Payload::Stored(window, range) = &opened.payload else { return Ok(()) };
+    /// Decompresses a payload that must be looked into, or that the next batch needs too. Returns how many bytes came out.
+    fn unpack_now(&mut self, opened: &mut OpenedBasket<'_>, logical: Option<LogicalId>) -> Result<usize> {
+        let PayloadBytes::Stored(stored) = opened.payload.bytes() else { return Ok(0) };
         let context = opened.context;
-        let stored = window.bytes.get(range.clone()).unwrap_or_default();
         let start = Instant::now();
         let unpacked = self.worker.baskets.unpack_record(&opened.head, stored, &context.counters);
         let unpacked = unpacked.map_err(|error| opened.wrong(in_stored(opened.location, &opened.head, error)))?;
         if let (Some(reads), Some(id)) = (&context.logical, logical) {
             reads.add_decode(id, start.elapsed());
         }
-        opened.payload = Payload::Ready(Arc::new(unpacked));
-        Ok(())
-    }
-
-    /// Keeps an uncompressed basket for the next batch.
-    fn keep(&mut self, basket: &PlannedBasket, opened: &OpenedBasket<'_>) {
-        if let Payload::Ready(bytes) = &opened.payload {
-            let kept = Kept { head: opened.head, payload: Arc::clone(bytes), offsets: opened.offsets.clone() };
-            self.kept.insert((basket.column, basket.basket), kept);
-        }
+        let n_bytes = unpacked.len();
+        opened.payload = Payload::Ready(HeldBytes::copied(unpacked, &context.held)?);
+        Ok(n_bytes)
     }
 
     /// Opens a basket wherever it is: kept from the batch before, in the tree's record, or in the window.
@@ -348,10 +349,10 @@ impl Placer {
         let column = &context.plan.columns[basket.column as usize];
         let location = context.plan.location(basket);
         let opened = |head, payload, offsets| OpenedBasket { context, column, location, head, payload, offsets };
-        if basket.carried
-            && let Some(kept) = self.kept.remove(&(basket.column, basket.basket))
+        if !basket.is_fetched()
+            && let Some(kept) = self.kept.remove(&basket.key())
         {
-            return Ok(opened(kept.head, Payload::Ready(kept.payload), kept.offsets));
+            return Ok(opened(kept.head, kept.payload, kept.offsets));
         }
         if let Some(place) = location.embedded {
             let tree = context.tree()?;
@@ -360,7 +361,7 @@ impl Placer {
                 let error = format::Error::corrupt(0, "a basket that is not in the tree's record");
                 wrong_basket(context, column, location, error.placed(tree.entry().key.object_place()))
             })?;
-            let (payload, offsets) = open_embedded(tree, embedded, &context.counters);
+            let (payload, offsets) = open_embedded(tree, embedded, context)?;
             return Ok(opened(embedded.head, payload, offsets));
         }
         let head = parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location)
@@ -477,15 +478,19 @@ impl OpenedBasket<'_> {
 }
 
 impl Placing<'_> {
+    /// Decodes what was placed.
+    fn decode_all(&mut self) -> Result<()> {
+        (self.emit)(std::mem::take(&mut self.tasks));
+        self.waiting_bytes = 0;
+        (self.drain)(&self.builder.open)
+    }
+
     /// Sets aside the place of some entries. Where the batch has none left, what was placed is decoded first.
     fn lease(&mut self, column_place: usize, n_entries: usize, n_items: usize) -> Result<Target> {
         let target = loop {
             match self.builder.place(column_place, n_entries, n_items)? {
                 Some(target) => break target,
-                None => {
-                    (self.emit)(std::mem::take(&mut self.tasks));
-                    (self.drain)(&self.builder.open)?;
-                }
+                None => self.decode_all()?,
             }
         };
         self.context.held.add(target.n_bytes());
@@ -500,7 +505,8 @@ fn wrong_basket(context: &Context, column: &PlannedColumn, location: &BasketLoca
 }
 
 /// The payload and the offsets of a basket in the tree's record.
-fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, counters: &Counters) -> (Payload, Offsets) {
+fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, context: &Context) -> Result<(Payload, Offsets)> {
+    let counters = &context.counters;
     let data = tree.object_data().get(embedded.data.clone()).unwrap_or_default();
     let offsets = match &embedded.entry_offsets {
         None => Offsets::InPayload,
@@ -510,7 +516,7 @@ fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, counters: &Counters) ->
     };
     counters.n_baskets.fetch_add(1, Ordering::Relaxed);
     counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
-    (Payload::Ready(Arc::new(data.to_vec())), offsets)
+    Ok((Payload::Ready(HeldBytes::copied(data, &context.held)?), offsets))
 }
 
 /// The head of a record, which must be what its branch says.

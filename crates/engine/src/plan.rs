@@ -8,9 +8,11 @@ use arrowroot_format::tree::{BasketLocation, BranchId};
 use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
 use crate::assemble::arrow_field;
-use crate::batch::estimated_batch_bytes;
+use crate::batch::density;
+use crate::cut::{BatchSize, cut_list, cut_range};
 use crate::error::{Error, Result};
 use crate::file::format_error;
+use crate::keep::{Keeper, Keeping, KeptSizes};
 use crate::ntuple::PagePlan;
 use crate::task::fixed_bytes;
 use crate::text::TextForm;
@@ -18,8 +20,6 @@ use crate::tree::Tree;
 
 /// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
 pub(crate) const MAX_RATIO: u64 = 1 << 16;
-/// A plan of more batches is that of a file with wrong numbers, and would take all memory.
-const MAX_BATCHES: usize = 1 << 20;
 
 /// What to read.
 #[derive(Debug, Clone)]
@@ -28,9 +28,9 @@ pub struct Request {
     pub columns: Vec<(BranchId, String)>,
     /// Which entries.
     pub entries: Entries,
-    /// Size of a batch in memory in bytes, roughly; `None`: all in one.
+    /// Size of a batch in memory in bytes, about; `None`: all in one.
     pub batch_bytes: Option<u64>,
-    /// Bound for windows and undelivered batches of a streamed scan, in bytes.
+    /// Bound for what a streamed scan holds, in bytes: windows, batches, and baskets or pages that several batches need.
     pub memory_budget_bytes: u64,
     /// Threads that decode, the caller's among them; 0: as many as there are cores.
     pub n_threads: usize,
@@ -64,6 +64,9 @@ pub struct Plan {
     pub n_entries: u64,
     /// How it is read.
     pub style: ReadStyle,
+    /// How many times a basket or page is decompressed again: those that several batches need and that the memory budget has
+    /// no room for.
+    pub n_repeated: u64,
     pub(crate) max_gap_bytes: u64,
     pub(crate) schema: SchemaRef,
     /// `None` for trees.
@@ -92,6 +95,21 @@ pub enum Content {
     Pages,
 }
 
+impl Request {
+    /// The part of the budget for baskets that several batches need: half of it, or less if two batches, the consumer's
+    /// and the next, leave less.
+    pub(crate) fn kept_budget_bytes(&self) -> u64 {
+        let batch_bytes = self.batch_bytes.unwrap_or(0);
+        let left = self.memory_budget_bytes.saturating_sub(batch_bytes.saturating_mul(5) / 2);
+        left.clamp(self.memory_budget_bytes / 8, self.memory_budget_bytes / 2)
+    }
+
+    /// The part of the budget for windows and undelivered batches.
+    pub(crate) fn moving_budget_bytes(&self) -> u64 {
+        self.memory_budget_bytes - self.kept_budget_bytes()
+    }
+}
+
 impl PlannedColumn {
     /// The branch; `None` if it is none.
     pub(crate) fn branch(&self) -> Option<BranchId> {
@@ -101,6 +119,12 @@ impl PlannedColumn {
     /// What the branch holds.
     pub(crate) fn column(&self) -> Option<&Column> {
         if let Content::Branch(_, column) = &self.content { Some(column) } else { None }
+    }
+
+    /// Bytes of a basket once it is uncompressed, about.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    pub(crate) fn unpacked_bytes(&self, basket: &BasketLocation) -> u64 {
+        (f64::from(basket.stored_bytes) * self.ratio) as u64
     }
 
     /// How its entries are laid out.
@@ -150,10 +174,32 @@ pub struct PlannedBasket {
     pub column: u32,
     /// Place among the baskets of the column.
     pub basket: u32,
-    /// It was fetched for the batch before this one.
-    pub carried: bool,
-    /// The next batch needs it too.
-    pub needed_again: bool,
+    /// As what it comes from the batch before this one; if as nothing, it is fetched.
+    pub carried: Keeping,
+    /// As what it is kept for the next batch.
+    pub kept: Keeping,
+}
+
+impl PlannedBasket {
+    /// A basket that is fetched, and kept if the next batch needs it too and there is room.
+    pub(crate) fn new(column: usize, basket: usize, is_needed_again: bool) -> Self {
+        PlannedBasket {
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+            basket: u32::try_from(basket).unwrap_or(u32::MAX),
+            carried: Keeping::Nothing,
+            kept: if is_needed_again { Keeping::Unpacked } else { Keeping::Nothing },
+        }
+    }
+
+    /// What tells it apart from others.
+    pub(crate) fn key(&self) -> (u32, u32) {
+        (self.column, self.basket)
+    }
+
+    /// Whether it is read from the file, unless it is in the tree's record.
+    pub fn is_fetched(&self) -> bool {
+        self.carried == Keeping::Nothing
+    }
 }
 
 impl BatchEntries {
@@ -202,11 +248,11 @@ impl BatchEntries {
 }
 
 impl Plan {
-    /// Plans a request.
+    /// Plans a request. `is_remote`: reading again costs more than memory.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] for entries that are not there; [`Error::Format`] for columns that cannot be read.
-    pub fn new(tree: &Tree, request: &Request, style: &ReadStyle) -> Result<Plan> {
+    pub fn new(tree: &Tree, request: &Request, style: &ReadStyle, is_remote: bool) -> Result<Plan> {
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
         for (branch, name) in &request.columns {
@@ -219,10 +265,9 @@ impl Plan {
             columns.push(planned_column(tree, *branch)?);
         }
         let n_entries = tree.n_entries();
-        let target = request
-            .batch_bytes
-            .filter(|_| !columns.is_empty())
-            .map(|batch_bytes| entries_in(batch_bytes, entry_bytes(&columns, n_entries)));
+        let density = || density(&columns, n_entries);
+        let size =
+            request.batch_bytes.filter(|_| !columns.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
         let batches = match &request.entries {
             Entries::Range(range) if range.start > range.end || range.end > n_entries => {
                 return Err(Error::InvalidRequest {
@@ -232,22 +277,24 @@ impl Plan {
             Entries::Range(range) => {
                 // Before they are cut: how many a tree says it has may be wrong.
                 columns.iter().try_for_each(|column| check_cover(tree, column, range))?;
-                cut_range(range, target, || tree.clusters())?
+                cut_range(range, size.as_ref(), || tree.clusters())?
             }
             Entries::List(list) => {
                 if let Some(&wrong) = list.iter().find(|&&entry| entry >= n_entries) {
                     return Err(Error::InvalidRequest { what: format!("entry {wrong} of a tree with {n_entries}") });
                 }
-                cut_list(list, target)
+                cut_list(list, size.as_ref())
             }
         };
-        let style = style.within(request.memory_budget_bytes);
+        let style = style.within(request.moving_budget_bytes());
         // First basket of each column that the next batch may need.
         let mut next: Vec<usize> = vec![0; columns.len()];
         let mut baskets = Vec::with_capacity(batches.len());
         for (place, entries) in batches.iter().enumerate() {
             baskets.push(baskets_of_batch(tree, &columns, entries, batches.get(place + 1), &mut next)?);
         }
+        let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: is_remote };
+        let n_repeated = keeper.decide(&mut baskets, |basket| kept_sizes(&columns, basket));
         let (planned, max_gap_bytes) = cut_windows(&columns, batches, baskets, style, &tree.clusters());
         let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
         Ok(Plan {
@@ -255,6 +302,7 @@ impl Plan {
             batches: planned,
             n_entries: n_delivered,
             style,
+            n_repeated,
             max_gap_bytes,
             schema: Schema::new(fields).into(),
             pages: None,
@@ -282,10 +330,10 @@ impl Plan {
         baskets.map(|basket| wanted(&self.columns, basket)).collect()
     }
 
-    /// Number of baskets that are decompressed. Those that were when the plan was made, and are not again, are among them.
+    /// Number of baskets that are decompressed, each time that they are. Those that were when the plan was made, and are not
+    /// again, are among them.
     pub fn n_baskets(&self) -> u64 {
-        let in_windows: u64 =
-            self.windows().map(|window| window.baskets.iter().filter(|basket| !basket.carried).count() as u64).sum();
+        let in_windows: u64 = self.windows().map(PlannedWindow::n_decompressed).sum();
         in_windows + self.pages.as_ref().map_or(0, |pages| pages.looked_into.len() as u64)
     }
 
@@ -315,11 +363,16 @@ fn location<'p>(columns: &'p [PlannedColumn], basket: &PlannedBasket) -> &'p Bas
 }
 
 impl PlannedWindow {
+    /// Number of baskets that are decompressed for it.
+    pub fn n_decompressed(&self) -> u64 {
+        self.baskets.iter().filter(|basket| basket.carried != Keeping::Unpacked).count() as u64
+    }
+
     /// Bytes of baskets in the file.
     pub fn payload_bytes(&self, columns: &[PlannedColumn]) -> u64 {
         self.baskets
             .iter()
-            .filter(|basket| !basket.carried)
+            .filter(|basket| basket.is_fetched())
             .map(|basket| u64::from(location(columns, basket).stored_bytes))
             .sum()
     }
@@ -340,93 +393,20 @@ pub(crate) fn planned_counter(tree: &Tree, branch: BranchId) -> Result<PlannedCo
 fn planned(tree: &Tree, branch: BranchId, column: Column) -> Result<PlannedColumn> {
     let metadata = tree.branch(branch);
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let ratio = metadata.memory_bytes as f64 / metadata.stored_bytes.max(1) as f64;
+    let ratio = (metadata.memory_bytes as f64 / metadata.stored_bytes.max(1) as f64).clamp(1.0, MAX_RATIO as f64);
     Ok(PlannedColumn {
         path: tree.path(branch).to_owned(),
         content: Content::Branch(branch, column),
         baskets: tree.baskets(branch)?,
-        ratio: ratio.clamp(1.0, 64.0),
+        ratio,
     })
 }
 
-/// Bytes of an entry of all columns together in memory, on average.
-fn entry_bytes(columns: &[PlannedColumn], n_entries: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let bytes = estimated_batch_bytes(columns, n_entries) as f64 / n_entries.max(1) as f64;
-    bytes.max(1.0)
-}
-
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-pub(crate) fn entries_in(batch_bytes: u64, entry_bytes: f64) -> u64 {
-    ((batch_bytes as f64 / entry_bytes) as u64).max(1)
-}
-
-/// Cuts a range into batches of about `target` entries, at clusters where these are not too large.
-///
-/// `clusters`: their first entries, and the end of the last.
-pub(crate) fn cut_range(
-    range: &Range<u64>,
-    target: Option<u64>,
-    clusters: impl FnOnce() -> Vec<u64>,
-) -> Result<Vec<BatchEntries>> {
-    let Some(target) = target else {
-        return Ok(vec![BatchEntries::Range(range.clone())]);
-    };
-    if range.is_empty() {
-        return Ok(Vec::new());
-    }
-    let clusters = clusters();
-    let mut batches = Vec::new();
-    let mut start = range.start;
-    while start < range.end {
-        if batches.len() >= MAX_BATCHES {
-            return Err(Error::InvalidRequest {
-                what: format!("more than {MAX_BATCHES} batches for entries {range:?}: set a larger batch size"),
-            });
-        }
-        let limit = start.saturating_add(target).min(range.end);
-        let mut stop = limit;
-        if limit < range.end {
-            let after = clusters.partition_point(|&boundary| boundary <= limit);
-            let before = after.checked_sub(1).map_or(0, |place| clusters[place]);
-            // A cluster a little larger than a batch should be stays whole: baskets end where it ends.
-            let tolerated = start.saturating_add(target.saturating_add(target / 4));
-            match clusters.get(after) {
-                _ if before > start => stop = before,
-                Some(&boundary) if boundary <= tolerated => stop = boundary.min(range.end),
-                _ => {}
-            }
-        }
-        batches.push(BatchEntries::Range(start..stop));
-        start = stop;
-    }
-    Ok(batches)
-}
-
-/// Cuts a list into batches of `target` entries.
-pub(crate) fn cut_list(list: &[u64], target: Option<u64>) -> Vec<BatchEntries> {
-    let target = target.and_then(|target| usize::try_from(target).ok()).unwrap_or(usize::MAX);
-    if list.is_empty() {
-        return vec![BatchEntries::List { sorted: Vec::new(), order: None }];
-    }
-    list.chunks(target).map(list_batch).collect()
-}
-
-fn list_batch(list: &[u64]) -> BatchEntries {
-    if list.windows(2).all(|pair| pair[0] < pair[1]) {
-        return BatchEntries::List { sorted: list.to_vec(), order: None };
-    }
-    let mut placed: Vec<(u64, usize)> = list.iter().copied().zip(0..).collect();
-    placed.sort_unstable();
-    let mut sorted: Vec<u64> = Vec::with_capacity(list.len());
-    let mut order = vec![0; list.len()];
-    for (entry, place) in placed {
-        if sorted.last() != Some(&entry) {
-            sorted.push(entry);
-        }
-        order[place] = sorted.len() as u64 - 1;
-    }
-    BatchEntries::List { sorted, order: Some(order) }
+/// What a basket takes if it is kept, as far as its branch tells.
+fn kept_sizes(columns: &[PlannedColumn], basket: &PlannedBasket) -> KeptSizes {
+    let location = location(columns, basket);
+    let stored_bytes = location.embedded.is_none().then_some(u64::from(location.stored_bytes));
+    KeptSizes { stored_bytes, unpacked_bytes: columns[basket.column as usize].unpacked_bytes(location) }
 }
 
 /// The baskets that a batch needs, by their first entry and place in the file.
@@ -453,12 +433,7 @@ fn baskets_of_batch(
                 if needed_again {
                     next[place] = index;
                 }
-                baskets.push(PlannedBasket {
-                    column: u32::try_from(place).unwrap_or(u32::MAX),
-                    basket: u32::try_from(index).unwrap_or(u32::MAX),
-                    carried: false,
-                    needed_again,
-                });
+                baskets.push(PlannedBasket::new(place, index, needed_again));
             }
             index += 1;
         }
@@ -525,14 +500,10 @@ fn check_cover(tree: &Tree, column: &PlannedColumn, span: &Range<u64>) -> Result
 pub(crate) fn cut_windows(
     columns: &[PlannedColumn],
     batches: Vec<BatchEntries>,
-    mut baskets: Vec<Vec<PlannedBasket>>,
+    baskets: Vec<Vec<PlannedBasket>>,
     style: ReadStyle,
     clusters: &[u64],
 ) -> (Vec<PlannedBatch>, u64) {
-    for batch in 1..baskets.len() {
-        let (before, after) = baskets.split_at_mut(batch);
-        mark_carried(&before[batch - 1], &mut after[0]);
-    }
     let mut planner = Planner::new(style, clusters);
     let mut planned = Vec::with_capacity(batches.len());
     let mut max_gap_bytes = 0;
@@ -552,16 +523,6 @@ pub(crate) fn cut_windows(
     (planned, max_gap_bytes)
 }
 
-/// Marks what the batch before has fetched already.
-fn mark_carried(before: &[PlannedBasket], batch: &mut [PlannedBasket]) {
-    let mut kept: Vec<(u32, u32)> =
-        before.iter().filter(|basket| basket.needed_again).map(|basket| (basket.column, basket.basket)).collect();
-    kept.sort_unstable();
-    for basket in batch {
-        basket.carried = kept.binary_search(&(basket.column, basket.basket)).is_ok();
-    }
-}
-
 /// A basket as the planner of windows takes it.
 fn wanted(columns: &[PlannedColumn], basket: &PlannedBasket) -> Wanted {
     let location = location(columns, basket);
@@ -569,6 +530,6 @@ fn wanted(columns: &[PlannedColumn], basket: &PlannedBasket) -> Wanted {
         range: location.offset..location.offset.saturating_add(u64::from(location.stored_bytes)),
         first_entry: location.first_entry,
         branch: basket.column,
-        is_fetched: !basket.carried && location.embedded.is_none(),
+        is_fetched: basket.is_fetched() && location.embedded.is_none(),
     }
 }

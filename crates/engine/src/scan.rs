@@ -47,7 +47,8 @@ impl Scan {
             Some((request, nesting)) => (request, Some(nesting)),
             None => (request.clone(), None),
         };
-        let plan = Plan::new(tree, &request, &reading.style)?;
+        let is_remote = reading.source.nature().is_remote();
+        let plan = Plan::new(tree, &request, &reading.style, is_remote)?;
         Ok(Self::begin(Some(tree.clone()), plan, nesting, reading, &request))
     }
 
@@ -88,14 +89,14 @@ impl Scan {
         }
         // The consumer holds one batch, and batches differ in size.
         let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
-            let fitting = request.memory_budget_bytes / (batch_bytes.max(1) * 3 / 2).max(1);
+            let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
             usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
         });
         let shared = Shared {
             context,
             nesting,
             reading,
-            memory_budget_bytes: request.memory_budget_bytes,
+            moving_budget_bytes: request.moving_budget_bytes(),
             fetcher,
             state: Mutex::new(State::new()),
             changed: Condvar::new(),
@@ -159,7 +160,7 @@ impl Scan {
     /// [`Error::NoThread`] if the system starts no more; the next call tries again.
     pub fn begin_fetching(&mut self) -> Result<()> {
         if !std::mem::replace(&mut self.is_told, true) && self.shared.reading.wants_to_be_told() {
-            self.shared.reading.tell(&self.plan().wanted(), self.shared.memory_budget_bytes);
+            self.shared.reading.tell(&self.plan().wanted(), self.shared.moving_budget_bytes);
         }
         let n_threads = self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads);
         while self.n_fetching < n_threads {

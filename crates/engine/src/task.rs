@@ -13,8 +13,10 @@ use format::tree::{BasketHead, BasketLocation};
 
 use crate::batch::Target;
 use crate::counts::ItemCounts;
-use crate::fetch::WindowBytes;
+use crate::error::Result;
+use crate::fetch::{Held, HeldBytes, WindowBytes};
 use crate::file::unpack;
+use crate::keep::Keeping;
 use crate::logical::LogicalId;
 use crate::place::Context;
 use crate::plan::PlannedColumn;
@@ -25,11 +27,43 @@ use crate::stats::{Counters, add_ns};
 const OWN_STREAMER: &str = "the class is written by code of its own";
 
 /// Where the payload of a basket is.
+#[derive(Clone)]
 pub(crate) enum Payload {
     /// In a window, as it is in the file.
     Stored(Arc<WindowBytes>, Range<usize>),
+    /// The same, kept from the batch before.
+    Kept(Arc<HeldBytes>),
     /// Uncompressed.
-    Ready(Arc<Vec<u8>>),
+    Ready(Arc<HeldBytes>),
+}
+
+/// The bytes of a payload.
+pub(crate) enum PayloadBytes<'p> {
+    /// As they are in the file.
+    Stored(&'p [u8]),
+    /// Uncompressed.
+    Ready(&'p [u8]),
+}
+
+impl Payload {
+    pub(crate) fn bytes(&self) -> PayloadBytes<'_> {
+        match self {
+            Payload::Stored(window, range) => PayloadBytes::Stored(window.bytes.get(range.clone()).unwrap_or_default()),
+            Payload::Kept(bytes) => PayloadBytes::Stored(bytes),
+            Payload::Ready(bytes) => PayloadBytes::Ready(bytes),
+        }
+    }
+
+    /// What the next batch gets of it; `None`: nothing.
+    pub(crate) fn kept(&self, keeping: Keeping, held: &Arc<Held>) -> Result<Option<Payload>> {
+        Ok(match (keeping, self, self.bytes()) {
+            (Keeping::Unpacked, Payload::Ready(_), _) | (Keeping::Stored, Payload::Kept(_), _) => Some(self.clone()),
+            (Keeping::Stored, Payload::Stored(..), PayloadBytes::Stored(stored)) => {
+                Some(Payload::Kept(HeldBytes::copied(stored, held)?))
+            }
+            _ => None,
+        })
+    }
 }
 
 /// Which entries of a basket are wanted, counted from its first one.
@@ -108,10 +142,9 @@ impl Worker {
         let counters = &context.counters;
         let start = Instant::now();
         let payload_bytes = head.payload_bytes as usize;
-        let payload = match &payload {
-            Payload::Ready(bytes) => bytes.as_slice(),
-            Payload::Stored(window, range) => {
-                let stored = window.bytes.get(range.clone()).unwrap_or_default();
+        let payload = match payload.bytes() {
+            PayloadBytes::Ready(bytes) => bytes,
+            PayloadBytes::Stored(stored) => {
                 counters.n_baskets.fetch_add(1, Ordering::Relaxed);
                 counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
                 counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);
@@ -141,10 +174,10 @@ impl Worker {
         head: &BasketHead,
         stored: &[u8],
         counters: &Counters,
-    ) -> format::Result<Vec<u8>> {
+    ) -> format::Result<&[u8]> {
         let start = Instant::now();
-        let mut payload = Vec::new();
-        unpack(&mut self.scratch.get().decompressor, stored, head.payload_bytes as usize, &mut payload)?;
+        let Scratch { decompressor, unpacked, .. } = self.scratch.get();
+        let payload = unpack(decompressor, stored, head.payload_bytes as usize, unpacked)?;
         counters.n_baskets.fetch_add(1, Ordering::Relaxed);
         counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
         counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);

@@ -27,7 +27,8 @@ pub(crate) struct Shared {
     pub(crate) nesting: Option<Nesting>,
     /// What the scan reads through.
     pub(crate) reading: ScanSource,
-    pub(crate) memory_budget_bytes: u64,
+    /// For windows and batches.
+    pub(crate) moving_budget_bytes: u64,
     /// `None`: the thread that places windows reads them.
     pub(crate) fetcher: Option<Fetcher>,
     pub(crate) state: Mutex<State>,

@@ -113,7 +113,7 @@ fn batches_end_at_clusters_and_no_basket_is_read_twice() {
     let columns = ["number", "even", "values", "squares", "list", "text"];
     let whole = run(&tree, &request(&tree, &columns, Entries::Range(0..350))).0.remove(0);
     let mut streamed = request(&tree, &columns, Entries::Range(0..350));
-    streamed.batch_bytes = Some(9_000);
+    streamed.batch_bytes = Some(6_000);
     let (batches, reads) = run(&tree, &streamed);
     let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
     assert_eq!(rows, [100, 100, 100, 50]);
@@ -132,6 +132,33 @@ fn batches_inside_clusters_fetch_each_basket_once() {
     assert!(batches.len() > 20);
     assert_eq!(reads.len(), 4);
     assert_eq!(concat_batches(&whole.schema(), &batches).unwrap(), whole);
+}
+
+#[test]
+fn what_does_not_fit_into_the_budget_is_fetched_again() {
+    let tree = events();
+    let columns = ["number", "even", "values", "squares", "list", "text"];
+    let whole = run(&tree, &request(&tree, &columns, Entries::Range(0..350))).0.remove(0);
+    let mut streamed = request(&tree, &columns, Entries::Range(0..350));
+    streamed.batch_bytes = Some(1_200);
+    let counts = |memory_budget_bytes: u64| {
+        let mut request = streamed.clone();
+        request.memory_budget_bytes = memory_budget_bytes;
+        let mut scan = Scan::new(&tree, &request).unwrap();
+        let n_baskets = scan.plan().n_baskets();
+        let n_reads = scan.plan().n_reads();
+        let mut batches = Vec::new();
+        while let Some(batch) = scan.next_batch(&mut || false).unwrap() {
+            batches.push(batch);
+        }
+        assert_eq!(concat_batches(&whole.schema(), &batches).unwrap(), whole);
+        let stats = scan.handle().stats();
+        assert_eq!((stats.n_baskets, stats.read_calls), (n_baskets, n_reads));
+        (n_baskets, n_reads)
+    };
+    assert_eq!(counts(1 << 20), (24, 4));
+    let (some, none) = (counts(4_000), counts(0));
+    assert!(some > (24, 4) && none > some, "{some:?} {none:?}");
 }
 
 #[test]

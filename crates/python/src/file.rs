@@ -20,7 +20,7 @@ use crate::patience::patiently;
 use crate::python_source::PythonSource;
 use crate::scan::PyScan;
 
-pub(crate) const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+pub(crate) const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
 
 #[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyKey {

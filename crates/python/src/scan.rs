@@ -232,6 +232,7 @@ fn plan_as_dict<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict
     dict.set_item("columns", columns)?;
     dict.set_item("n_entries", plan.n_entries)?;
     dict.set_item("n_baskets", plan.n_baskets())?;
+    dict.set_item("n_repeated", plan.n_repeated)?;
     dict.set_item("n_reads", plan.n_reads())?;
     dict.set_item("payload_bytes", plan.payload_bytes())?;
     dict.set_item("read_bytes", plan.read_bytes())?;
@@ -264,7 +265,7 @@ fn window_as_dict<'py>(
     let dict = PyDict::new(py);
     dict.set_item("first_entry", first_entry)?;
     dict.set_item("n_entries", n_entries)?;
-    dict.set_item("n_baskets", window.baskets.iter().filter(|basket| !basket.carried).count())?;
+    dict.set_item("n_baskets", window.n_decompressed())?;
     let ranges: Vec<(u64, u64)> =
         window.spans.iter().map(|span| (span.range.start, span.range.end - span.range.start)).collect();
     dict.set_item("ranges", ranges)?;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::pages::Mapping;
 use crate::error::Result;
 
-/// Memory that a process may have from here in any case: room for the 256 MB that a scan may have by default.
-const ALWAYS_ALLOWED_BYTES: usize = 256 << 20;
+/// Memory that a process may have from here in any case: scans of a small budget have no more.
+const ALWAYS_ALLOWED_BYTES: usize = 96 << 20;
 /// One part in so many may be kept beyond what was in use at one time: windows of many sizes come and go while a table is
 /// read, and few fit what the one before let go.
 const SPARE_SHARE: usize = 16;
@@ -221,11 +221,11 @@ mod tests {
     fn what_was_in_use_one_after_the_other_is_kept_within_what_a_scan_may_have() {
         let pool = patient_pool();
         // Each is too large for what is kept to take its place.
-        for n_bytes in [16, 40, 90, 200].map(|size| size * MIB) {
+        for n_bytes in [6, 16, 36, 80].map(|size| size * MIB) {
             use_at_once(pool, [n_bytes]);
             assert!(kept_bytes(pool) <= ALWAYS_ALLOWED_BYTES);
         }
-        assert_eq!(kept_bytes(pool), 200 * MIB);
+        assert_eq!(kept_bytes(pool), 80 * MIB);
     }
 
     #[test]

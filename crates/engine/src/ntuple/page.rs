@@ -19,7 +19,7 @@ use crate::memory::Slot;
 use crate::place::Context;
 use crate::scratch::{Lent, Scratch};
 use crate::stats::{Counters, add_ns};
-use crate::task::Payload;
+use crate::task::{Payload, PayloadBytes};
 
 /// Bytes of an element of a switch column: a place, and a tag.
 const SWITCH_BYTES: usize = 12;
@@ -213,10 +213,15 @@ impl PageWorker {
     }
 
     /// Decompresses a page that more than one batch needs.
-    pub(crate) fn unpack(&mut self, stored: &[u8], page: &PlannedPage, counters: &Counters) -> format::Result<Vec<u8>> {
+    pub(crate) fn unpack<'p>(
+        &'p mut self,
+        stored: &'p [u8],
+        page: &PlannedPage,
+        counters: &Counters,
+    ) -> format::Result<&'p [u8]> {
         let start = Instant::now();
         let Scratch { decompressor, unpacked, .. } = self.scratch.get();
-        let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?.to_vec();
+        let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?;
         count(page, counters);
         add_ns(&counters.decompress_ns, start.elapsed());
         Ok(plain)
@@ -232,11 +237,10 @@ impl PageWorker {
         let start = Instant::now();
         let scratch = self.scratch.get();
         let mut unpacked = std::mem::take(&mut scratch.unpacked);
-        let plain = match &task.payload {
-            Payload::Ready(bytes) => Ok(bytes.as_slice()),
-            Payload::Stored(window, range) => {
+        let plain = match task.payload.bytes() {
+            PayloadBytes::Ready(bytes) => Ok(bytes),
+            PayloadBytes::Stored(stored) => {
                 count(page, counters);
-                let stored = window.bytes.get(range.clone()).unwrap_or_default();
                 open_page(stored, page.checksum, page.n_bytes, &mut scratch.decompressor, &mut unpacked)
                     .map_err(|error| error.at(page.page.offset))
             }

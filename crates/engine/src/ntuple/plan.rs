@@ -16,11 +16,12 @@ use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
 use super::{MemberId, Ntuple, assemble};
+use crate::cut::{BatchSize, Density, cut_list, cut_range};
 use crate::error::{Error, Result};
 use crate::file::format_error;
+use crate::keep::{Keeper, KeptSizes};
 use crate::plan::{
-    BatchEntries, Content, Entries, MAX_RATIO, Plan, PlannedBasket, PlannedColumn, Request, cut_list, cut_range,
-    cut_windows, entries_in,
+    BatchEntries, Content, Entries, MAX_RATIO, Plan, PlannedBasket, PlannedColumn, Request, cut_windows,
 };
 
 /// What a plan of an RNTuple has besides windows and spans.
@@ -150,10 +151,8 @@ pub(crate) fn plan(
     for slot in &mut slots {
         columns.push(add_pages(ntuple, source, &clusters, slot, request.verify_checksums)?);
     }
-    let target = request.batch_bytes.filter(|_| !members.is_empty()).map(|batch_bytes| {
-        let n_entries: u64 = clusters.iter().map(|cluster| cluster.n_entries).sum();
-        entries_in(batch_bytes, entry_bytes(&slots, n_entries))
-    });
+    let density = || density(&slots, &clusters, n_entries);
+    let size = request.batch_bytes.filter(|_| !members.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
     let boundaries = || -> Vec<u64> {
         clusters
             .iter()
@@ -162,8 +161,8 @@ pub(crate) fn plan(
             .collect()
     };
     let batches = match &request.entries {
-        Entries::Range(range) => cut_range(range, target, boundaries)?,
-        Entries::List(list) => cut_list(list, target),
+        Entries::Range(range) => cut_range(range, size.as_ref(), boundaries)?,
+        Entries::List(list) => cut_list(list, size.as_ref()),
     };
     let mut runs: Vec<BatchRuns> = batches
         .iter()
@@ -175,7 +174,7 @@ pub(crate) fn plan(
         .collect();
     let look_up = LookUp { ntuple, source, slots: &slots };
     let share = if request.batch_bytes.is_some() { 4 } else { 1 };
-    let max_kept_bytes = request.memory_budget_bytes / share;
+    let max_kept_bytes = request.moving_budget_bytes() / share;
     let finder = Finder { ntuple, clusters: &clusters, slots: &slots, domains: &domains, look_up, max_kept_bytes };
     let are_lists: Vec<bool> = batches.iter().map(|entries| matches!(entries, BatchEntries::List { .. })).collect();
     let looked_into = finder.fill(&mut runs, &are_lists)?;
@@ -184,7 +183,9 @@ pub(crate) fn plan(
         let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
         needed.push(pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?);
     }
-    let style = style.within(request.memory_budget_bytes);
+    let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: source.nature().is_remote() };
+    let n_repeated = keeper.decide(&mut needed, |page| kept_sizes(&slots, page));
+    let style = style.within(request.moving_budget_bytes());
     let (planned, max_gap_bytes) = cut_windows(&columns, batches, needed, style, &boundaries());
     let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
     let pages = PagePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs, looked_into };
@@ -193,6 +194,7 @@ pub(crate) fn plan(
         batches: planned,
         n_entries: n_delivered,
         style,
+        n_repeated,
         max_gap_bytes,
         schema: ArrowSchema::new(fields).into(),
         pages: Some(pages),
@@ -363,23 +365,30 @@ fn add_pages(
     Ok(PlannedColumn { path, content: Content::Pages, baskets: locations, ratio })
 }
 
-/// Bytes of an entry of all slots together in memory, on average.
-fn entry_bytes(slots: &[PlannedSlot], n_entries: u64) -> f64 {
-    let mut n_bytes = 0_u64;
-    for slot in slots {
-        let in_pages: u64 = slot.pages.iter().map(|page| u64::from(page.page.n_elements)).sum();
-        let n_elements = in_pages.saturating_add(slot.gaps.iter().fold(0, |sum: u64, gap| sum.saturating_add(*gap)));
-        let bits = match &slot.kind {
-            SlotKind::Numbers(primitive) => primitive.stored_bytes() as u64 * 8,
-            SlotKind::Bits => 1,
-            SlotKind::Ends { .. } => 32,
-            SlotKind::Switches { .. } => 40,
+/// Bytes of the entries in memory, cluster by cluster.
+fn density(slots: &[PlannedSlot], clusters: &[Cluster], n_entries: u64) -> Density {
+    let mut density = Density::new(n_entries, 0.0);
+    for (place, cluster) in clusters.iter().enumerate() {
+        let in_slot = |slot: &PlannedSlot| {
+            let bits = match &slot.kind {
+                SlotKind::Numbers(primitive) => primitive.stored_bytes() as u64 * 8,
+                SlotKind::Bits => 1,
+                SlotKind::Ends { .. } => 32,
+                SlotKind::Switches { .. } => 40,
+            };
+            slot.n_elements(place).saturating_mul(bits) / 8
         };
-        n_bytes = n_bytes.saturating_add(n_elements.saturating_mul(bits) / 8);
+        let n_bytes = slots.iter().fold(0_u64, |sum, slot| sum.saturating_add(in_slot(slot)));
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        density.add(&(cluster.first_entry..cluster.first_entry.saturating_add(cluster.n_entries)), n_bytes as f64);
     }
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let bytes = n_bytes as f64 / n_entries.max(1) as f64;
-    bytes.max(1.0)
+    density
+}
+
+/// What a page takes if it is kept.
+fn kept_sizes(slots: &[PlannedSlot], page: &PlannedBasket) -> KeptSizes {
+    let page = &slots[page.column as usize].pages[page.basket as usize];
+    KeptSizes { stored_bytes: Some(bytes_to_read(&page.page)), unpacked_bytes: page.n_bytes as u64 }
 }
 
 impl PlannedSlot {
@@ -446,12 +455,7 @@ fn pages_of_batch(
             None => None,
         };
         for page in needed {
-            pages.push(PlannedBasket {
-                column: u32::try_from(place).unwrap_or(u32::MAX),
-                basket: u32::try_from(page).unwrap_or(u32::MAX),
-                carried: false,
-                needed_again: again == Some(page),
-            });
+            pages.push(PlannedBasket::new(place, page, again == Some(page)));
         }
     }
     let location = |page: &PlannedBasket| &columns[page.column as usize].baskets[page.basket as usize];
