@@ -304,9 +304,10 @@ class File(Directory):
 
     @property
     def was_recovered(self) -> bool:
-        """Whether the file has no key list, so that its keys were found by walking the records.
+        """Whether keys were found by walking the records.
 
-        A file that was not closed never had one; one that was cut short (``missing_bytes``) has lost it.
+        A file that was not closed has no key list, or one that lacks what was written later; one that was cut short
+        (``missing_bytes``) has lost it.
         """
         return self._native.was_recovered
 

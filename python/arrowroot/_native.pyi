@@ -65,7 +65,7 @@ class File:
     uuid: str  # "" if it has none
     compression: str
     missing_bytes: int  # that the header says there are, of a file that is cut short
-    was_recovered: bool  # there is no key list: keys were found by walking the records
+    was_recovered: bool  # keys were found by walking the records
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
     def tree(self, path: str) -> Tree | Ntuple: ...
     def key(self, path: str) -> Key: ...
@@ -194,8 +194,9 @@ class Scan:
         """The read plan as plain data, known before the first read.
 
         {"columns": [name...], "n_entries": int, "n_baskets": int, "n_repeated": int (of those: again), "n_reads": int,
-         "payload_bytes": int, "read_bytes": int, "max_gap_bytes": int, "windows": [{"first_entry": int, "n_entries": int, "n_baskets": int,
-         "ranges": [(offset, n_bytes), ...]}, ...]}: ``ranges`` are the physical reads, in order.
+         "payload_bytes": int, "read_bytes": int, "max_gap_bytes": int, "windows": [{"first_entry": int,
+         "n_entries": int, "n_baskets": int, "ranges": [(offset, n_bytes), ...]}, ...]}:
+         ``ranges`` are the physical reads, in order.
         """
     def stats(self) -> dict[str, int]:
         """Counters so far, exact; times are sums over threads in ns of what they name.

@@ -99,6 +99,23 @@ def test_recovered_files_say_so(root_files):
         assert not file.was_recovered
 
 
+@pytest.mark.parametrize("option", ["plain", "SaveSelf"])
+def test_what_was_written_to_a_file_that_was_not_closed_again_is_found(root_files, option):
+    with ar.open(root_files.path(f"reopened_{option}.root")) as file:
+        assert file.was_recovered == (option == "plain")
+        assert file["T"].to_arrow("i")["i"].to_pylist() == list(range(300))
+        assert file["d/U"].to_arrow("i")["i"].to_pylist() == list(range(77))
+
+
+@pytest.mark.parametrize("option", ["plain", "SaveSelf"])
+def test_trees_in_directories_that_were_not_saved_are_found(root_files, option):
+    with ar.open(root_files.path(f"nested_{option}.root")) as file:
+        assert file.was_recovered
+        assert [key.path for key in file.keys() if key.is_directory] == ["d", "d/e"]  # noqa: SIM118
+        assert file["d/e/T"].to_arrow("i")["i"].to_pylist() == list(range(60))
+        assert file["U"].num_entries == 60
+
+
 def test_keys_give_cycles_and_classes(root_files):
     with ar.open(root_files.path("directories.root")) as file:
         found = {(k.path, k.cycle, k.class_name) for k in file.keys()}  # noqa: SIM118

@@ -119,7 +119,10 @@ def main() -> None:
     w = ROOT.arrowroot_test
     os.chdir(directory if directory.is_dir() else directory.parent)  # where ROOT leaves what it compiles
     if len(sys.argv) > 2:  # a process that does not live to close its file
-        w.unclosed(str(directory), sys.argv[2], 70, 100)
+        how, option = sys.argv[2:4]
+        {"unclosed": lambda: w.unclosed(str(directory), option, 70, 100),
+         "reopened": lambda: w.reopened(str(directory), option),
+         "nested": lambda: w.nested(str(directory), option)}[how]()  # fmt: skip
     ROOT.gInterpreter.GenerateDictionary(";".join(NESTED), "vector;string")
     if not all(ROOT.TClass.GetClass(name).GetCollectionProxy() for name in NESTED):
         print("no compiler for dictionaries: ROOT does not write all nested vectors", file=sys.stderr)
@@ -161,8 +164,10 @@ def main() -> None:
     add("beside_objects", w.beside_objects, 30)
     w.friends(str(directory / "friends.root"), str(directory / "friends_other.root"))
     for option in ("", "SaveSelf"):
+        for how in ("unclosed", "reopened", "nested"):
+            path = directory / f"{how}_{option or 'plain'}.root"
+            subprocess.run([sys.executable, __file__, str(path), how, option], check=False, env=os.environ)
         path = directory / f"unclosed_{option or 'plain'}.root"
-        subprocess.run([sys.executable, __file__, str(path), option], check=False, env=os.environ)
         expected[path.name] = dump_file(path, ("T",))
     w.many_branches(str(directory / "many_branches.root"), 10000, 2)
     for name, setting in (("none", 0), ("zstd", 505), ("lz4", 404), ("zlib", 101)):

@@ -434,4 +434,45 @@ void unclosed(const char *path, const char *autosave, int n_saved, int n_entries
   _exit(0);
 }
 
+// The same where a closed file was opened again, and where the directory around the tree's own was not saved.
+void reopened(const char *path, const char *autosave) {
+  {
+    TFile file(path, "RECREATE");
+    TTree tree("T", "");
+    Int_t i;
+    tree.Branch("i", &i);
+    for (i = 0; i < 100; ++i) tree.Fill();
+    tree.Write();
+    file.mkdir("d");
+  }
+  auto *file = new TFile(path, "UPDATE");
+  static Int_t i;
+  auto *tree = file->Get<TTree>("T");
+  tree->SetBranchAddress("i", &i);
+  for (i = 100; i < 300; ++i) tree->Fill();
+  tree->AutoSave(autosave);
+  file->cd("d");
+  auto *other = new TTree("U", "");
+  other->Branch("i", &i);
+  for (i = 0; i < 77; ++i) other->Fill();
+  other->AutoSave(autosave);
+  file->Flush();
+  _exit(0);
+}
+void nested(const char *path, const char *autosave) {
+  auto *file = new TFile(path, "RECREATE");
+  file->mkdir("d")->mkdir("e")->cd();
+  static Int_t i;
+  auto *inner = new TTree("T", "");
+  inner->Branch("i", &i);
+  file->cd();
+  auto *outer = new TTree("U", "");
+  outer->Branch("i", &i);
+  for (i = 0; i < 60; ++i) { inner->Fill(); outer->Fill(); }
+  inner->AutoSave(autosave);
+  outer->AutoSave(autosave);
+  file->Flush();
+  _exit(0);
+}
+
 } // namespace arrowroot_test

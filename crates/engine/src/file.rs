@@ -6,18 +6,17 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{
-    Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadAhead, ReadTotals, Source, Stack,
-};
+use arrowroot_storage::{Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
-use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, recovered_directory};
+use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, lasting, nearest};
-use crate::listing::{list_directories, read_ranges};
+use crate::listing::{depth_first, list_directories, read_ranges};
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
+use crate::recover::Unlisted;
 use crate::scratch::Lent;
 use crate::tree::Tree;
 
@@ -28,9 +27,6 @@ const MAX_TIMED_BYTES: u64 = 64 << 20;
 
 /// Most bytes of class descriptions that are read before they are asked for.
 const MAX_EARLY_INFO_BYTES: u32 = 256 << 10;
-
-/// Bounds of the window in which a far-away file's records are walked.
-const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
 
 /// What a replica is good for, by its beginning and its size: it may be a login page, or cut short.
 fn fitness(head: &[u8], size_bytes: u64) -> Fitness {
@@ -50,13 +46,20 @@ pub struct File {
 struct Inner {
     stack: Stack,
     header: FileHeader,
-    keys: OnceLock<Vec<Entry>>,
+    keys: OnceLock<Keys>,
     root_directory: Option<Directory>,
     infos: OnceLock<StreamerInfos>,
     /// The record of the class descriptions, if it came with the key list.
     info_record: OnceLock<Vec<u8>>,
     /// With what ROOT's own classes look like, where the file does not say.
     all_infos: OnceLock<StreamerInfos>,
+}
+
+/// The keys of a file.
+struct Keys {
+    entries: Vec<Entry>,
+    /// Some were found by walking the records.
+    were_walked: bool,
 }
 
 /// A key and where it is.
@@ -76,6 +79,12 @@ impl Entry {
     /// Path from the root of the file.
     pub fn path(&self) -> String {
         format!("{}{}", self.directory, self.key.name)
+    }
+}
+
+impl Keys {
+    fn listed(entries: Vec<Entry>) -> Keys {
+        Keys { entries, were_walked: false }
     }
 }
 
@@ -172,10 +181,14 @@ impl File {
         self.header().end.saturating_sub(self.size_bytes())
     }
 
-    /// Whether there is no key list, not written or lost with the end of the file, so that keys were found by walking
-    /// the records.
+    /// Whether keys were found by walking the records: there is no key list, not written or lost with the end of the file, or
+    /// the file was not closed after more had been written than the key lists say.
     pub fn was_recovered(&self) -> bool {
-        self.inner.root_directory.is_none()
+        match &self.inner.root_directory {
+            None => true,
+            // An error comes again when somebody asks for keys.
+            Some(_) => self.all_keys().is_ok_and(|keys| keys.were_walked),
+        }
     }
 
     /// Reads of the store since the opening, those of scans among them.
@@ -220,17 +233,28 @@ impl File {
     /// # Errors
     /// [`Error::Format`] if a key list cannot be read.
     pub fn keys(&self) -> Result<&[Entry]> {
+        Ok(&self.all_keys()?.entries)
+    }
+
+    fn all_keys(&self) -> Result<&Keys> {
         if let Some(keys) = self.inner.keys.get() {
             return Ok(keys);
         }
-        let keys = match &self.inner.root_directory {
-            Some(root) => match self.read_with_infos(root)? {
-                Some(source) => list_directories(&source, root)?,
-                None => list_directories(self.source().as_ref(), root)?,
-            },
+        let entries = match &self.inner.root_directory {
+            Some(root) => {
+                let listed = match self.read_with_infos(root)? {
+                    Some(source) => list_directories(&source, root)?,
+                    None => list_directories(self.source().as_ref(), root)?,
+                };
+                match self.unlisted(root, &listed)? {
+                    Unlisted::Nothing => return Ok(self.inner.keys.get_or_init(|| Keys::listed(listed.entries))),
+                    Unlisted::Later(later) => depth_first([listed.entries, later].concat()),
+                    Unlisted::Everything(entries) => entries,
+                }
+            }
             None => self.recover()?,
         };
-        Ok(self.inner.keys.get_or_init(|| keys))
+        Ok(self.inner.keys.get_or_init(|| Keys { entries, were_walked: true }))
     }
 
     /// Where the key list is far away, it is read together with the descriptions of the classes, which most columns ask for
@@ -256,61 +280,6 @@ impl File {
         }
         let pieces = starts.into_iter().zip(records).collect();
         Ok(Some(Known::new(Arc::clone(self.source()), pieces, Arc::new(Ledger::new("records", false)))))
-    }
-
-    /// Where the walk reads: far away a window at a time, of what comes in about a round trip. A read for each record would
-    /// cost a round trip for each.
-    fn walked_source(&self) -> Arc<dyn Source> {
-        let source = Arc::clone(self.source());
-        let nature = source.nature();
-        if !nature.is_remote() {
-            return source;
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "positive; casts of floats saturate"
-        )]
-        let in_a_round_trip = (nature.latency.as_secs_f64() * nature.bytes_per_second) as u64;
-        let window_bytes = in_a_round_trip.clamp(*WALKED_AHEAD_BYTES.start(), *WALKED_AHEAD_BYTES.end());
-        Arc::new(ReadAhead::new(source, window_bytes, Arc::new(Ledger::new("readahead", false))))
-    }
-
-    fn recover(&self) -> Result<Vec<Entry>> {
-        let mut walk = RecordWalk::new(&self.inner.header, self.size_bytes());
-        let mut found = Vec::new();
-        let source = self.walked_source();
-        while let Some(range) = walk.request() {
-            let bytes = read_range(source.as_ref(), range.start, range.end - range.start)?;
-            walk.feed(&bytes, |record| found.push(record));
-        }
-        if found.is_empty() {
-            let n_bytes = self.size_bytes();
-            let what = match self.missing_bytes() {
-                0 => format!("no key list and no record in {n_bytes} bytes: nothing to recover"),
-                _ => format!(
-                    "cut short: {n_bytes} of {} bytes are there, and no record whole: nothing to recover",
-                    self.header().end
-                ),
-            };
-            return Err(format_error(self.source().as_ref(), "file", format::Error::corrupt(0, what)));
-        }
-        let recovered = recovered_directory(&self.inner.header, found);
-        if let Some(key) = &recovered.streamer_info
-            && let Ok(infos) = lasting(self.read_object(key).and_then(|object| self.parse_infos(key, &object)))?
-        {
-            let _ = self.inner.infos.set(infos);
-        }
-        Ok(recovered
-            .keys
-            .into_iter()
-            .map(|found| Entry {
-                directory: found.directory_path,
-                depth: found.depth,
-                key: found.key,
-                is_directory: found.is_directory,
-            })
-            .collect())
     }
 
     /// The key of a path such as `"dir/name"` or `"name;2"`; the highest cycle if none is given.
@@ -424,7 +393,7 @@ impl File {
             return Ok(infos);
         }
         let header = &self.inner.header;
-        let infos = if header.has_streamer_info() && !self.was_recovered() {
+        let infos = if header.has_streamer_info() && self.inner.root_directory.is_some() {
             let n_bytes = u64::from(header.n_bytes_info);
             let record = match self.inner.info_record.get() {
                 Some(record) => Cow::Borrowed(record),
@@ -453,6 +422,13 @@ impl File {
         }
         let infos = self.streamer_infos()?.clone().with_builtin();
         Ok(self.inner.all_infos.get_or_init(|| infos))
+    }
+
+    /// Takes the class descriptions from the record of a key that a walk found.
+    pub(crate) fn take_infos(&self, key: &Key) -> Result<()> {
+        let infos = self.read_object(key).and_then(|object| self.parse_infos(key, &object))?;
+        let _ = self.inner.infos.set(infos); // another thread has found the same
+        Ok(())
     }
 
     fn parse_infos(&self, key: &Key, object: &[u8]) -> Result<StreamerInfos> {

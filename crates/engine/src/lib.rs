@@ -22,6 +22,7 @@ mod object;
 mod parts;
 mod place;
 mod plan;
+mod recover;
 mod sample;
 mod scan;
 mod scratch;

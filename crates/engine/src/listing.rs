@@ -1,6 +1,6 @@
 //! The keys of all directories of a file, level by level: two vector reads for each level, however many directories.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use arrowroot_format as format;
@@ -42,15 +42,32 @@ struct Listing<'s> {
     seen: HashSet<u64>,
     /// Bytes of key lists so far.
     list_bytes: u64,
+    n_without_list: usize,
+}
+
+/// What the key lists of a file have.
+pub(crate) struct Listed {
+    pub(crate) entries: Vec<Entry>,
+    /// Directories that have no list: a file that was closed has none such.
+    pub(crate) n_without_list: usize,
+}
+
+impl Listed {
+    /// Whether a key is in it.
+    pub(crate) fn has(&self, other: &Entry) -> bool {
+        self.entries.iter().any(|entry| entry.key.seek_key == other.key.seek_key)
+    }
 }
 
 /// Lists a directory and all in it, depth first, in the order of the file.
-pub(crate) fn list_directories(source: &dyn Source, root: &Directory) -> Result<Vec<Entry>> {
-    let mut listing = Listing { source, nodes: Vec::new(), top: Vec::new(), seen: HashSet::new(), list_bytes: 0 };
+pub(crate) fn list_directories(source: &dyn Source, root: &Directory) -> Result<Listed> {
+    let mut listing =
+        Listing { source, nodes: Vec::new(), top: Vec::new(), seen: HashSet::new(), list_bytes: 0, n_without_list: 0 };
     let mut level = vec![Pending { directory: root.clone(), path: String::new(), parent: None }];
     for depth in 0..=MAX_DEPTH {
         if level.is_empty() {
-            return Ok(listing.in_order());
+            let n_without_list = listing.n_without_list;
+            return Ok(Listed { entries: listing.in_order(), n_without_list });
         }
         level = listing.list_level(level, depth)?;
     }
@@ -61,7 +78,9 @@ pub(crate) fn list_directories(source: &dyn Source, root: &Directory) -> Result<
 impl Listing<'_> {
     /// Lists the keys of some directories, all `depth` deep. Returns the directories among them.
     fn list_level(&mut self, mut level: Vec<Pending>, depth: usize) -> Result<Vec<Pending>> {
+        let n_all = level.len();
         level.retain(|pending| pending.directory.has_keys());
+        self.n_without_list += n_all - level.len();
         for pending in &level {
             self.check(pending)?;
         }
@@ -161,6 +180,24 @@ impl Listing<'_> {
         }
         ordered
     }
+}
+
+/// The same keys, those of each directory behind the directory's own. What is in no directory among them comes last.
+pub(crate) fn depth_first(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut inside: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in entries.into_iter().rev() {
+        inside.entry(entry.directory.clone()).or_default().push(entry);
+    }
+    let mut ordered = Vec::new();
+    while let Some(first) = inside.keys().next().cloned() {
+        let mut stack = inside.remove(&first).unwrap_or_default();
+        while let Some(entry) = stack.pop() {
+            let within = entry.is_directory.then(|| inside.remove(&format!("{}/", entry.path()))).flatten();
+            stack.extend(within.unwrap_or_default());
+            ordered.push(entry);
+        }
+    }
+    ordered
 }
 
 /// Reads some ranges in one vector read; their sizes are checked against the file before memory is taken.

@@ -8,6 +8,8 @@ use crate::file::{Entry, File};
 const BEGIN: usize = 100;
 /// Room for the root record.
 const NAME_BYTES: usize = 60;
+/// A list without keys.
+const EMPTY_LIST_AT: usize = 900_000;
 
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap().to_be_bytes()
@@ -33,8 +35,7 @@ fn directory(seek_keys: usize) -> Vec<u8> {
 }
 
 /// A file of 1 MB with the keys of `n_directories` named `name` one behind the other. The list of the root directory begins
-/// at the first key, that of the first directory at the second key, and so on, in the same bytes; the last directory has
-/// none. `n_keys`: how many keys the list that begins at a key has.
+/// at the first key, that of the first directory at the second key, and so on, in the same bytes; that of the last is empty. `n_keys`: how many keys the list that begins at a key has.
 fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> Vec<u8> {
     let mut file = [b"root".as_slice(), &word(62_804), &word(BEGIN), &word(1_000_000)].concat();
     file.resize(28, 0);
@@ -59,7 +60,7 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
     }
     for place in 0..n_directories {
         let is_last = place + 1 == n_directories;
-        file.extend(directory(if is_last { 0 } else { heads_at + (place + 1) * head_bytes }));
+        file.extend(directory(if is_last { EMPTY_LIST_AT } else { heads_at + (place + 1) * head_bytes }));
     }
     file.extend(word(n_keys(0)));
     for place in 0..n_directories {
@@ -67,6 +68,8 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
         // The last bytes of its title are the number of keys behind it.
         file.extend(key(at - 30, 30, payload_bytes, "TDirectory", name, &word(n_keys(place + 1))));
     }
+    file.resize(EMPTY_LIST_AT, 0);
+    file.extend(key(EMPTY_LIST_AT, 30, 4, "", "", b""));
     file.resize(1_000_000, 0);
     file
 }
@@ -110,7 +113,7 @@ fn a_directory_inside_itself_is_refused() {
 #[test]
 fn an_object_of_the_class_of_a_directory_hides_no_key() {
     let mut bytes = nested(1, "d", |_| 1);
-    let payload = directory(0);
+    let payload = directory(EMPTY_LIST_AT);
     let at = bytes.windows(payload.len()).rposition(|window| window == payload).unwrap();
     bytes[at..at + 4].copy_from_slice(&word(0x4000_0000 | (payload.len() - 4)));
     let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();

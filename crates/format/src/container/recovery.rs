@@ -34,12 +34,17 @@ pub struct Recovered {
 /// Sorts the records of a [`RecordWalk`](crate::container::RecordWalk) into directories.
 ///
 /// Baskets, the blobs of RNTuples, key lists and free segments are left out: they are reached in other ways. Keys of a
-/// directory that was not found, or that is nested in itself, are put into the root directory. Of keys with the same name and cycle the last written
-/// one is kept.
-pub fn recovered_directory(header: &FileHeader, records: impl IntoIterator<Item = FoundRecord>) -> Recovered {
+/// directory that was not found, or that is nested in itself, are put into the root directory. Of keys with the same name
+/// and cycle the last written one is kept. `known`: directories that are not among the records.
+pub fn recovered_directory<'k>(
+    header: &FileHeader,
+    known: impl IntoIterator<Item = &'k Key>,
+    records: impl IntoIterator<Item = FoundRecord>,
+) -> Recovered {
     let mut recovered = Recovered::default();
     // Offset of each directory's record: its parent's offset and its name.
-    let mut directories = HashMap::new();
+    let mut directories: HashMap<u64, (u64, String)> =
+        known.into_iter().map(|key| (key.seek_key, (key.seek_dir, key.name.clone()))).collect();
     let mut found = Vec::new();
     let mut file = None;
     for FoundRecord { key, directory } in records {

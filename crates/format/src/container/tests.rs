@@ -97,7 +97,7 @@ impl File {
     }
 
     fn recovered(&self) -> Vec<(String, u16)> {
-        let recovered = recovered_directory(&self.header(), self.walk().0);
+        let recovered = recovered_directory(&self.header(), [], self.walk().0);
         recovered.keys.iter().map(|key| (format!("{}{}", key.directory_path, key.key.name), key.key.cycle)).collect()
     }
 }
@@ -279,7 +279,7 @@ fn a_walk_finds_all_records_and_their_directories() {
     assert_eq!(records.len(), 10);
     assert_eq!((walk.skipped_bytes(), walk.free_bytes()), (0, 33));
     assert!(n_read < 4 * file.0.len());
-    let recovered = recovered_directory(&file.header(), records);
+    let recovered = recovered_directory(&file.header(), [], records);
     assert!(recovered.streamer_info.is_some());
     assert_eq!(recovered.keys.iter().filter(|key| key.is_directory).count(), 2);
     assert_eq!(file.recovered(), owned(&NESTED));
@@ -361,7 +361,7 @@ proptest! {
         prop_assert!(records.len() <= 12);
         // At most one request for each record and one for each break, of 512 bytes, and twice the file in between.
         prop_assert!(n_read <= 2 * file.0.len() + 60 * 512, "{n_read}");
-        let _ = recovered_directory(&file.header(), records);
+        let _ = recovered_directory(&file.header(), [], records);
     }
 }
 

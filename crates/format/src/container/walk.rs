@@ -53,14 +53,12 @@ impl RecordWalk {
     /// A walk over the records of a file of `file_bytes` bytes. The end the header states is not used: it is old in a
     /// file that was not closed.
     pub fn new(header: &FileHeader, file_bytes: u64) -> Self {
-        RecordWalk {
-            offset: header.begin,
-            file_bytes,
-            searching: false,
-            long_key: false,
-            free_bytes: 0,
-            skipped_bytes: 0,
-        }
+        Self::behind(header.begin, file_bytes)
+    }
+
+    /// A walk over the records from an offset on.
+    pub fn behind(offset: u64, file_bytes: u64) -> Self {
+        RecordWalk { offset, file_bytes, searching: false, long_key: false, free_bytes: 0, skipped_bytes: 0 }
     }
 
     /// The range of the file that is needed next; `None` at its end.
