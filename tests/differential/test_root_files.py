@@ -99,6 +99,16 @@ def test_recovered_files_say_so(root_files):
         assert not file.was_recovered
 
 
+def test_baskets_in_the_tree_are_read_whatever_file_their_branch_names(root_files):
+    with ar.open(root_files.path("elsewhere_100.root")) as file:
+        assert file["T"].to_arrow("x")["x"].to_pylist() == [i * 0.5 for i in range(100)]
+    with ar.open(root_files.path("elsewhere_5000.root")) as file:
+        tree = file["T"]
+        assert tree.to_arrow("i")["i"].to_pylist() == list(range(5000))
+        with pytest.raises(ar.UnsupportedError, match="'x'|\"x\".* of type float .*other.root"):
+            tree.to_arrow("x")
+
+
 @pytest.mark.parametrize("option", ["plain", "SaveSelf"])
 def test_what_was_written_to_a_file_that_was_not_closed_again_is_found(root_files, option):
     with ar.open(root_files.path(f"reopened_{option}.root")) as file:

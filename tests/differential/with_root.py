@@ -162,6 +162,8 @@ def main() -> None:
     add("directories", w.directories, trees=("T", "T;1", "T;2", "T;3", "a/T", "a/b c/T", "a/b c/d.e/T"))
     add("beyond_2_gb", w.beyond_2_gb, trees=("before", "later/after"))
     add("beside_objects", w.beside_objects, 30)
+    for n_entries in (100, 5000):
+        w.elsewhere(str(directory / f"elsewhere_{n_entries}.root"), n_entries)
     w.friends(str(directory / "friends.root"), str(directory / "friends_other.root"))
     for option in ("", "SaveSelf"):
         for how in ("unclosed", "reopened", "nested"):

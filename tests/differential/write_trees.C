@@ -434,6 +434,17 @@ void unclosed(const char *path, const char *autosave, int n_saved, int n_entries
   _exit(0);
 }
 
+// One branch has its baskets in another file, or would if it had filled one.
+void elsewhere(const char *path, int n_entries) {
+  TFile file(path, "RECREATE");
+  TTree tree("T", "");
+  Int_t i;
+  Float_t x;
+  tree.Branch("i", &i);
+  tree.Branch("x", &x, 2000)->SetFile("other.root");
+  for (i = 0; i < n_entries; ++i) { x = i * 0.5f; tree.Fill(); }
+  tree.Write();
+}
 // The same where a closed file was opened again, and where the directory around the tree's own was not saved.
 void reopened(const char *path, const char *autosave) {
   {

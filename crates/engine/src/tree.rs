@@ -207,11 +207,16 @@ impl Tree {
 
     fn compiled(&self, id: BranchId) -> Result<format::Result<Column>> {
         let branch = self.branch(id);
-        if !branch.file_name.is_empty() {
-            let what = format!("branch {:?} has its baskets in another file, {}", branch.name, branch.file_name);
-            return Ok(Err(format::Error::unsupported(0, what)));
+        let column = resolve_branch(self, id)?;
+        // Baskets that are in the tree's record are here whatever file the branch names (TBranch::SetFile).
+        if branch.file_name.is_empty() || self.baskets(id)?.iter().all(|basket| basket.embedded.is_some()) {
+            return Ok(column);
         }
-        resolve_branch(self, id)
+        Ok(column.and_then(|column| {
+            let (name, type_name, file) = (&branch.name, &column.type_name, &branch.file_name);
+            let what = format!("branch {name:?} of type {type_name} has its baskets in another file, {file:?}");
+            Err(format::Error::unsupported(0, what))
+        }))
     }
 
     /// Names file and branch in a format error.
