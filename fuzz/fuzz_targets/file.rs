@@ -55,8 +55,8 @@ fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, 
     let request = Request {
         columns,
         entries,
-        batch_bytes: if tree.n_entries() > MAX_ENTRIES { None } else { Some(64_000) },
-        memory_budget_bytes: 1_000_000,
+        batch_bytes: if tree.n_entries() > MAX_ENTRIES { None } else { Some(4_000) },
+        memory_budget_bytes: 20_000, // little: some baskets are kept from batch to batch, and some are not
         n_threads: 1,
         trace: false,
         text: arrowroot::TextForm::Utf8,
