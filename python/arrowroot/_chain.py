@@ -364,7 +364,8 @@ class Chain:
         )
         # Whether all files have them, and of which type, is told before the reading.
         make(bound.condition.columns, (0, 0), options)
-        return bound._replace(num_entries=self.num_entries)
+        partnered = self._together.partnered() if self._together.friends else None
+        return bound._replace(num_entries=self.num_entries, partnered=partnered)
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""

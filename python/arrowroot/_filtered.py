@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from arrowroot import _accounts
-from arrowroot._errors import cancelled
+from arrowroot._errors import InvalidRequestError, cancelled
 from arrowroot._sizes import parse_size
 from arrowroot._source import import_batch
 
@@ -42,6 +42,8 @@ class Filtered(NamedTuple):
     """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
 
     entry_bytes: of each column in memory, on average, by its name; an estimate.
+    partnered: leaves out the entries that do not have all of some columns, as friends by an index may lack them; None:
+        all entries have all.
     """
 
     condition: Filter
@@ -49,6 +51,11 @@ class Filtered(NamedTuple):
     entries: EntrySet
     num_entries: int
     entry_bytes: Mapping[str, float]
+    partnered: Callable[[list[str], EntrySet], EntrySet] | None = None
+
+    def that_have(self, columns: list[str], entries: EntrySet) -> EntrySet:
+        """Return the entries that have all of some columns; the same object if all do."""
+        return entries if self.partnered is None else self.partnered(columns, entries)
 
     def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the numbers of entries by their places among those to look at."""
@@ -66,12 +73,24 @@ class _Looked(NamedTuple):
 
 
 def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
-    """Return the pass over the columns of the filter, in batches of limited length."""
+    """Return the pass over the columns of the filter, in batches of limited length.
+
+    Raises: InvalidRequestError if some of the entries to look at have no partner in a friend that the filter reads.
+    """
     columns = filtered.condition.columns
     a_row = max(1.0, sum(filtered.entry_bytes.get(name, 1.0) for name in columns))
     at_once_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 8)
     batch_bytes = int(at_once_bytes * a_row / (a_row + _ENTRY_BYTES))
-    return make(columns, filtered.entries, options._replace(batch_bytes=max(1, batch_bytes)))
+    try:
+        return make(columns, filtered.entries, options._replace(batch_bytes=max(1, batch_bytes)))
+    except InvalidRequestError as error:
+        if filtered.that_have(columns, filtered.entries) is not filtered.entries:
+            hint = (
+                "the filter reads this friend's columns of all entries that it looks at, those that the rest of the "
+                "condition rejects too: leave them out by entries=, such as entries_where(the rest) gives"
+            )
+            error.args = (f"{error}; {hint}",)
+        raise
 
 
 def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
@@ -271,6 +290,8 @@ class FilteredSource:
         first, end = int(entries[0]), int(entries[-1]) + 1
         source = self._make(self._rest, entries, self._options)
         is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
+        # Of those between that were not selected, friends may have no partners.
+        is_dense = is_dense and isinstance(self._filtered.that_have(self._rest, (first, end)), tuple)
         if is_dense:
             # The others must not become one batch before they are dropped; and a batch, what is selected of it and
             # what was of the one before, which the caller has, are there at once, while the next is decoded.
@@ -320,7 +341,8 @@ class FilteredSource:
         joined = Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
         left = None
         if not self._is_over and self._rest:
-            left = self._make(self._rest, self._filtered.entries, self._options).plan()
+            can_be = self._filtered.that_have(self._rest, self._filtered.entries)
+            left = self._make(self._rest, can_be, self._options).plan()
         return replace(joined, filter=self._filtered.condition.text, at_most=left)
 
     def stats(self) -> ScanStats:

@@ -11,7 +11,7 @@ from arrowroot._sizes import counted, format_count
 from arrowroot._source import SideBySide, batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -79,9 +79,7 @@ class Friend:
             return of_main
         import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-        if self._partners is None:
-            self._partners = _partners(_values(self._main, self._keys), _values(self.part, self._keys))
-        chosen = self._partners[slice(*of_main) if isinstance(of_main, tuple) else of_main]
+        chosen = self._partners_of(of_main, self._keys)
         for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
             wrong = np.flatnonzero(chosen == mark)
             if len(wrong):
@@ -94,7 +92,19 @@ class Friend:
                 )
         return chosen
 
+    def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
+        """Return which of the main tree's entries have one partner here; None: all, as they go by number."""
+        return None if self._keys is None else self._partners_of(of_main, self._keys) >= 0
 
+    def _partners_of(
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
+    ) -> npt.NDArray[np.int64]:
+        if self._partners is None:
+            self._partners = _partners(_values(self._main, keys), _values(self.part, keys))
+        return self._partners[slice(*of_main) if isinstance(of_main, tuple) else of_main]
+
+
+#: In the place of a partner.
 _NOBODY, _SEVERAL = -1, -2
 
 
@@ -206,6 +216,29 @@ class Together:
             )
 
         return make
+
+    def partnered(self) -> Callable[[list[str], EntrySet], EntrySet]:
+        """Return what leaves out the entries without one partner in the friends that have some of the columns.
+
+        The columns go by all their names. Entries of which none is left out come back as they are.
+        """
+        part_of = {branch.path: branch.part for branch in self.all_names()}
+
+        def those_of(names: list[str], entries: EntrySet) -> EntrySet:
+            import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+            of_main = (0, self._main.num_entries) if entries is None else entries
+            masks = [
+                mask
+                for part in sorted({part_of[name] for name in names} - {0})
+                if (mask := self.friends[part - 1].have_partner(of_main)) is not None
+            ]
+            if all(bool(mask.all()) for mask in masks):
+                return entries
+            found = np.flatnonzero(np.logical_and.reduce(masks))
+            return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
+
+        return those_of
 
 
 def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:

@@ -491,7 +491,8 @@ class Tree:
         )
         # A friend's columns count as a byte: it is an estimate.
         sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
-        return Filtered(bound, names, entries, self.num_entries, sizes)
+        partnered = self._together.partnered() if self._together else None
+        return Filtered(bound, names, entries, self.num_entries, sizes, partnered)
 
     def entries_where(
         self,

@@ -164,3 +164,53 @@ def test_events_are_picked_by_the_columns_of_the_tree_itself(tmp_path):
     tree = ar.open(tmp_path / "main.root")["Events"]
     tree.add_friend(ar.open(tmp_path / "friend.root")["F"], "f")
     assert tree.pick([(3, 1, 2)], "x")["x"].to_pylist() == [3.0]
+
+
+@pytest.fixture
+def half(tmp_path):
+    """Trees of 40 entries, of run 0 to 3, in two files; a friend has those of run 1 and 2, in another order."""
+    run, event = np.arange(40) // 10, np.arange(40) % 10
+    write(tmp_path / "all.root", run=run, event=event, x=np.arange(40.0))
+    for i in range(2):
+        part = slice(20 * i, 20 * i + 20)
+        write(tmp_path / f"part{i}.root", run=run[part], event=event[part], x=np.arange(40.0)[part])
+    order = np.random.default_rng(1).permutation(np.arange(10, 30))
+    write(tmp_path / "half.root", "F", run=order // 10, event=order % 10, y=order * 10.0)
+    return tmp_path
+
+
+def scan_of(folder, condition, *, is_chain):
+    if is_chain:
+        friends = {"f": ar.Friends(folder / "half.root", "F", ("run", "event"))}
+        return ar.scan(
+            f"{folder}/part*.root", "Events", ["x", "f.y"], friends=friends, filter=condition, batch_size=80
+        )
+    tree = ar.open(folder / "all.root")["Events"]
+    tree.add_friend(ar.open(folder / "half.root")["F"], "f", index=("run", "event"))
+    return tree.scan(["x", "f.y"], filter=condition)
+
+
+@pytest.mark.parametrize("is_chain", [False, True])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("run == 1 || run == 2", range(10, 30)),
+        ("(run == 1 || run == 2) && event % 3 != 0", [x for x in range(10, 30) if x % 10 % 3]),
+        ("x == 11 || x == 28", [11, 28]),
+        ("x > 50", []),
+    ],
+)
+def test_entries_that_a_filter_rejects_need_no_partner(half, condition, expected, is_chain):
+    scan = scan_of(half, condition, is_chain=is_chain)
+    assert scan.plan.at_most.n_entries <= 40
+    table = scan.read_all()
+    assert table["x"].to_pylist() == list(expected)
+    assert table["f.y"].to_pylist() == [10.0 * x for x in expected]
+
+
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_entries_that_a_filter_selects_need_a_partner(half, is_chain):
+    with pytest.raises(ar.InvalidRequestError, match=r"1 entry \(30\) with no partner in the friend 'f'"):
+        scan_of(half, "run == 1 || x == 30", is_chain=is_chain).read_all()
+    with pytest.raises(ar.InvalidRequestError, match=r"20 entries .* all entries that it looks at.*entries="):
+        scan_of(half, "run == 1 && f.y > 150", is_chain=is_chain)
