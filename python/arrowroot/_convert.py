@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from arrowroot._chunks import may_be_too_long, with_64_bits
 from arrowroot._errors import UnsupportedError, missing_library
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ class Conversions:
         for place, field in enumerate(table.schema):
             chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
             plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
+            if may_be_too_long(table.column(place)):
+                # Awkward makes them one.
+                plain = [_numbered_by_64_bits(chunk) for chunk in plain]
             if any(new is not old for new, old in zip(plain, chunks, strict=True)):
                 column = pa.chunked_array(plain)
                 table = table.set_column(place, field.with_type(column.type), column)
@@ -135,6 +139,11 @@ def _has_union(kind: pa.DataType) -> bool:
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
     return _holds(kind, pa.types.is_union)
+
+
+def _numbered_by_64_bits(array: Any) -> Any:
+    kind = with_64_bits(array.type)
+    return array if kind.equals(array.type) else array.cast(kind)
 
 
 def _without_offset(array: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot import _accounts, _entries
+from arrowroot._chunks import may_be_too_long, taken
 from arrowroot._errors import cancelled
 from arrowroot._source import TreeSource, import_batch
 
@@ -182,10 +183,13 @@ class Reordered:
             while (batch := self._inner.next_batch()) is not None:
                 read.append(import_batch(batch))
             table = pa.Table.from_batches(read, schema=self.schema())
-            if self.column_names:  # without columns the order of the entries is nothing but their number
-                table = table.take(pa.array(self._order))
             n_rows = max(1, self._batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
-            self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
+            if may_be_too_long(table):
+                self._batches = taken(table, self._order, n_rows)
+            else:
+                if self.column_names:  # without columns the order of the entries is nothing but their number
+                    table = table.take(pa.array(self._order))
+                self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
         return next(self._batches, None)
 
     @property

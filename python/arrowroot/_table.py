@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from arrowroot._chunks import may_be_too_long, taken
 from arrowroot._convert import Conversions
 from arrowroot._errors import NoSuchColumnError, nearest
 from arrowroot._render import (
@@ -16,7 +17,7 @@ from arrowroot._render import (
     type_text,
     width_of,
 )
-from arrowroot._sizes import counted, format_bytes
+from arrowroot._sizes import counted, format_bytes, parse_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,8 @@ _REPR_COLUMNS = 40
 _REPR_WIDTH = 120
 _MAX_CELL = 40
 _HTML_COLUMNS = 30
+#: Of rows that are picked of columns too long for one chunk, in each of their chunks.
+_TAKEN_BYTES = parse_size("64 MB")
 
 
 class Table(Conversions):
@@ -98,10 +101,15 @@ class Table(Conversions):
             start, stop, step = key.indices(self.num_rows)
             if step == 1:
                 return Table(self._table.slice(start, max(0, stop - start)))
-            import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+            import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+            import pyarrow as pa  # noqa: PLC0415
 
-            places = pa.array(range(start, stop, step), pa.int64())
-            return Table(self._table.take(places))
+            places = np.arange(start, stop, step, dtype=np.int64)
+            if may_be_too_long(self._table):
+                n_at_once = max(1, _TAKEN_BYTES * self.num_rows // self.nbytes)
+                batches = taken(self._table, places, n_at_once)
+                return Table(pa.Table.from_batches(batches, self.schema))
+            return Table(self._table.take(pa.array(places)))
         if isinstance(key, list):
             for name in key:
                 if not isinstance(name, str):

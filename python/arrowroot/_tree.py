@@ -12,7 +12,7 @@ from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import html_table, text_table
 from arrowroot._scan import Scan
-from arrowroot._sizes import checked_count, counted, format_bytes, format_count
+from arrowroot._sizes import checked_count, counted, format_bytes, format_count, parse_size
 from arrowroot._source import TreeSource, batches_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from arrowroot._options import Strings
     from arrowroot._select import Candidate
     from arrowroot._table import Table
+
+_SMALL_BATCH_BYTES = parse_size("1 MB")
 
 
 class Tree:
@@ -351,7 +353,7 @@ class Tree:
             assemble=assemble,
             raw=raw,
         )
-        return self._scan(columns, filter_name, entries, filter, options)
+        return self._scan_with(columns, filter_name, entries, filter, options)(options)
 
     def to_arrow(
         self,
@@ -367,7 +369,11 @@ class Tree:
         assemble: bool = False,
         raw: bool = False,
     ) -> Table:
-        """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`."""
+        """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`.
+
+        Each column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1
+        that one can have.
+        """
         options = Options.checked(
             batch_size=None,
             memory_budget=memory_budget,
@@ -377,7 +383,18 @@ class Tree:
             assemble=assemble,
             raw=raw,
         )
-        return self._scan(columns, filter_name, entries, filter, options).read_all()
+        scan_with = self._scan_with(columns, filter_name, entries, filter, options)
+        # What is too long is read again, so that no other pays to know it before.
+        for batch_bytes in (None, parse_size(BATCH_SIZE)):
+            try:
+                return scan_with(options._replace(batch_bytes=batch_bytes)).read_all()
+            except (ValueError, UnsupportedError) as error:
+                from arrowroot._chunks import needs_chunks  # noqa: PLC0415 - hardly ever
+
+                if not needs_chunks(error):
+                    raise
+        # Batches of what is packed extremely well get longer than planned.
+        return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
 
     def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
@@ -399,28 +416,29 @@ class Tree:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
         return self.to_arrow(columns, **options).to_numpy()
 
-    def _scan(
+    def _scan_with(
         self,
         columns: str | Iterable[str] | None,
         filter_name: str | Iterable[str] | None,
         entries: Entries,
         condition: FilterLike,
         options: Options,
-    ) -> Scan:
+    ) -> Callable[[Options], Scan]:
+        """Return what makes scans of chosen columns and entries, by these options or others in sizes alone."""
         chosen_entries = self._entry_set(entries)
         if columns is not None:
             columns = _select.texts_of(columns, "columns")
         if options.is_of_branches(with_others=condition is not None or self._together is not None):
             paths = self.choose(columns, filter_name, assemble=options.assemble, raw=options.raw)
-            return Scan(lambda: self.source(paths, chosen_entries, options), self.where)
+            return lambda options: Scan(lambda: self.source(paths, chosen_entries, options), self.where)
         names, make = self._chosen(columns, filter_name)
         if condition is None:
-            return Scan(lambda: make(names, chosen_entries, options), self.where)
+            return lambda options: Scan(lambda: make(names, chosen_entries, options), self.where)
         from arrowroot._filtered import FilteredSource  # noqa: PLC0415
 
         filtered = self.filtered(condition, names, chosen_entries, options)
-        make = self._maker()
-        return Scan(lambda: FilteredSource(make, filtered, options), self.where, filtered.condition.text)
+        make, text = self._maker(), filtered.condition.text
+        return lambda options: Scan(lambda: FilteredSource(make, filtered, options), self.where, text)
 
     def _entry_set(self, entries: Entries) -> EntrySet:
         """Return the entries that a user chose, events looked up."""
