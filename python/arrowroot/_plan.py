@@ -142,7 +142,7 @@ class Plan:
 
     def __repr__(self) -> str:
         names = ", ".join(self.columns[:_N_SHOWN]) + (", ..." if len(self.columns) > _N_SHOWN else "")
-        extra = 100 * (_ratio(self.overhead_bytes, self.payload_bytes) or 0)
+        extra = 100 * (_ratio(self.overhead_bytes, self.read_bytes) or 0)
         of_filter = f", filter {self.filter}" if self.filter is not None else ""
         lines = [
             f"Plan: {counted(len(self.columns), 'column')} ({names}){of_filter}",

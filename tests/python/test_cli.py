@@ -107,6 +107,8 @@ def test_perf_reports_the_measures_of_ttreeperfstats_in_order(sample, arrowroot_
     ]
     assert "decompress" in done.stdout
     assert "2 reads" in done.stdout
+    assert "Looked at" not in done.stdout, "there is no filter"
+    assert "Looked at" in arrowroot_command("perf", sample[0], "--filter", "run > 0").stdout
     assert "page cache before the first read" in done.stdout
     assert done.stderr == ""
 
@@ -116,7 +118,7 @@ def test_perf_json_counts_what_was_asked_for(sample, arrowroot_command):
         return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
 
     document = perf("-c", "w*,run", "--entries", "100:600", "--threads", 1, "--repeat", 3, "--cold")
-    assert document["form"] == "arrowroot.perf/1"
+    assert document["form"] == "arrowroot.perf/2"
     assert document["columns"] == ["weight", "run"]
     assert document["n_entries"] == document["first"]["n_entries"] == 500
     assert len(document["reads"]) == 3

@@ -33,20 +33,20 @@ def test_the_measures_of_ttreeperfstats_have_its_names_order_and_definitions():
     assert named == [
         ("TreeCache", "256 MB"),
         ("N leaves", "947"),
-        ("ReadTotal", "1.00 MB"),
+        ("ReadTotal", "1.10 MB"),
         ("ReadUnZip", "3.00 MB"),
         ("ReadCalls", "4"),
-        ("ReadSize", "250 KB"),
+        ("ReadSize", "275 KB"),
         ("Readahead", "262 KB"),
-        ("Readextra", "10.00 %"),
+        ("Readextra", "9.09 %"),
         ("Real Time", "0.0500 s"),
         ("CPU Time", "0.0800 s"),
         ("Disk Time", "0.0100 s"),
-        ("Disk IO", "100 MB/s"),
+        ("Disk IO", "110 MB/s"),
         ("ReadUZRT", "60.0 MB/s"),
         ("ReadUZCP", "37.5 MB/s"),
-        ("ReadRT", "20.0 MB/s"),
-        ("ReadCP", "12.5 MB/s"),
+        ("ReadRT", "22.0 MB/s"),
+        ("ReadCP", "13.8 MB/s"),
     ]
 
 
@@ -127,5 +127,5 @@ def test_a_plan_is_plain_data():
     assert plan.largest_window_bytes == 330
     assert '"first_entry": 0' in plan.to_json()
     assert plan.to_dict()["windows"][0]["file"] == "f.root"
-    assert "2 reads of 330 B" in repr(plan)
+    assert "2 reads of 330 B, Readextra 9.09 %" in repr(plan)
     assert "1 time a basket is decompressed again" in repr(plan)

@@ -85,7 +85,7 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
     print()
     metrics = _metrics.by_key()
     for metric in _metrics.METRICS:
-        if metric.alias:
+        if metric.alias and first[metric.key] is not None:
             print(_named(metric, first))
     print("\n" + style.strong("Time of all threads"))
     for kind in _SPLIT_KEYS:
@@ -95,7 +95,7 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
         print(f"{kind:<10}  {time_text:>10}  {percent or 0:5.1f} %  {drawn}".rstrip())
     print()
     for metric in _metrics.METRICS:
-        if metric.label and metric.label not in _SPLIT_KEYS:
+        if metric.label and metric.label not in _SPLIT_KEYS and first[metric.key] is not None:
             print(_named(metric, first, width=14))
     print("\n" + style.strong("Storage, by layer"))
     print(text_table(_accounts.rows(report.of_scan), right=[False, False] + [True] * 6))
