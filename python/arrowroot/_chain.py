@@ -76,7 +76,7 @@ def scan(
     """Return one scan over the trees of many files, one after the other.
 
     paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
-        "FILE:TREE".
+        "FILE:TREE", or be the key of a mapping to it.
     tree: of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
         :class:`EventList` are looked for in all files. Entries that go back and forth between files are all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError
@@ -99,6 +100,10 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
     """
     if isinstance(paths, str | bytes | os.PathLike):
         return [paths]
+    if isinstance(paths, Mapping):
+        raise InvalidRequestError(
+            f"expected a path or URL, or several, not trees by their files: {_shown(paths)}"
+        )
     # Of an open file the lines would be taken for names.
     if hasattr(paths, "read"):
         raise InvalidRequestError(f"expected a path or URL, or several, not the file object {_shown(paths)}")
@@ -141,17 +146,28 @@ def natural_key(text: str) -> list[tuple[int, str]]:
 def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
     """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
 
-    ``tree`` is that of every file which does not name one itself by "FILE:TREE"; None: not known yet.
+    ``paths``: also a mapping from files to trees. ``tree`` is that of every file which does not name one itself, so or
+    by "FILE:TREE"; None: not known yet.
 
-    Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all.
+    Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all, or if one
+    has two trees.
     """
-    every = each(paths)
+    every: Iterable[tuple[Location, object]]
+    every = paths.items() if isinstance(paths, Mapping) else [(path, None) for path in each(paths)]
     files: list[tuple[str, str | None]] = []
-    for path in every:
+    for path, mapped in every:
         if isinstance(path, str):
             pattern, own = split_url(path)
         else:
             pattern, own = as_location(path), None
+        if mapped is not None:
+            if not isinstance(mapped, str):
+                raise InvalidRequestError(
+                    f"{_shown(pattern)}: expected the name of its tree, got {_shown(mapped)}"
+                )
+            if own not in (None, mapped):
+                raise InvalidRequestError(f"{_shown(pattern)}: which tree, {own!r} or {mapped!r}?")
+            own = mapped
         bare, mark, query = pattern.rpartition("?")
         if not (mark and _holds_options(query)):
             bare, mark, query = pattern, "", ""

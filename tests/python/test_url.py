@@ -73,6 +73,25 @@ def test_nothing_to_read_is_an_error(tmp_path):
         expand([], None)
 
 
+def test_a_mapping_has_the_tree_of_each_file(tmp_path):
+    for name in ("a1.root", "a2.root", "b.root"):
+        (tmp_path / name).touch()
+    given = {f"{tmp_path}/a*.root": "T", tmp_path / "b.root": "U", f"{tmp_path}/a1.root:V": None}
+    assert expand(given, "W") == [
+        (f"{tmp_path}/a1.root", "T"),
+        (f"{tmp_path}/a2.root", "T"),
+        (f"{tmp_path}/b.root", "U"),
+        (f"{tmp_path}/a1.root", "V"),
+    ]
+    assert expand({"x.root": None}, "W") == [("x.root", "W")]
+    with pytest.raises(InvalidRequestError, match="which tree, 'T' or 'U'"):
+        expand({"x.root:T": "U"}, None)
+    with pytest.raises(InvalidRequestError, match="the name of its tree, got 3"):
+        expand({"x.root": 3}, None)
+    with pytest.raises(InvalidRequestError, match="not trees by their files"):
+        each({"x.root": "T"})
+
+
 def test_open_files_are_not_taken_for_lists_of_names(tmp_path):
     (tmp_path / "x").write_bytes(b"root")
     with (tmp_path / "x").open("rb") as file, pytest.raises(InvalidRequestError, match="not the file object"):
