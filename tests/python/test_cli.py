@@ -63,6 +63,32 @@ def test_ls_json_is_the_same_as_data(sample, arrowroot_command):
     assert {key["class_name"] for key in document["keys"]} >= {"TTree", "TObjString"}
 
 
+def test_ls_of_several_files_has_a_heading_for_each(sample, tmp_path, arrowroot_command):
+    other = tmp_path / "other.root"
+    other.write_bytes(sample[0].read_bytes())
+    out = arrowroot_command("ls", sample[0], f"{other}:Events", "-c", "run").stdout
+    parts = out.split("\n\n")
+    assert [parts[0].split()[0], parts[2].split()[0]] == [str(sample[0]), str(other)]
+    assert len(parts) == 4
+    assert all(part.startswith("Events  TTree") for part in parts[1::2])
+    done = arrowroot_command("ls", sample[0], other, "--json").stdout
+    documents = [json.loads(line) for line in done.splitlines()]
+    assert [document["url"] for document in documents] == [str(sample[0]), str(other)]
+
+
+def test_ls_of_several_files_exits_with_the_worst(sample, tmp_path, arrowroot_command):
+    (tmp_path / "text.root").write_text("no ROOT file")
+    for arguments, code, n_errors in (
+        (["nothing.root:x", sample[0], "text.root"], 1, 2),
+        ([f"{sample[0]}:nope", sample[0]], 2, 1),
+        ([f"{sample[0]}:nope", "nothing.root"], 1, 2),
+    ):
+        done = arrowroot_command("ls", *arguments, check=False, cwd=tmp_path)
+        assert done.returncode == code
+        assert len(done.stderr.splitlines()) == n_errors
+        assert ("weight" in done.stdout) == (sample[0] in arguments)
+
+
 def test_ls_needs_neither_pyarrow_nor_numpy(sample):
     code = (
         "import sys, arrowroot.cli as c; c.main(['ls', sys.argv[1]]);"

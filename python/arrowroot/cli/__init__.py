@@ -12,27 +12,14 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
-from arrowroot import (
-    ArrowrootError,
-    CorruptFileError,
-    FilterError,
-    InvalidRequestError,
-    NoSuchColumnError,
-    NotFoundError,
-    UnsupportedError,
-)
 from arrowroot._render import printable, without_secrets
-from arrowroot.cli.parser import EXIT_USAGE, parser
+from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_INTERRUPTED, say, wants_traceback
+from arrowroot.cli.parser import parser
 from arrowroot.cli.terminal import readable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-EXIT_DONE = 0
-EXIT_DATA = 1
-EXIT_UNSUPPORTED = 3
-EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     options = parser().parse_args(argv)
-    debug = options.debug or os.environ.get("ARROWROOT_DEBUG", "") not in ("", "0")
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
     try:
@@ -63,39 +49,16 @@ def _main(argv: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except Exception as error:
-        if debug:
+        if wants_traceback(options):
             raise
-        message, code = _judge(error)
-        lines = without_secrets(message).split("\n")
-        print("arrowroot: " + "\n".join(map(printable, lines)), file=sys.stderr)
+        return say(error)
     return code
 
 
 def _run(options: argparse.Namespace) -> int:
     # One command's imports must not cost the others their start.
-    import_module(f"arrowroot.cli.{options.command}").run(options)
-    return EXIT_DONE
-
-
-def _judge(error: Exception) -> tuple[str, int]:
-    """Return what is wrong, in one line but for a place shown, and the exit code that says whose fault it is."""
-    # str() of a KeyError would put its text in quotes.
-    whole = str(error.args[0] if len(error.args) == 1 else error)
-    first, newline, pointed = whole.partition("\n    ")
-    # What is wrong in a filter is shown below the message, in place.
-    is_pointed = bool(newline) and isinstance(error, FilterError | NoSuchColumnError)
-    text = " ".join(first.split()) + f"\n    {pointed}" if is_pointed else " ".join(whole.split())
-    if isinstance(error, UnsupportedError):
-        return text, EXIT_UNSUPPORTED
-    if isinstance(error, CorruptFileError):
-        # What is not there in a file that was cut short, too.
-        return text, EXIT_DATA
-    if isinstance(error, NotFoundError | InvalidRequestError):
-        return text, EXIT_USAGE
-    if isinstance(error, ArrowrootError | OSError | ImportError):
-        return text, EXIT_DATA
-    hint = "this is a bug in arrowroot; ARROWROOT_DEBUG=1 shows where"
-    return f"{type(error).__name__}: {text} ({hint})", EXIT_DATA
+    code: int | None = import_module(f"arrowroot.cli.{options.command}").run(options)
+    return EXIT_DONE if code is None else code
 
 
 def _show_warning(  # noqa: PLR0917 - as warnings.showwarning

@@ -18,6 +18,7 @@ from arrowroot import (
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
 from arrowroot._sizes import counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
+from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 from arrowroot.cli.target import column_texts, open_target, storage_options
 
 if TYPE_CHECKING:
@@ -58,11 +59,32 @@ _CHEAP_OBJECTS = 200
 _GAP_WIDTH = 2
 
 
-def run(options: argparse.Namespace) -> None:
-    """List what is in a file."""
+def run(options: argparse.Namespace) -> int:
+    """List what is in a file, or in several: one that cannot be listed does not hide the others."""
     if options.keys and options.columns:
         raise InvalidRequestError("ls: --keys shows no columns to choose with -c")
-    file, path = open_target(options.url, storage_options(options))
+    storage = storage_options(options)
+    if len(options.urls) == 1:
+        _list(options, options.urls[0], storage, is_alone=True)
+        return EXIT_DONE
+    codes = []
+    for i, url in enumerate(options.urls):
+        if i and not options.json:
+            print()
+        try:
+            _list(options, url, storage, is_alone=False)
+        except BrokenPipeError:
+            raise
+        except (ArrowrootError, OSError) as error:
+            if wants_traceback(options):
+                raise
+            sys.stdout.flush()
+            codes.append(say(error))
+    return worst(codes)
+
+
+def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, is_alone: bool) -> None:
+    file, path = open_target(url, storage)
     keys = file.keys()
     if path is not None:
         keys = _below(file, keys, path.strip("/"))
@@ -83,39 +105,43 @@ def run(options: argparse.Namespace) -> None:
     if failed and len(keys) == 1:
         raise failed[0]
     if options.json:
-        _print_json(file, keys, trees, summaries)
+        _print_json(file, keys, trees, summaries, is_alone=is_alone)
     else:
-        _print_text(file, path, keys, trees, summaries, only_keys=options.keys, long=options.long)
+        if path is None or not is_alone:
+            _print_heading(file)
+        _print_text(path, keys, trees, summaries, options, is_alone=is_alone)
     if failed:
         raise failed[0]
     if path is None and file.missing_bytes:
         raise CorruptFileError(f"{file.url}: {cut_text(file.missing_bytes)}")
 
 
+def _print_heading(file: File) -> None:
+    style = terminal.Style(sys.stdout)
+    cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
+    recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
+    print(
+        f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
+        f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
+    )
+
+
 def _print_text(
-    file: File,
     path: str | None,
     keys: Sequence[Key],
     trees: Sequence[_Listed],
     summaries: Mapping[Key, str],
+    options: argparse.Namespace,
     *,
-    only_keys: bool,
-    long: bool,
+    is_alone: bool,
 ) -> None:
     style = terminal.Style(sys.stdout)
-    if path is None:
-        cut = f", cut short by {format_bytes(file.missing_bytes)}" if file.missing_bytes else ""
-        recovered = ", recovered (its keys were found by walking the records)" if file.was_recovered else ""
-        print(
-            f"{style.strong(printable(file.url))}  {format_bytes(file.size_bytes)}, "
-            f"ROOT {file.root_version}, {file.compression}{cut}{recovered}"
-        )
-    if path is None or only_keys or any(key in summaries for key in keys):
-        _print_keys(keys, summaries, style, long=long)
+    if path is None or options.keys or any(key in summaries for key in keys):
+        _print_keys(keys, summaries, style, long=options.long)
     for i, listed in enumerate(trees):
-        if i or path is None:
+        if i or path is None or not is_alone:
             print()
-        _print_tree(listed, style, long=long)
+        _print_tree(listed, style, long=options.long)
 
 
 class _Listed(NamedTuple):
@@ -332,7 +358,12 @@ def _ratio(memory_bytes: int, stored_bytes: int) -> str:
 
 
 def _print_json(
-    file: File, keys: Sequence[Key], trees: Sequence[_Listed], summaries: Mapping[Key, str]
+    file: File,
+    keys: Sequence[Key],
+    trees: Sequence[_Listed],
+    summaries: Mapping[Key, str],
+    *,
+    is_alone: bool,
 ) -> None:
     import json  # noqa: PLC0415 - text does not need it
 
@@ -362,4 +393,4 @@ def _print_json(
                 "branches": [{name: getattr(b, name) for name in _BRANCH_KEYS} for b in listed.branches],
             }
         document["trees"].append(entry)
-    print(json.dumps(document, indent=2))
+    print(json.dumps(document, indent=2 if is_alone else None))

@@ -38,13 +38,14 @@ Reads ROOT files, and says what it cost.
 """
 
 _LS = """\
-Lists the keys of a file; for trees the branches with types, entries, bytes stored and in memory, codec and
-baskets.
+Lists the keys of a file, or of several; for trees the branches with types, entries, bytes stored and in memory,
+codec and baskets.
 
 examples:
   arrowroot ls run7.root
   arrowroot ls run7.root:Events -c 'Muon_*'
   arrowroot ls run7.root --keys
+  arrowroot ls run7.root run8.root
   arrowroot ls run7.root --json | jq '.trees[].branches[].path'
 """
 
@@ -143,13 +144,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _ls(ls: argparse.ArgumentParser) -> None:
-    ls.add_argument("url", metavar="URL[:TREE]", help=URL_HELP)
+    ls.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     add_columns(ls, "show only these branches")
     ls.add_argument("-k", "--keys", action="store_true", help="only the keys, no branches")
     ls.add_argument(
         "-l", "--long", action="store_true", help="cut nothing off, and show Arrow types and titles"
     )
-    ls.add_argument("--json", action="store_true", help="as JSON")
+    ls.add_argument("--json", action="store_true", help="as JSON; of several files, one document a line")
     add_storage(ls)
 
 

@@ -1,0 +1,68 @@
+"""What a command says of what went wrong, and the exit code that says whose fault it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from arrowroot import (
+    ArrowrootError,
+    CorruptFileError,
+    FilterError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    NotFoundError,
+    UnsupportedError,
+)
+from arrowroot._render import printable, without_secrets
+from arrowroot.cli.parser import EXIT_USAGE
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+EXIT_DONE = 0
+EXIT_DATA = 1
+EXIT_UNSUPPORTED = 3
+EXIT_INTERRUPTED = 130
+
+_WORST_FIRST = (EXIT_DATA, EXIT_UNSUPPORTED, EXIT_USAGE)
+
+
+def wants_traceback(options: argparse.Namespace) -> bool:
+    """Return whether errors are to be shown as Python does."""
+    return bool(options.debug) or os.environ.get("ARROWROOT_DEBUG", "") not in ("", "0")
+
+
+def say(error: Exception) -> int:
+    """Say on stderr what is wrong, in one line but for a place shown, and return the exit code."""
+    message, code = _judge(error)
+    lines = without_secrets(message).split("\n")
+    print("arrowroot: " + "\n".join(map(printable, lines)), file=sys.stderr)
+    return code
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the exit code for several files: that of the worst failure."""
+    return min(codes, key=_WORST_FIRST.index, default=EXIT_DONE)
+
+
+def _judge(error: Exception) -> tuple[str, int]:
+    # str() of a KeyError would put its text in quotes.
+    whole = str(error.args[0] if len(error.args) == 1 else error)
+    first, newline, pointed = whole.partition("\n    ")
+    # What is wrong in a filter is shown below the message, in place.
+    is_pointed = bool(newline) and isinstance(error, FilterError | NoSuchColumnError)
+    text = " ".join(first.split()) + f"\n    {pointed}" if is_pointed else " ".join(whole.split())
+    if isinstance(error, UnsupportedError):
+        return text, EXIT_UNSUPPORTED
+    if isinstance(error, CorruptFileError):
+        # What is not there in a file that was cut short, too.
+        return text, EXIT_DATA
+    if isinstance(error, NotFoundError | InvalidRequestError):
+        return text, EXIT_USAGE
+    if isinstance(error, ArrowrootError | OSError | ImportError):
+        return text, EXIT_DATA
+    hint = "this is a bug in arrowroot; ARROWROOT_DEBUG=1 shows where"
+    return f"{type(error).__name__}: {text} ({hint})", EXIT_DATA
