@@ -8,6 +8,7 @@ from arrowroot._config import in_force, redacted, resolve
 from arrowroot._errors import (
     InvalidRequestError,
     LostKeyError,
+    NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
     nearest,
@@ -19,7 +20,7 @@ from arrowroot._readers import open_native
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._sizes import counted, cut_text, format_bytes
 from arrowroot._tree import Tree
-from arrowroot._url import as_location, each, friend_location, split_url
+from arrowroot._url import as_location, each, friend_location, is_glob, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -389,4 +390,12 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
                 f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
             )
     urls, settings = resolve([as_location(one) for one in every], options)
-    return File(open_native(urls, settings), urls, settings)
+    try:
+        return File(open_native(urls, settings), urls, settings)
+    except NoSuchFileError as error:
+        if len(urls) == 1 and is_glob(urls[0]):
+            error.args = (
+                f"{error}; it is a pattern: arrowroot.scan reads the files that match",
+                *error.args[1:],
+            )
+        raise

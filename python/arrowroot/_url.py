@@ -51,7 +51,7 @@ def split_url(text: str) -> tuple[str, str | None]:
 
 
 def _is_there(file: str) -> bool:
-    return os.path.exists(file) or (_is_glob(file) and bool(_files(file)))  # noqa: PTH110
+    return os.path.exists(file) or (is_glob(file) and bool(_files(file)))  # noqa: PTH110
 
 
 def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
@@ -171,7 +171,7 @@ def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple
         bare, mark, query = pattern.rpartition("?")
         if not (mark and _holds_options(query)):
             bare, mark, query = pattern, "", ""
-        if _is_glob(bare):
+        if is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
             if not found:
                 raise NoSuchFileError(f"no file matches {_shown(bare)}")
@@ -189,5 +189,6 @@ def _files(pattern: str) -> list[str]:
     return glob.glob(pattern, recursive=True)  # noqa: PTH207 - text in, text out
 
 
-def _is_glob(path: str) -> bool:
+def is_glob(path: str) -> bool:
+    """Return whether a path is a pattern; not if a file has it as its name, or if it is a URL."""
     return bool(re.search(_GLOB, path)) and not re.match(_SCHEME, path) and not os.path.exists(path)  # noqa: PTH110 - text

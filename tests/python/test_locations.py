@@ -55,6 +55,16 @@ def test_file_urls_may_be_encoded(sample, tmp_path):
             assert file["Events"].num_entries == N_ENTRIES
 
 
+def test_a_pattern_that_is_opened_says_what_takes_patterns(sample, arrowroot_command):
+    pattern = f"{sample[0].parent}/s?mple.root"
+    with pytest.raises(ar.NoSuchFileError, match=r"a pattern: arrowroot\.scan reads"):
+        ar.open(pattern)
+    assert "arrowroot.scan" in arrowroot_command("perf", pattern, check=False).stderr
+    with pytest.raises(ar.NoSuchFileError) as caught:
+        ar.open(f"{sample[0].parent}/none.root")
+    assert "scan" not in str(caught.value)
+
+
 def test_what_is_no_location_is_refused():
     for wrong in (3, None, [3]):
         with pytest.raises(ar.InvalidRequestError, match="path or URL"):
