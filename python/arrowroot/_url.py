@@ -31,8 +31,9 @@ def split_url(text: str) -> tuple[str, str | None]:
 
     The text is split at the last ":" before which stands a file, or a glob that matches one, or else what ends in
     ".root"; and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
-    are files, and "root://host:1094//x.root:a::b" is an object "a::b".
+    are files, and "root://host:1094//x.root:a::b" is an object "a::b". "~" at the beginning is the home directory.
     """
+    text = at_home(text)
     if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
     bare, mark, query = text.rpartition("?")
@@ -114,15 +115,22 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
 
 
 def as_location(path: Location) -> str:
-    """Return a path or URL as text; bytes that are not UTF-8 as ``os.fsdecode`` writes them.
+    """Return a path or URL as text, its "~" expanded; bytes that are not UTF-8 as ``os.fsdecode`` writes them.
 
     Raises: InvalidRequestError for anything else.
     """
     try:
-        return os.fsdecode(path)
+        return at_home(os.fsdecode(path))
     except TypeError:
         hint = "; replicas of one file are for open()" if isinstance(path, list | tuple) else ""
         raise InvalidRequestError(f"expected a path or URL, got {_shown(path)}{hint}") from None
+
+
+def at_home(text: str) -> str:
+    """Return a path with "~" or "~user" at its beginning as that home directory, if no file has that name."""
+    if not text.startswith("~") or os.path.exists(text):  # noqa: PTH110 - text
+        return text
+    return os.path.expanduser(text)  # noqa: PTH111 - text, and a user who is not there is no error of ours
 
 
 def _shown(given: object) -> str:

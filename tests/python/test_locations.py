@@ -1,6 +1,7 @@
 """Files whose names are not text."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,24 @@ def test_file_urls_may_be_encoded(sample, tmp_path):
     for url in (path.as_uri(), f"file://{path}"):
         with ar.open(url) as file:
             assert file["Events"].num_entries == N_ENTRIES
+
+
+def test_the_home_directory_may_be_a_tilde(sample, tmp_path, monkeypatch, arrowroot_command):
+    (tmp_path / "x1.root").write_bytes(sample[0].read_bytes())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for location in ("~/x1.root", Path("~/x1.root"), b"~/x1.root"):
+        with ar.open(location) as file:
+            assert file.url == str(tmp_path / "x1.root")
+    for paths in ("~/x*.root", "~/x1.root:Events", Path("~/x1.root"), {"~/x1.root": "Events"}):
+        assert ar.scan(paths, columns="run").num_entries == N_ENTRIES
+    assert "1,000 of 1,000" in arrowroot_command("perf", "~/x1.root:Events", "-c", "run").stdout
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~").mkdir()
+    (tmp_path / "~/x1.root").write_bytes(b"")
+    with pytest.raises(ar.CorruptFileError, match=r"^~/x1\.root"):
+        ar.open("~/x1.root")
+    with pytest.raises(ar.NoSuchFileError, match="~nobody-of-that-name"):
+        ar.open("~nobody-of-that-name/x.root")
 
 
 def test_a_pattern_that_is_opened_says_what_takes_patterns(sample, arrowroot_command):
