@@ -139,11 +139,19 @@ class _NearMissError(NotFoundError):
     """A name that is not there, with those that look like it."""
 
     def __init__(
-        self, message: str, name: str, nearest_names: Sequence[str], shown: Callable[[str], str] = repr
+        self,
+        message: str,
+        name: str,
+        nearest_names: Sequence[str],
+        shown: Callable[[str], str] = repr,
+        known: Iterable[str] = (),
     ) -> None:
-        """``shown``: how a name is to be written."""
+        """``shown``: how a name is to be written. ``known``: those that there are, shown if none is near."""
         if nearest_names:
             message += "; did you mean " + " or ".join(map(shown, nearest_names)) + "?"
+        elif there_are := list(dict.fromkeys(known)):
+            more = f" and {len(there_are) - N_QUOTED} more" if len(there_are) > N_QUOTED else ""
+            message += f"; there are {', '.join(map(shown, there_are[:N_QUOTED]))}{more}"
         super().__init__(message)
         self.name = name
         self.nearest = list(nearest_names)

@@ -192,7 +192,24 @@ class Directory:
         if cycles:
             text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
             raise self._missed(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
-        raise self._missed(f"{self.url}: no object {bare!r}", path, self._nearest(bare, keys))
+        self._refuse_inside(bare, keys)
+        above = f"{self.path}/" if self.path else ""
+        known = [key.path.removeprefix(above) for key in keys if key.path.startswith(above)]
+        raise self._missed(f"{self.url}: no object {bare!r}", path, self._nearest(bare, keys), known)
+
+    def _refuse_inside(self, path: str, keys: Sequence[FoundKey]) -> None:
+        """Raise NoSuchKeyError for a path that goes on behind an object that is no directory, as if it were one."""
+        kinds = {key.path: key for key in keys if not key.is_directory}
+        outer, _, inner = path.rpartition("/")
+        while outer:
+            found = kinds.get(outer.partition(";")[0])
+            if found is not None:
+                what = f"is a {found.class_name}, not a directory"
+                if found.is_tree:
+                    what += f": its column is read by file[{outer!r}][{inner!r}]"
+                raise NoSuchKeyError(f"{self.url}: no object {path!r}; {outer!r} {what}", path, [])
+            outer, _, last = outer.rpartition("/")
+            inner = f"{last}/{inner}"
 
     def _nearest(self, path: str, keys: Sequence[FoundKey]) -> list[str]:
         """Return up to three paths that look like ``path``, or end as it does, as this directory has them."""
@@ -213,10 +230,12 @@ class Directory:
         urls = [friend_location(name, self._urls[0])] if name else self._urls
         return File(open_native(urls, self._settings), urls, self._settings)
 
-    def _missed(self, message: str, name: str, nearest_names: Sequence[str]) -> NoSuchKeyError:
+    def _missed(
+        self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()
+    ) -> NoSuchKeyError:
         """Return the error for an object that is not there; in a file that was cut short, it says so."""
         if not self._native.missing_bytes:
-            return NoSuchKeyError(message, name, nearest_names)
+            return NoSuchKeyError(message, name, nearest_names, known=known)
         return LostKeyError(f"{message}; {cut_text(self._native.missing_bytes)}", name, nearest_names)
 
     def __contains__(self, name: object) -> bool:

@@ -112,7 +112,7 @@ class TextFilter:
         known = [path for path, branch in self._branches.items() if not branch.is_group]
         close = nearest(name.name, [other for other in (*known, *self._by_name) if "`" not in other])
         what = f"{self._where}: filter: no branch {name.name!r}"
-        raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written), name)
+        raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written, known), name)
 
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name, None if there is none or it only holds others."""
@@ -338,7 +338,8 @@ class ArrowFilter:
             if missing:
                 name = missing[1]
                 what = f"{self._where}: filter: no branch {name!r}"
-                raise NoSuchColumnError(what, name, nearest(name, table.column_names)) from None
+                names = [known for known in table.column_names if known != "\0"]
+                raise NoSuchColumnError(what, name, nearest(name, names), known=names) from None
             raise FilterError(f"{self._where}: {self.text}: {message[:500]}", "", 0, 0) from None
         if not pa.types.is_boolean(mask.type):
             raise FilterError(f"{self.text}: gives values of type {mask.type}, not truth values", "", 0, 0)

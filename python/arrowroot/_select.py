@@ -238,7 +238,8 @@ def select(
     if filter_name is not None and not unique:
         text = ", ".join(texts_of(filter_name, "filter_name"))
         names = (name for branch in branches for name in (branch.path, branch.name))
-        raise NoSuchColumnError(f"{where}: filter_name {text!r} leaves no column", text, nearest(text, names))
+        what = f"{where}: filter_name {text!r} leaves no column"
+        raise NoSuchColumnError(what, text, nearest(text, names), known=_columns(branches))
     if raw:
         return Selection(list(unique), [])
     left_out = {path: b.type_name for path, b in unique.items() if b.unsupported is not None}
@@ -247,6 +248,11 @@ def select(
         unique = {path: branch for path, branch in unique.items() if path not in hollow}
         left_out |= inside
     return Selection([path for path in unique if path not in left_out], list(left_out.items()))
+
+
+def _columns(branches: Iterable[Candidate]) -> list[str]:
+    """Return the paths of what is no group, and no part of a column that is there itself."""
+    return [branch.path for branch in whole(branch for branch in branches if not branch.is_group)]
 
 
 def _unreadable_inside(branches: Sequence[C], chosen: Container[str]) -> tuple[dict[str, str], set[str]]:
@@ -338,4 +344,5 @@ class _Index:
     def _unknown(self, text: str) -> NoSuchColumnError:
         names = [*self.by_path, *self.by_name]
         what = "no branch matches" if re.search(_GLOB, text) else "no branch"
-        return NoSuchColumnError(f"{self.where}: {what} {text!r}", text, nearest(text, names))
+        what = f"{self.where}: {what} {text!r}"
+        return NoSuchColumnError(what, text, nearest(text, names), known=_columns(self.branches))

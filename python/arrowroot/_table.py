@@ -122,7 +122,8 @@ class Table(Conversions):
 
     def _check(self, name: str) -> None:
         if name not in self._table.column_names:
-            raise NoSuchColumnError(f"no column {name!r}", name, nearest(name, self._table.column_names))
+            names = self._table.column_names
+            raise NoSuchColumnError(f"no column {name!r}", name, nearest(name, names), known=names)
 
     def equals(self, other: Table | pa.Table) -> bool:
         """Return whether both have the same columns, types and values, however they are chunked."""

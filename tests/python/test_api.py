@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
@@ -70,6 +71,36 @@ def suggested(where, name):
     with pytest.raises(ar.NoSuchKeyError) as caught:
         where[name]
     return caught.value.nearest[0]
+
+
+def test_a_name_that_nothing_looks_like_comes_with_those_that_there_are(sample):
+    file = ar.open(sample[0])
+    columns = r"; there are 'run', 'weight', 'good', 'npt', 'pt'"
+    with pytest.raises(ar.NoSuchKeyError, match=r"no object 'zzz'; there are 'Events', 'dir', 'dir/text'$"):
+        file["zzz"]
+    with pytest.raises(ar.NoSuchKeyError, match=r"no object 'dir/zzz'; there are 'text'$"):
+        file["dir"]["zzz"]
+    for read in (
+        lambda tree: tree["zzz"],
+        lambda tree: tree.to_arrow("zzz*"),
+        lambda tree: tree.to_arrow(filter_name="/zzz/"),
+        lambda tree: tree.to_arrow(filter=pc.field("zzz") > 0),
+        lambda tree: tree.to_arrow()["zzz"],
+    ):
+        with pytest.raises(ar.NoSuchColumnError, match=f"{columns}$"):
+            read(file["Events"])
+    with pytest.raises(ar.NoSuchColumnError, match=f"{columns}\n"):
+        file["Events"].to_arrow(filter="zzz > 0")
+    error = ar.NoSuchColumnError("no", "x", [], known=["a", "b", "a", "c", "d", "e", "f", "g"])
+    assert str(error) == "no; there are 'a', 'b', 'c', 'd', 'e' and 2 more"
+
+
+def test_a_column_behind_the_path_of_a_tree_says_how_it_is_read(sample):
+    file = ar.open(sample[0])
+    with pytest.raises(ar.NoSuchKeyError, match=r"'Events' is a TTree, .* read by file\['Events'\]\['run'\]"):
+        file["Events/run"]
+    with pytest.raises(ar.NoSuchKeyError, match=r"'dir/text' is a TObjString, not a directory$"):
+        file["dir"]["text/a/b"]
 
 
 def test_an_object_that_is_not_there_comes_with_the_nearest_names(sample):
