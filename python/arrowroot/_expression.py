@@ -55,7 +55,7 @@ _INSTEAD = {
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
     | (?P<number>0[xX][0-9a-fA-F]+ | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<name>[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\$?)
+    | (?P<name>[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*|\.[0-9]+)*\$?)
     | `(?P<quoted>[^`]+)`
     | (?P<text>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*')
     | (?P<operator>&&|\|\||==|!=|<=|>=|[-+*/%<>!&|()\[\],.=^?])""",
@@ -326,11 +326,19 @@ class _Parser:
 
     def _postfix(self) -> Node:
         node = self._primary()
-        while token := self._take("[", "."):
+        while token := self._take("[", ".") or self._take_numbered():
             if token.text == "[":
                 index = self._or()
                 place = Place(node.place.start, self._expect("]").place.end)
                 node = Item(node, index, place, self._depth(place, node, index))
+                continue
+            if token.kind == "number":
+                node = Member(
+                    node,
+                    token.text[1:],
+                    Place(node.place.start, token.place.end),
+                    self._depth(token.place, node),
+                )
                 continue
             name = self._tokens[self._next]
             if name.kind not in ("name", "quoted"):
@@ -340,6 +348,14 @@ class _Parser:
             for member in name.text.split(".") if name.kind == "name" else [name.text]:
                 node = Member(node, member, place, self._depth(place, node))
         return node
+
+    def _take_numbered(self) -> _Token | None:
+        """Take the member of a tuple, which is called by its number and so looks like one: that of "x[0].1"."""
+        token = self._tokens[self._next]
+        if token.kind != "number" or not re.fullmatch(r"\.[0-9]+", token.text):
+            return None
+        self._next += 1
+        return token
 
     def _primary(self) -> Node:
         token = self._tokens[self._next]

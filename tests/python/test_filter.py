@@ -540,6 +540,28 @@ def test_members_of_what_is_no_record_are_errors_with_a_place(text, what):
         mask_of(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("tuple_int32_string.0 == 2", [1]),
+        ("pair_int32_string.1 == 'three'", [2]),
+        ("pair_int32_string.0 > 2 && tuple_int32_string.1 != 'four'", [2, 4]),
+        ("(pair_int32_string).0 * .5 == 2.", [3]),
+        ("vector_tuple_int32_string[3].0 == 4", [3, 4]),
+        ("any(vector_tuple_int32_string.1 == 'five')", [4]),
+    ],
+)
+def test_members_of_tuples_go_by_their_numbers(conformance, text, entries):
+    file = ar.open(conformance / "skhep/test_stl_containers_rntuple_v1-0-0-0.root")
+    assert file["ntuple"].entries_where(text).tolist() == entries
+
+
+@pytest.mark.parametrize("text", ["x.0", "l[0].1e5 > 0", "x .5 > 0", "x.0.5 > 0", "i 0.5", "x[0]..1 > 0"])
+def test_numbers_behind_what_is_no_tuple_are_errors(text):
+    with pytest.raises(ar.FilterError):
+        mask_of(text)
+
+
 def test_integers_are_computed_exactly_up_to_64_bits():
     assert mask_of("u % 2 == 1") == [False, True, True, False, True, False]
     assert mask_of("abs(u) * 1 == 9223372036854775808") == [False, False, False, True, False, False]
