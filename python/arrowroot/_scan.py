@@ -118,6 +118,10 @@ class Scan(Conversions):
         # Batches bring their schema: only what has none needs another.
         return Table(pa.Table.from_batches(batches, None if batches else source.schema()))
 
+    def to_arrow(self) -> Table:
+        """Read everything into memory: :meth:`read_all` by the name that it has of a tree."""
+        return self.read_all()
+
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
         """Read everything and keep nothing: what there is to measure. Does not need pyarrow."""
         source = self._begin()

@@ -222,7 +222,7 @@ def test_a_scan_knows_its_plan_before_and_its_cost_after_reading(tree):
 
 def test_every_pass_over_a_scan_is_new(tree):
     scan = tree.scan(["run"])
-    assert scan.read_all().equals(scan.read_all())
+    assert scan.read_all().equals(scan.to_arrow())
     for _ in scan:
         break
     assert sum(batch.num_rows for batch in scan) == N_ENTRIES
