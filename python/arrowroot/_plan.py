@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arrowroot._render import html_table, printable
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class Window(NamedTuple):
     n_entries: int
     n_baskets: int
     ranges: list[tuple[int, int]]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of its reads."""
+        return sum(n_bytes for _, n_bytes in self.ranges)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,11 +146,11 @@ class Plan:
 
         return json.dumps(self.to_dict(), indent=indent)
 
-    def __repr__(self) -> str:
+    def _summary(self) -> list[str]:
         names = ", ".join(self.columns[:_N_SHOWN]) + (", ..." if len(self.columns) > _N_SHOWN else "")
         extra = 100 * (_ratio(self.overhead_bytes, self.read_bytes) or 0)
         of_filter = f", filter {self.filter}" if self.filter is not None else ""
-        lines = [
+        return [
             f"Plan: {counted(len(self.columns), 'column')} ({names}){of_filter}",
             f"  {counted(self.n_entries, 'entry', 'entries')}, {counted(self.n_baskets, 'basket')}",
             *self._repeated(),
@@ -152,15 +158,28 @@ class Plan:
             f"  largest read {format_bytes(self.largest_read_bytes)}",
             f"  {counted(len(self.windows), 'window')}, largest {format_bytes(self.largest_window_bytes)}",
         ]
-        lines += [f"    {_described(window)}" for window in self.windows[:_N_SHOWN]]
+
+    def _then(self) -> list[str]:
+        if self.at_most is None:
+            return []
+        most = f"{counted(self.at_most.n_baskets, 'basket')}, {format_bytes(self.at_most.payload_bytes)}"
+        others = counted(len(self.at_most.columns), "other column")
+        return [f"  then, of {others}, what has selected entries: at most {most}"]
+
+    def __repr__(self) -> str:
+        lines = [*self._summary(), *(f"    {_described(window)}" for window in self.windows[:_N_SHOWN])]
         if len(self.windows) > _N_SHOWN:
             lines.append(f"    ... {counted(len(self.windows) - _N_SHOWN, 'more window')}")
-        if self.at_most:
-            lines.append(
-                f"  then, of {counted(len(self.at_most.columns), 'other column')}, what has selected entries: at most "
-                f"{counted(self.at_most.n_baskets, 'basket')}, {format_bytes(self.at_most.payload_bytes)}"
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._then()])
+
+    def _repr_html_(self) -> str:
+        rows = [["window from entry", "entries", "baskets", "reads", "stored"]]
+        for window in self.windows[:_N_SHOWN]:
+            numbers = (window.first_entry, window.n_entries, window.n_baskets, len(window.ranges))
+            rows.append([*map(format_count, numbers), format_bytes(window.stored_bytes)])
+        more = f" (the first {_N_SHOWN} shown)" if len(self.windows) > _N_SHOWN else ""
+        caption = "; ".join(line.strip() for line in [*self._summary(), *self._then()]) + more
+        return html_table(rows, caption=printable(caption))
 
     def _repeated(self) -> list[str]:
         if not self.n_repeated:
@@ -170,7 +189,7 @@ class Plan:
 
 
 def _described(window: Window) -> str:
-    stored = format_bytes(sum(n_bytes for _, n_bytes in window.ranges))
+    stored = format_bytes(window.stored_bytes)
     return (
         f"{counted(window.n_entries, 'entry', 'entries')} from {format_count(window.first_entry)}: "
         f"{counted(window.n_baskets, 'basket')}, {counted(len(window.ranges), 'read')}, {stored}"

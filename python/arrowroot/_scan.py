@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._convert import Conversions
 from arrowroot._errors import ArrowrootError, not_picklable
-from arrowroot._render import clip
+from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, batches_of, say_way_around
 from arrowroot._table import Table
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Of a filter so much is shown in one line.
 _CONDITION_WIDTH = 80
+_HTML_COLUMNS = 30
 
 
 class Scan(Conversions):
@@ -156,6 +157,12 @@ class Scan(Conversions):
             f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}{of_filter}>"
         )
+
+    def _repr_html_(self) -> str:
+        fields = list(self.schema)
+        rows = [["column", "type"], *([printable(f.name), type_text(f.type)] for f in fields[:_HTML_COLUMNS])]
+        shown = f" (the first {_HTML_COLUMNS} shown)" if len(fields) > _HTML_COLUMNS else ""
+        return html_table(rows, caption=repr(self)[1:-1] + shown)
 
 
 def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:

@@ -95,6 +95,19 @@ def test_a_name_that_nothing_looks_like_comes_with_those_that_there_are(sample):
     assert str(error) == "no; there are 'a', 'b', 'c', 'd', 'e' and 2 more"
 
 
+def test_scans_and_plans_are_tables_in_notebooks(tree):
+    scan = tree.scan(["run", "pt"], filter="weight < 0 && run > 1")
+    html = scan._repr_html_()
+    assert "<td>pt</td><td>list&lt;float&gt;</td>" in html
+    assert "those with &#x27;weight &lt; 0 &amp;&amp; run &gt; 1&#x27;</caption>" in html
+    html = scan.plan._repr_html_()
+    assert "<th>baskets</th>" in html
+    assert "filter weight &lt; 0 &amp;&amp; run &gt; 1; 1,000 entries" in html
+    assert "then, of 1 other column" in html
+    n_rows = scan.plan._repr_html_().count("<tr>")
+    assert n_rows == 1 + min(5, len(scan.plan.windows))
+
+
 def test_a_column_behind_the_path_of_a_tree_says_how_it_is_read(sample):
     file = ar.open(sample[0])
     with pytest.raises(ar.NoSuchKeyError, match=r"'Events' is a TTree, .* read by file\['Events'\]\['run'\]"):
