@@ -146,6 +146,19 @@ def test_a_histogram_that_contradicts_itself_is_corrupt():
             ask()
 
 
+@pytest.mark.parametrize(("mode", "expected"), [(0, np.nan), (1, 0.5), (2, np.nan), (3, np.nan)])
+def test_errors_of_negative_weights_are_those_of_root_without_a_warning(mode, expected):
+    h = histogram(
+        4,
+        fErrorMode=mode,
+        fArray=np.array([0, 4.0, -2.0, 0]),
+        fSumw2=np.array([0, 5.0, -2.0, 0]),
+        fBinEntries=np.array([0, 4.0, -4.0, 0]),
+    )
+    profile = record("TProfile", h._members, ("TH1D", "TH1", "TNamed"))
+    assert profile.errors(flow=True)[[0, 2, 3]].tolist() == pytest.approx([0, expected, 0], nan_ok=True)
+
+
 def test_an_object_that_contradicts_itself_hides_no_other_in_a_listing(tmp_path, arrowroot_command):
     uproot = pytest.importorskip("uproot")
     histograms = tmp_path / "histograms.root"

@@ -59,7 +59,7 @@ class Profile(Histogram):
         return self.errors(flow=flow) ** 2
 
     def errors(self, *, flow: bool = False, mode: str | None = None) -> npt.NDArray[np.float64]:
-        """Return the errors, as ROOT's ``GetBinError``, 0 where there are no entries.
+        """Return the errors, as ROOT's ``GetBinError``: 0 where there are no entries, NaN of negative sums of weights.
 
         mode: see ``error_mode``, which is used if it is not given.
         """
@@ -70,15 +70,17 @@ class Profile(Histogram):
             raise InvalidRequestError(f"mode={mode!r}: expected one of {', '.join(map(repr, ERROR_MODES))}")
         sums = self._sums()
         spread = np.sqrt(np.abs(_ratio(sums.wyy, sums.w) - _ratio(sums.wy, sums.w) ** 2))
-        if mode == "s":
-            errors = spread
-        elif mode == "g":
-            errors = _ratio(np.ones_like(sums.w), np.sqrt(sums.w))
-        else:
-            root = np.sqrt(sums.n)
-            errors = _ratio(spread, root)
-            if mode == "i":
-                errors = np.where(spread != 0, errors, _ratio(np.ones_like(root), np.sqrt(12 * sums.n)))
+        # What is negative has no root: NaN, as in ROOT.
+        with np.errstate(invalid="ignore"):
+            if mode == "s":
+                errors = spread
+            elif mode == "g":
+                errors = _ratio(np.ones_like(sums.w), np.sqrt(sums.w))
+            else:
+                root = np.sqrt(sums.n)
+                errors = _ratio(spread, root)
+                if mode == "i":
+                    errors = np.where(spread != 0, errors, _ratio(np.ones_like(root), np.sqrt(12 * sums.n)))
         return self._cut(np.where(sums.w == 0, 0, errors), flow)
 
     def counts(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
