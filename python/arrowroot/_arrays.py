@@ -27,10 +27,15 @@ def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_boolean(kind) or str(kind) in _DTYPES
 
 
+def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
+    """Return NumPy's type for numbers or bools."""
+    return np.dtype(np.bool_) if pa.types.is_boolean(kind) else _DTYPES[str(kind)]
+
+
 def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
     """Return numbers or bools, without a copy but of bools; what stands for null may be any value."""
     is_bits = pa.types.is_boolean(array.type)
-    dtype: np.dtype[Any] = np.dtype(np.bool_) if is_bits else _DTYPES[str(array.type)]
+    dtype = dtype_of(array.type)
     buffer = array.buffers()[1]
     if buffer is None or not len(array):
         return np.zeros(len(array), dtype)

@@ -99,8 +99,9 @@ class Conversions:
         """Return a NumPy array for each column.
 
         Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
-        (entries, ...)); booleans are unpacked. Lists become an object array of arrays, text one of ``str``. Numbers of
-        which some are null, in lists too, become masked arrays (``numpy.ma``), variants objects.
+        (entries, ...)); booleans are unpacked. Records of numbers become structured arrays, by a copy. Lists become an
+        object array of arrays, text one of ``str``. Numbers of which some are null, in lists and records too, become
+        masked arrays (``numpy.ma``), variants and other records objects.
         """
         table = self.to_pyarrow()
         return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
@@ -230,9 +231,11 @@ def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
     import pyarrow as pa  # noqa: PLC0415
 
-    from arrowroot import _arrays  # noqa: PLC0415
+    from arrowroot import _arrays, _records  # noqa: PLC0415
 
     kind = array.type
+    if pa.types.is_struct(kind) and _records.dtype_of(kind) is not None:
+        return _records.to_numpy(array)
     if pa.types.is_fixed_size_list(kind) and not array.null_count:
         values = _to_numpy(array.flatten())
         return values.reshape(len(array), kind.list_size, *values.shape[1:])

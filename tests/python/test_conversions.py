@@ -128,3 +128,50 @@ def test_a_slice_with_a_step_may_be_empty():
     table = Table(pa.table({"x": [1, 2, 3]}))
     assert table[0:0:2].num_rows == 0
     assert table[::-2]["x"].to_pylist() == [3, 1]
+
+
+def test_records_of_numbers_become_structured_arrays():
+    inner = pa.struct([("x", pa.float32()), ("b", pa.bool_())])
+    kind = pa.struct([("n", pa.int16()), ("in", inner), ("a", pa.list_(pa.list_(pa.int8(), 2), 3))])
+    rows = [{"n": i, "in": {"x": i / 2, "b": i % 2 == 0}, "a": [[i, j] for j in range(3)]} for i in range(6)]
+    whole = pa.array(rows, kind)
+    for column in (pa.chunked_array([whole]), pa.chunked_array([whole.slice(0, 2), whole.slice(2)])):
+        found = Table(pa.table({"r": column})).to_numpy()["r"]
+        assert found.dtype == [("n", "i2"), ("in", [("x", "f4"), ("b", "?")]), ("a", "i1", (3, 2))]
+        assert found["n"].tolist() == [0, 1, 2, 3, 4, 5]
+        assert found["in"]["b"].tolist() == [True, False] * 3
+        assert found["a"].tolist() == [row["a"] for row in rows]
+    part = Table(pa.table({"r": whole.slice(3, 2)})).to_numpy()["r"]
+    assert part["n"].tolist() == [3, 4]
+    assert part["a"].tolist() == [row["a"] for row in rows[3:5]]
+    assert part["in"]["x"].tolist() == [1.5, 2.0]
+    lists = pa.array([[{"x": 1, "b": True}], [], None, [{"x": 2, "b": None}]], pa.list_(inner))
+    first = Table(pa.table({"r": lists.slice(0, 2)})).to_numpy()["r"]
+    assert first[0].tolist() == [(1.0, True)]
+    assert first[1].dtype == first[0].dtype
+    assert Table(pa.table({"r": pa.array([], kind)})).to_numpy()["r"].shape == (0,)
+
+
+def test_records_with_nulls_become_masked_arrays():
+    kind = pa.struct([("n", pa.int64()), ("a", pa.list_(pa.float64(), 2))])
+    rows = [{"n": 2**53 + 1, "a": [1, 2]}, None, {"n": None, "a": [3, None]}, {"n": 4, "a": None}]
+    found = Table(pa.table({"r": pa.array(rows, kind)})).to_numpy()["r"]
+    assert found["n"].tolist() == [2**53 + 1, None, None, 4]
+    assert found["a"].tolist() == [[1, 2], [None, None], [3, None], [None, None]]
+    parts = pa.chunked_array([pa.array(rows[:1], kind), pa.array(rows[1:], kind)])
+    assert Table(pa.table({"r": parts})).to_numpy()["r"]["n"].tolist() == found["n"].tolist()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.struct([("t", pa.string()), ("n", pa.int8())]),
+        pa.struct([("l", pa.list_(pa.int8()))]),
+        pa.struct([("", pa.int8())]),
+        pa.struct([("x", pa.int8()), ("x", pa.int8())]),
+        pa.struct([]),
+    ],
+)
+def test_other_records_stay_objects(kind):
+    array = pa.StructArray.from_buffers(kind, 1, [None], children=[pa.nulls(1, f.type) for f in kind])
+    assert Table(pa.table({"r": array})).to_numpy()["r"].dtype == object
