@@ -35,13 +35,11 @@ def long_lists(tmp_path_factory):
 
 
 def test_lists_of_more_than_2_31_items_come_in_chunks(long_lists):
-    table = long_lists.to_arrow(["i", "v"], filter="i != 9")
+    table = long_lists.to_arrow(["i", "v"])
     assert table["i"].to_pylist() == list(range(N_LONG))
     assert table["v"].num_chunks > 1
     ends = [(len(one), one[0].as_py(), one[-1].as_py()) for one in (v.values for v in table["v"])]
     assert ends == [(N_ITEMS, i, i) for i in range(N_LONG)]
-    array = table.to_awkward().v
-    assert [(len(one), one[0], one[-1]) for one in array] == ends
 
 
 def test_more_than_2_31_bytes_of_text_come_in_chunks(long_lists):
