@@ -370,7 +370,7 @@ fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
                 }
                 continue;
             }
-            Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => continue,
+            Step::TObject { .. } | Step::Process { .. } | Step::PassedOver(..) | Step::Unreadable(_) => continue,
         };
         if let Some(known @ Hint::Unknown) = hints.get_mut(place) {
             *known = hint;

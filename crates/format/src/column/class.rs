@@ -76,6 +76,8 @@ pub enum Step {
         /// Place of the `fBits` that tell.
         bits: usize,
     },
+    /// A member of this name that is read as the step says, but is of another kind than what comes out: there it is absent.
+    PassedOver(String, Box<Step>),
     /// What cannot be read.
     Unreadable(std::sync::Arc<str>),
 }
@@ -155,11 +157,7 @@ impl Variant {
     }
 
     fn holds_objects(&self) -> bool {
-        self.steps.iter().any(|step| match step {
-            Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
-            Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
-            Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => false,
-        })
+        self.steps.iter().any(Step::holds_objects)
     }
 
     /// The fewest bytes of the members of an object.
@@ -169,16 +167,30 @@ impl Variant {
 
     /// Why objects of this version cannot be read, if so.
     pub(super) fn fault(&self) -> Option<&str> {
-        self.steps.iter().find_map(|step| match step {
-            Step::Member(_, node) | Step::OwnBase(_, node) => node.fault(),
-            Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } => None,
-            Step::Base(base) => base.fault(),
-            Step::Unreadable(why) => Some(why),
-        })
+        self.steps.iter().find_map(Step::fault)
     }
 }
 
 impl Step {
+    fn holds_objects(&self) -> bool {
+        match self {
+            Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
+            Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
+            Step::PassedOver(_, step) => step.holds_objects(),
+            Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => false,
+        }
+    }
+
+    fn fault(&self) -> Option<&str> {
+        match self {
+            Step::Member(_, node) | Step::OwnBase(_, node) => node.fault(),
+            Step::Counted { .. } | Step::TObject { .. } | Step::Process { .. } => None,
+            Step::Base(base) => base.fault(),
+            Step::PassedOver(_, step) => step.fault(),
+            Step::Unreadable(why) => Some(why),
+        }
+    }
+
     /// The fewest bytes that it takes.
     fn min_bytes(&self) -> usize {
         match self {
@@ -189,6 +201,7 @@ impl Step {
             // Of a UUID the length, of the number two bytes.
             Step::Counted { .. } | Step::Process { .. } => 1,
             Step::Base(base) => base.variants.iter().map(|variant| variant.min_bytes).min().unwrap_or(0),
+            Step::PassedOver(_, step) => step.min_bytes(),
             Step::TObject { may_lack: true, .. } => 0,
             Step::TObject { may_lack: false, .. } => T_OBJECT_BYTES,
         }
@@ -218,6 +231,7 @@ impl Node {
             Node::Framed(node) | Node::Fixed(node, 1..) => node.fault(),
             Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => all_faulty(&class.variants),
             Node::Named(named) => named.node.fault(),
+            Node::Converted(conversion) => conversion.stored.fault(),
             Node::Struct(members) => members.iter().find_map(|(_, node)| node.fault()),
             _ => None,
         }
@@ -232,6 +246,7 @@ impl Node {
             }
             Node::CountedBy { item, .. } | Node::ArrayOfEach { item, .. } => item.holds_objects(),
             Node::Map(map) => map.key.holds_objects() || map.value.holds_objects(),
+            Node::Converted(conversion) => conversion.stored.holds_objects(),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.holds_objects(),
             Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => {
                 class.variants.iter().any(Variant::holds_objects)
@@ -254,6 +269,7 @@ impl Node {
                 any.alternatives.iter().fold(2, |sum, p| sum.saturating_add(p.node.size()))
             }
             Node::ClonesOf(clones) => clones.item.size(),
+            Node::Converted(conversion) => conversion.stored.size(),
             Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => class.size,
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.size())),
             _ => 0,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::class::{Class, CountedHead};
+use super::evolve::Conversion;
 use crate::cursor::Cursor;
 use crate::decode::{Values, decode_arrays, decode_members, decode_streamed};
 use crate::error::Result;
@@ -91,8 +92,8 @@ pub enum Node {
     Named(Box<Pointer>),
     /// An object of one of several classes behind the name of its class, up to the end of the entry.
     NamedAny(Box<AnyNode>),
-    /// A number that another version of the class holds as another type.
-    Converted(Number, Primitive),
+    /// What the latest version of the class holds as another type.
+    Converted(Box<Conversion>),
     /// What cannot be read, and why. Lists of them may be empty and pointers to them null.
     Unreadable(Arc<str>),
     /// A pointer to an object of any class, which becomes a part of the graph that is read.
@@ -292,7 +293,8 @@ impl Node {
     /// The fewest bytes that one value takes: bounds the number of items that an entry can hold.
     pub fn min_bytes(&self) -> usize {
         match self {
-            Node::Number(number) | Node::Converted(number, _) => number.stored_bytes(),
+            Node::Number(number) => number.stored_bytes(),
+            Node::Converted(conversion) => conversion.stored.min_bytes(),
             Node::Text => 1,
             Node::LongText | Node::Bits | Node::List(_) | Node::Map(_) | Node::Pointer(_) => 4,
             Node::Link | Node::Opaque(_) | Node::Clones | Node::Any(_) | Node::ClonesOf(_) => 4,
@@ -333,7 +335,7 @@ impl Node {
             Node::Sole(class) => class.members.first().map_or(DataType::Nothing, |(_, member)| member.clone()),
             Node::Pointer(pointer) => DataType::Optional(Box::new(pointer.node.data_type())),
             Node::Named(named) => named.node.data_type(),
-            Node::Converted(_, primitive) => DataType::Primitive(*primitive),
+            Node::Converted(conversion) => conversion.to.clone(),
             Node::Unreadable(_) => DataType::Nothing,
             Node::Link | Node::Opaque(_) => DataType::Link,
             Node::Clones => super::linked::clones_type(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant};
 use super::compile::{ARRAY, Compiler, MAX_DEPTH, MAX_SIZE, code};
+use super::evolve::{self, Conversion};
 use super::layout::{DataType, Node};
 use super::linked;
 use super::special::OwnStreamer;
@@ -22,14 +23,15 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// The place of a member, new or known from another version; `None` if it had another type there.
-    pub(super) fn place(&mut self, path: &str, name: &str, data_type: DataType) -> Result<usize, DataType> {
+    /// The place of a member, new or known from another version; an error, with its place and type there, if that is
+    /// another type.
+    pub(super) fn place(&mut self, path: &str, name: &str, data_type: DataType) -> Result<usize, (usize, DataType)> {
         let key = format!("{path}{name}");
         match self.by_path.get(&key) {
             Some(&place) => {
                 let known = &self.found[place].2;
                 let inner = if let DataType::Optional(inner) = known { inner } else { known };
-                if *known == data_type || *inner == data_type { Ok(place) } else { Err(known.clone()) }
+                if *known == data_type || *inner == data_type { Ok(place) } else { Err((place, inner.clone())) }
             }
             None => {
                 self.found.push((path.to_owned(), name.to_owned(), data_type));
@@ -126,20 +128,34 @@ impl Compiler<'_> {
             Some(_) => DataType::List(Box::new(node.data_type())),
             None => node.data_type(),
         };
-        let place = match members.place(path, name, data_type) {
-            Ok(place) => place,
-            Err(known) => {
-                // An array is never made a number, as ROOT does not.
-                let number = if counted.is_none() { Some(node) } else { None };
-                return Ok(Some(converted(name, number, &known, path, members, info)));
+        let (place, node) = match members.place(path, name, data_type.clone()) {
+            Ok(place) => (Some(place), node),
+            Err((place, known)) if evolve::is_convertible(&data_type, &known) => {
+                // Of an array that is counted the node is an item.
+                let to = match known {
+                    DataType::List(item) if counted.is_some() => *item,
+                    known => known,
+                };
+                (Some(place), Node::Converted(Box::new(Conversion { stored: node, to })))
             }
+            Err(_) => (None, node),
         };
-        let Some(head) = counted else { return Ok(Some(Step::Member(place, node))) };
-        let Some(counter) = self.counter(element, path, members, before) else {
-            let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
-            return Ok(Some(Step::Unreadable(Arc::from(why))));
+        let step_at = |place| match counted {
+            None => Step::Member(place, node),
+            Some(head) => match self.counter(element, path, members, before) {
+                Some(counter) => {
+                    Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }
+                }
+                None => {
+                    let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
+                    Step::Unreadable(Arc::from(why))
+                }
+            },
         };
-        Ok(Some(Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }))
+        Ok(Some(match place {
+            Some(place) => step_at(place),
+            None => Step::PassedOver(name.to_owned(), Box::new(step_at(0))),
+        }))
     }
 
     /// The place of the member that counts an array: of the same class, or of one of its bases.
@@ -281,28 +297,6 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
     }
 }
 
-/// A member whose type differs from that in a later version: numbers are converted, as ROOT does.
-fn converted(
-    name: &str,
-    node: Option<Node>,
-    known: &DataType,
-    path: &str,
-    members: &Members,
-    info: &StreamerInfo,
-) -> Step {
-    let known = if let DataType::Optional(known) = known { known } else { known };
-    let place = members.by_path.get(&format!("{path}{name}")).copied();
-    match (node, known, place) {
-        (Some(Node::Number(number)), DataType::Primitive(to), Some(place)) => {
-            Step::Member(place, Node::Converted(number, *to))
-        }
-        _ => Step::Unreadable(Arc::from(format!(
-            "{}::{name} of version {}, whose type differs from that in other versions",
-            info.name, info.version
-        ))),
-    }
-}
-
 /// Whether a step puts something in a place.
 fn fills(steps: &[Step], wanted: usize) -> bool {
     steps.iter().any(|step| match step {
@@ -310,7 +304,7 @@ fn fills(steps: &[Step], wanted: usize) -> bool {
         Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
         Step::TObject { unique_id, bits, .. } => *unique_id == wanted || *bits == wanted,
         Step::Process { place, .. } => *place == wanted,
-        Step::Unreadable(_) => false,
+        Step::PassedOver(..) | Step::Unreadable(_) => false,
     })
 }
 
@@ -348,19 +342,36 @@ mod tests {
         StreamerInfo { name: "A".to_owned(), checksum: u32::from(version), version, info_version: 9, elements }
     }
 
-    #[test]
-    fn a_counted_array_that_became_a_number_cannot_be_read_and_a_number_of_another_type_is_converted() {
-        let array = Element { count_name: "n".to_owned(), ..Element::member("x", "Int_t*", 40 + INT) };
-        let short = Element::member("x", "Short_t", 2);
-        let number = Element::member("x", "Int_t", INT);
+    /// A class whose `x` was as given in version 1, and is an `int` in version 2.
+    fn as_int(old: Element) -> Class {
         let infos = StreamerInfos::default();
-        let compiled = |old: Element| {
-            let (old, new) = (info(1, old), info(2, number.clone()));
-            Compiler::new(&infos).compile_class("A", &[&old, &new]).unwrap()
-        };
-        let Step::Unreadable(why) = &compiled(array).variants[1].steps[1] else { panic!("readable") };
-        assert!(why.contains("A::x of version 1, whose type differs"), "{why}");
-        let converted = Node::Converted(Number::plain(Primitive::Int16), Primitive::Int32);
-        assert_eq!(compiled(short).variants[1].steps[1], Step::Member(1, converted));
+        let (old, new) = (info(1, old), info(2, Element::member("x", "Int_t", INT)));
+        Compiler::new(&infos).compile_class("A", &[&old, &new]).unwrap()
+    }
+
+    #[test]
+    fn a_counted_array_that_became_a_number_is_passed_over_and_a_number_of_another_type_is_converted() {
+        let array = Element { count_name: "n".to_owned(), ..Element::member("x", "Int_t*", 40 + INT) };
+        let class = as_int(array);
+        let variant = &class.variants[1];
+        let Step::PassedOver(name, step) = &variant.steps[1] else { panic!("not passed over") };
+        assert!(matches!(**step, Step::Counted { counter: 0, head: CountedHead::Flag, .. }));
+        assert_eq!((name.as_str(), variant.absent.as_slice(), variant.min_bytes()), ("x", [1].as_slice(), 5));
+        let int = DataType::Primitive(Primitive::Int32);
+        assert_eq!(class.members[1].1, DataType::Optional(Box::new(int.clone())));
+
+        let class = as_int(Element::member("x", "Short_t", 2));
+        let stored = Node::Number(Number::plain(Primitive::Int16));
+        let converted = Node::Converted(Box::new(Conversion { stored, to: int.clone() }));
+        assert_eq!(class.variants[1].steps[1], Step::Member(1, converted));
+        assert_eq!(class.members[1].1, int);
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_read_is_not_passed_over() {
+        let class = as_int(Element::member("x", "Strange", code::ANY));
+        assert!(class.variants[1].fault().is_some_and(|why| why.contains("Strange")));
+        let uncounted = Element { count_name: "m".to_owned(), ..Element::member("x", "Int_t*", 40 + INT) };
+        assert!(as_int(uncounted).variants[1].fault().is_some_and(|why| why.contains("which m counts")));
     }
 }

@@ -6,6 +6,7 @@
 mod class;
 mod compile;
 mod described;
+mod evolve;
 mod holders;
 mod layout;
 mod linked;
@@ -16,6 +17,7 @@ mod special;
 
 pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
+pub use evolve::Conversion;
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;
 pub use met::Met;

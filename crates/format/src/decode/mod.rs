@@ -3,6 +3,9 @@
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
 mod clones;
+mod convert;
+#[cfg(test)]
+mod convert_tests;
 mod graph;
 #[cfg(test)]
 mod graph_tests;

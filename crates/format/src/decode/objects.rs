@@ -162,7 +162,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one member of so many objects. Collections and `std::string` share one frame.
-    fn column(&mut self, cursor: &mut Cursor<'a>, node: &Node, n_values: usize, out: &mut Values) -> Result<()> {
+    pub(super) fn column(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        node: &Node,
+        n_values: usize,
+        out: &mut Values,
+    ) -> Result<()> {
         match (node, out) {
             (Node::Framed(node), Values::Optional(is_there, values)) => {
                 self.framed(cursor, node, n_values, values)?;
@@ -170,6 +176,7 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             (Node::Framed(node), out) => self.framed(cursor, node, n_values, out),
+            (Node::Converted(conversion), out) => self.converted(cursor, conversion, n_values, out),
             (node, out) => self.read_items(cursor, node, n_values, out),
         }
     }
@@ -198,6 +205,9 @@ impl<'a> Reader<'a> {
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
                 Step::OwnBase(place, node) => self.own_bases(cursor, *place, node, n_values, columns)?,
                 Step::Process { place, bits } => processes(cursor, *place, *bits, n_values, columns)?,
+                Step::PassedOver(name, step) => {
+                    self.pass_over(cursor, step, n_values, columns).within(|| name.clone())?;
+                }
                 Step::Base(base) if !base.is_whole => {
                     // What is stored does not say which version it is: the class that derives from it does.
                     let variant = base.by_member.and_then(|place| base.variants.get(place)).ok_or_else(|| {
@@ -272,7 +282,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'a>, step: &Step, columns: &mut [(String, Values)]) -> Result<()> {
+    pub(super) fn step(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        step: &Step,
+        columns: &mut [(String, Values)],
+    ) -> Result<()> {
         match step {
             Step::Member(place, node) | Step::OwnBase(place, node) => {
                 let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
@@ -282,6 +297,7 @@ impl<'a> Reader<'a> {
             Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
             Step::TObject { .. } => self.t_object(cursor, step, columns),
             Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
+            Step::PassedOver(name, step) => self.pass_over(cursor, step, 1, columns).within(|| name.clone()),
             Step::Unreadable(why) => Err(unreadable(cursor, why)),
         }
     }
@@ -295,11 +311,22 @@ impl<'a> Reader<'a> {
         columns: &mut [(String, Values)],
     ) -> Result<()> {
         let Step::Counted { place, item, counter, factor, head } = step else { return Err(misfit(cursor)) };
-        let counts = columns.get(*counter).and_then(|(_, counters)| last_integers(counters, n_values));
-        let counts = counts.ok_or_else(|| Error::corrupt(cursor.position(), "an array whose counter is missing"))?;
+        let counts = self.counts(cursor, *counter, n_values, columns)?;
         let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
         let Values::List(ends, items) = present(column, n_values) else { return Err(misfit(cursor)) };
         self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.clone())
+    }
+
+    /// How many items the arrays of so many objects have.
+    pub(super) fn counts(
+        &self,
+        cursor: &Cursor<'_>,
+        counter: usize,
+        n_values: usize,
+        columns: &[(String, Values)],
+    ) -> Result<Vec<i64>> {
+        let counts = columns.get(counter).and_then(|(_, counters)| last_integers(counters, n_values));
+        counts.ok_or_else(|| Error::corrupt(cursor.position(), "an array whose counter is missing"))
     }
 
     /// Reads a base that writes itself of so many objects, where members are stored one by one: as its streamer

@@ -224,6 +224,7 @@ impl<'a> Reader<'a> {
                 is_there.push(1);
             }
             (Node::ClonesOf(clones), Values::List(ends, items)) => self.clones_of(cursor, clones, ends, items)?,
+            (Node::Converted(conversion), out) => self.converted(cursor, conversion, 1, out)?,
             (Node::Pointer(pointer), Values::Optional(is_there, values)) => {
                 is_there.push(u8::from(self.pointer(cursor, pointer, values)?));
             }
@@ -234,14 +235,6 @@ impl<'a> Reader<'a> {
             (Node::Sole(class), out) => out.as_member(class, |columns| self.object(cursor, class, columns))?,
             (Node::Named(named), out) => self.named(cursor, named, out)?,
             (Node::Framed(node), out) => self.framed(cursor, node, 1, out)?,
-            (Node::Converted(number, to), Values::Primitive(_, bytes)) => {
-                let mut value = Vec::with_capacity(8);
-                match number.is_packed() {
-                    true => number.unpack(cursor, &mut value)?,
-                    false => push_number(cursor, number.primitive, &mut value)?,
-                }
-                convert(&value, number.in_memory(), *to, bytes);
-            }
             (Node::Unreadable(why), _) => {
                 return Err(Error::unsupported(
                     cursor.position(),
@@ -279,6 +272,7 @@ impl<'a> Reader<'a> {
                 is_there.resize(is_there.len() + n_items, 1);
                 return Ok(());
             }
+            (Node::Converted(conversion), out) => return self.converted(cursor, conversion, n_items, out),
             _ => {}
         }
         if let Some((number, ends, numbers)) = lists_of_numbers(item, out) {
@@ -379,41 +373,6 @@ fn push_number(cursor: &mut Cursor<'_>, primitive: Primitive, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// Appends a number of the machine as another type, as an assignment in C++ does.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "that is what ROOT does when a member has changed its type"
-)]
-fn convert(value: &[u8], from: Primitive, to: Primitive, out: &mut Vec<u8>) {
-    let float = match from {
-        Primitive::Float32 => value.first_chunk().map(|bytes| f64::from(f32::from_ne_bytes(*bytes))),
-        Primitive::Float64 => value.first_chunk().map(|bytes| f64::from_ne_bytes(*bytes)),
-        _ => None,
-    };
-    let integer = match from {
-        Primitive::UInt64 => value.first_chunk().map_or(0, |bytes| i128::from(u64::from_ne_bytes(*bytes))),
-        _ => integer_at(from, value, 0).map_or(0, i128::from),
-    };
-    let integer = float.map_or(integer, |float| float as i128);
-    match to {
-        Primitive::Float32 | Primitive::Float16 => {
-            out.extend_from_slice(&float.map_or(integer as f32, |float| float as f32).to_ne_bytes());
-        }
-        Primitive::Float64 | Primitive::Double32 => {
-            out.extend_from_slice(&float.unwrap_or(integer as f64).to_ne_bytes());
-        }
-        Primitive::Bool => out.push(u8::from(float.map_or(integer != 0, |float| float != 0.0))),
-        _ => match to.stored_bytes() {
-            1 => out.push(integer as u8),
-            2 => out.extend_from_slice(&(integer as u16).to_ne_bytes()),
-            4 => out.extend_from_slice(&(integer as u32).to_ne_bytes()),
-            _ => out.extend_from_slice(&(integer as u64).to_ne_bytes()),
-        },
-    }
-}
-
 /// Appends big-endian numbers, all of one type, in the byte order of the machine.
 pub(super) fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
     if primitive == Primitive::Bool {
@@ -497,7 +456,7 @@ pub(super) fn last_integers(values: &Values, n_values: usize) -> Option<Vec<i64>
 }
 
 /// An integer in a column of them.
-fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
+pub(super) fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
     let bytes = bytes.get(place.checked_mul(primitive.stored_bytes())?..)?;
     Some(match primitive {
         Primitive::Int8 => i64::from(bytes.first()?.cast_signed()),

@@ -253,7 +253,7 @@ fn scaled(n_values: usize, times: f64) -> usize {
     (n_values as f64 * times) as usize
 }
 
-fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Result<()> {
+pub(super) fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Result<()> {
     let base = i32::try_from(base).map_err(|_| too_many())?;
     ends.reserve(more.len());
     for &end in more {

@@ -1,0 +1,104 @@
+"""Members whose type has changed between two versions of their class: ROOT's second version says what comes out."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_evolution import N_ENTRIES, NAMES, SPLITS, VERSIONS, WAYS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Members of ``Replaced`` that have become something else altogether.
+UNRELATED = {
+    *("part", "to_pointers", "from_pointers", "others", "number", "numbers", "to_map", "text", "texts"),
+    "counted",
+}
+
+
+@pytest.fixture(scope="module")
+def evolution_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("evolution")
+    for version in VERSIONS:
+        root_peer.run("with_evolution.py", version, directory)
+    return directory
+
+
+def root_values(directory: Path, version: str, file: str, tree: str) -> list[dict[str, Any]]:
+    """What a version of the class reads in ROOT: the one object and the many of each entry."""
+    lines = json.loads((directory / f"{version}.json").read_text())[f"{file} {tree}"]
+    values = [plain(json.loads(line)) for line in lines]
+    return [{"one": one, "many": many} for one, many in zip(values[::2], values[1::2], strict=True)]
+
+
+def plain(value: Any) -> Any:
+    """Structs as dictionaries, pairs of maps as tuples, truth as numbers, and NaN as None, as in JSON."""
+    match value:
+        case {"$pair": _}:
+            return plain(value["first"]), plain(value["second"])
+        case dict():
+            return {name: plain(member) for name, member in value.items() if name != "_typename"}
+        case list() | tuple():
+            items = [plain(item) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
+        case bool():
+            return int(value)
+        case float() if math.isnan(value):
+            return None
+    return value
+
+
+def arrow_values(directory: Path, file: str, tree: str, *, assemble: bool) -> list[dict[str, Any]]:
+    with ar.open(str(directory / file)) as opened:
+        return plain(pa.table(opened[tree].to_arrow(assemble=assemble)).to_pylist())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_members_that_became_something_of_their_kind_are_converted_as_root_does(
+    evolution_files, version, way
+):
+    file, tree = f"0_{way}.root", f"Evolved_{version}"
+    wanted = root_values(evolution_files, "second", file, tree)
+    assert len(wanted) == N_ENTRIES
+    assert arrow_values(evolution_files, file, tree, assemble=False) == wanted
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_members_that_became_something_unrelated_are_null_in_the_first_version(evolution_files, way):
+    file = f"0_{way}.root"
+    found = arrow_values(evolution_files, file, "Replaced_first", assemble=False)
+    wanted = root_values(evolution_files, "second", file, "Replaced_first")
+    for entry in wanted:
+        for item in (entry["one"], *entry["many"]):
+            # ROOT leaves them as the constructor made them.
+            item.update(dict.fromkeys(UNRELATED))
+    assert found == wanted
+    found = arrow_values(evolution_files, file, "Replaced_second", assemble=False)
+    assert found == root_values(evolution_files, "second", file, "Replaced_second")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_members_that_are_branches_have_the_type_that_they_are_stored_with(
+    evolution_files, version, name, way
+):
+    file, tree = f"{SPLITS[1]}_{way}.root", f"{name}_{version}"
+    found = arrow_values(evolution_files, file, tree, assemble=True)
+    assert found == root_values(evolution_files, version, file, tree)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trees_of_both_versions_have_one_type(evolution_files, name):
+    with ar.open(str(evolution_files / "0_0.root")) as file:
+        first, second = (pa.schema(file[f"{name}_{version}"].schema) for version in VERSIONS)
+    assert first == second
