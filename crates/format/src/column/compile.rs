@@ -2,7 +2,7 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TGenCollectionStreamer` (ROOT 6.40).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Class, Step, Variant};
@@ -62,12 +62,19 @@ pub(super) struct Compiler<'i> {
     pub(super) met: Arc<Met>,
     /// What is compiled, as [`Met`] calls it: a member of a class.
     pub(super) place: String,
+    /// Classes whose objects are not as the file describes them. Only in graphs.
+    pub(super) misdescribed: BTreeSet<String>,
     /// All bases of classes of the file, once they were asked for.
     pub(super) bases: Option<HashSet<String>>,
 }
 
 pub(super) fn unreadable(why: impl Into<String>) -> Node {
     Node::Unreadable(Arc::from(why.into()))
+}
+
+/// Why objects cannot be read that are not as the file describes their class.
+pub(super) fn misdescribed(class: &str) -> String {
+    format!("{class}, whose objects are not stored as the file describes them but may be written by code of its own")
 }
 
 impl<'i> Compiler<'i> {
@@ -81,6 +88,7 @@ impl<'i> Compiler<'i> {
             is_linked: false,
             met: Arc::default(),
             place: String::new(),
+            misdescribed: BTreeSet::new(),
             bases: None,
         }
     }
@@ -202,6 +210,9 @@ impl<'i> Compiler<'i> {
     /// An object of a class that is no collection.
     fn object(&mut self, name: &TypeName, item_code: i32) -> Node {
         let class_name = name.to_string();
+        if self.misdescribed.contains(&class_name) {
+            return self.unknown(misdescribed(&class_name));
+        }
         let is_matrix = name.name == "TMatrixTSym";
         match self.own_streamer(&class_name).filter(|_| !is_matrix) {
             Some(OwnStreamer::Node(node)) => return node,

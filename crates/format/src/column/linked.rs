@@ -3,7 +3,7 @@
 //! Pointers are links there: what they lead to is read when it is met, by the class named in the data. The collections
 //! of ROOT can so be read, too. Source: their `Streamer` functions (ROOT 6.40).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant};
@@ -22,7 +22,13 @@ pub struct LinkedTypes<'i> {
 impl<'i> LinkedTypes<'i> {
     /// From the streamer information of a file.
     pub fn new(infos: &'i StreamerInfos) -> Self {
-        LinkedTypes { compiler: Compiler::linked(infos), nodes: HashMap::new() }
+        Self::without(infos, &BTreeSet::new())
+    }
+
+    /// The same without what is said of some classes, whose objects turned out not to be so.
+    pub fn without(infos: &'i StreamerInfos, classes: &BTreeSet<String>) -> Self {
+        let compiler = Compiler { misdescribed: classes.clone(), ..Compiler::linked(infos) };
+        LinkedTypes { compiler, nodes: HashMap::new() }
     }
 
     /// How an object of a class is stored under a key or behind a pointer.

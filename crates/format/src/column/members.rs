@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant};
-use super::compile::{ARRAY, Compiler, MAX_DEPTH, MAX_SIZE, code};
+use super::compile::{ARRAY, Compiler, MAX_DEPTH, MAX_SIZE, code, misdescribed};
 use super::evolve::{self, Conversion};
 use super::layout::{DataType, Node};
 use super::linked;
@@ -194,6 +194,9 @@ impl Compiler<'_> {
                 (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits, may_lack: true }),
                 _ => None,
             });
+        }
+        if self.misdescribed.contains(name) {
+            return Ok(self.unknown_base(misdescribed(name), path, name, members));
         }
         match self.own_streamer(name) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),

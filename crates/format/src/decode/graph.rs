@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::misfit::{Misfit, Trace};
 use super::objects::Reader;
 use super::streamed::has_frame;
 use super::values::Values;
@@ -23,6 +24,8 @@ const MAX_DEPTH: usize = 32;
 /// All objects together may have so many members for each byte, and so many besides.
 const MAX_MEMBERS_PER_BYTE: usize = 64;
 const MAX_MEMBERS: usize = 200_000;
+/// An object is read again so many times, each time without one class more.
+const MAX_PASSED_OVER: usize = 8;
 
 /// An object of a graph.
 #[derive(Debug)]
@@ -73,19 +76,49 @@ struct Pending<'a> {
 /// # Errors
 /// As the object itself has them. Those of objects behind pointers are [theirs](Object::content).
 pub fn read_graph(class: &str, data: &[u8], key_bytes: usize, infos: &StreamerInfos) -> Result<ObjectGraph> {
-    let mut reader = Reader::new(data.len(), key_bytes);
-    reader.links = Some(Box::new(Links::new(data.len(), infos)));
-    let outermost = reader.outermost(class, data)?;
-    reader.put_off(data)?;
-    let mut objects = reader.links.map(|links| links.objects).unwrap_or_default();
-    objects.insert(OUTERMOST, outermost);
-    Ok(ObjectGraph { objects })
+    let mut passed_over = BTreeSet::new();
+    let mut first_error = None;
+    loop {
+        let mut reader = Reader::new(data.len(), key_bytes);
+        reader.links = Some(Box::new(Links::new(data.len(), LinkedTypes::without(infos, &passed_over))));
+        reader.trace = Some(Box::default());
+        let read = reader.outermost(class, data).and_then(|outermost| reader.put_off(data).map(|()| outermost));
+        if passed_over.len() < MAX_PASSED_OVER
+            && let Some(misfit) = reader.trace.as_deref().and_then(to_pass_over)
+            && passed_over.insert(misfit.to_owned())
+        {
+            first_error = first_error.or(read.err());
+            continue;
+        }
+        let outermost = read.map_err(|error| {
+            let error = first_error.unwrap_or(error);
+            let is_own = !matches!(error, Error::Unsupported(_)) && !StreamerInfos::is_of_root(class);
+            if is_own {
+                error.or(&format!("{class} is written by code of its own (File.raw gives the bytes)"))
+            } else {
+                error
+            }
+        })?;
+        let mut objects = reader.links.map(|links| links.objects).unwrap_or_default();
+        objects.insert(OUTERMOST, outermost);
+        return Ok(ObjectGraph { objects });
+    }
+}
+
+/// A class whose objects, which are parts of others, are not as the file describes them and so may be written by code of
+/// its own. What ROOT's own classes write is known: where that does not fit, the file is damaged.
+fn to_pass_over(trace: &Trace) -> Option<&str> {
+    let may_be_own = |misfit: &&Misfit| {
+        let Misfit { class, has_byte_count, is_inside } = misfit;
+        *is_inside && *has_byte_count && !trace.has_read(class) && !StreamerInfos::is_of_root(class)
+    };
+    trace.misfits().iter().find(may_be_own).map(|misfit| misfit.class.as_str())
 }
 
 impl<'a> Links<'a> {
-    fn new(n_bytes: usize, infos: &'a StreamerInfos) -> Self {
+    fn new(n_bytes: usize, types: LinkedTypes<'a>) -> Self {
         Links {
-            types: LinkedTypes::new(infos),
+            types,
             objects: BTreeMap::new(),
             pending: Vec::new(),
             known: BTreeSet::from([OUTERMOST]),
@@ -281,7 +314,7 @@ impl<'a> Reader<'a> {
         }
         // Slots are elsewhere: no pointer begins inside of what was passed over, or at its first byte.
         let number = number_of(start + self.origin + 2)?;
-        let class = why.split(',').next().unwrap_or_default().to_owned();
+        let class = why.split(", ").next().unwrap_or_default().to_owned();
         let object = unreadable(class, error, start..cursor.position());
         let links = self.links(cursor)?;
         links.insert(number, object);

@@ -13,6 +13,9 @@ mod holders;
 #[cfg(test)]
 mod holders_tests;
 pub mod kernels;
+mod misfit;
+#[cfg(test)]
+mod misfit_tests;
 mod objects;
 #[cfg(test)]
 mod objects_tests;
@@ -26,6 +29,7 @@ mod writes;
 
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
+pub use misfit::{Misfit, Trace, trace};
 pub use streamed::{decode_arrays, decode_members, decode_streamed};
 pub use values::Values;
 pub use writes::Writes;

@@ -3,6 +3,7 @@
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
 use super::graph::Links;
+use super::misfit::Trace;
 use super::streamed::{check_fixed, counted_items, last_integers, misfit, push_numbers};
 use super::t_object::Doubts;
 use super::values::{Values, list_end};
@@ -36,6 +37,8 @@ pub(super) struct Reader<'a> {
     /// Bytes of objects that may still be read again for references.
     pub(super) n_repeats_left: usize,
     pub(super) doubts: Doubts,
+    /// What is noted of classes, where that is asked for.
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 /// What stands before the counts of collections that are stored member by member.
@@ -50,7 +53,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
         let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
         let (slots, doubts) = (ObjectSlots::new(origin), Doubts::new(entry_bytes));
-        Reader { slots, origin, met: None, links: None, n_repeats_left, doubts }
+        Reader { slots, origin, met: None, links: None, n_repeats_left, doubts, trace: None }
     }
 
     /// Reads a frame and so many values in it.
@@ -236,7 +239,9 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         let around = self.begin_class(class);
         match (class.is_framed, class.variants.first()) {
-            (true, _) => self.versioned(cursor, &class.name, &class.variants, columns)?,
+            (true, _) => self.traced(cursor, &class.name, |reader, cursor| {
+                reader.versioned(cursor, &class.name, &class.variants, columns)
+            })?,
             (false, Some(variant)) => self.steps(cursor, &variant.steps, &variant.absent, columns)?,
             (false, None) => return Err(misfit(cursor)),
         }
@@ -254,7 +259,11 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         let start = cursor.position();
         let frame = cursor.version()?;
-        let variant = pick(cursor, name, variants, frame.version)?;
+        let variant = pick(cursor, name, variants, frame.version).map_err(|error| match frame.end {
+            Some(_) => error,
+            // No version at all, it seems: all but very old ROOT writes a byte count before it.
+            None => Error::corrupt(start, format!("no byte count, and {}", error.fault().what)),
+        })?;
         let fewest_bytes = variant.min_bytes().saturating_add(T_OBJECT_BYTES);
         let is_too_short = |end: usize| end.saturating_sub(cursor.position()) < fewest_bytes;
         let steps = match variant.steps.split_first() {
@@ -294,7 +303,9 @@ impl<'a> Reader<'a> {
                 self.read(cursor, node, column).within(|| name.clone())
             }
             Step::Counted { .. } => self.counted(cursor, step, 1, columns),
-            Step::Base(Base { name, variants, .. }) => self.versioned(cursor, name, variants, columns),
+            Step::Base(Base { name, variants, .. }) => {
+                self.traced(cursor, name, |reader, cursor| reader.versioned(cursor, name, variants, columns))
+            }
             Step::TObject { .. } => self.t_object(cursor, step, columns),
             Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
             Step::PassedOver(name, step) => self.pass_over(cursor, step, 1, columns).within(|| name.clone()),

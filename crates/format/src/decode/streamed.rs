@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
                 ends.push(list_end(bytes.len())?);
             }
             (Node::List(item), Values::List(ends, items)) => {
-                let n_items = cursor.count(item.min_bytes().max(1))?;
+                let n_items = self.count(cursor, item)?;
                 self.read_items(cursor, item, n_items, items)?;
                 ends.push(list_end(items.len())?);
             }

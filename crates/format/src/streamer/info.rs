@@ -288,6 +288,11 @@ impl StreamerInfos {
         self
     }
 
+    /// Whether a class is one of ROOT's own that is known without a file.
+    pub fn is_of_root(class: &str) -> bool {
+        builtin().named(class).next().is_some()
+    }
+
     /// All of them, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &StreamerInfo> {
         self.infos.iter()
