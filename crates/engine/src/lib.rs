@@ -16,6 +16,7 @@ mod keep;
 mod listing;
 mod logical;
 mod memory;
+mod misfit;
 mod nested;
 mod ntuple;
 mod object;

@@ -18,13 +18,11 @@ use crate::fetch::{Held, HeldBytes, WindowBytes};
 use crate::file::unpack;
 use crate::keep::Keeping;
 use crate::logical::LogicalId;
+use crate::misfit::Entries;
 use crate::place::Context;
 use crate::plan::PlannedColumn;
 use crate::scratch::{Lent, Scratch};
 use crate::stats::{Counters, add_ns};
-
-/// What bytes that are not as described may also mean: what such code writes no file tells.
-const OWN_STREAMER: &str = "the class is written by code of its own";
 
 /// Where the payload of a basket is.
 #[derive(Clone)]
@@ -455,8 +453,10 @@ impl<'a> Basket<'a> {
                 }
             };
             decoded.map_err(|error| {
-                let is_of_class = !error.fault().within.is_empty() && !matches!(error, format::Error::Unsupported(_));
-                let error = if is_of_class { error.or(OWN_STREAMER) } else { error };
+                let range =
+                    |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
+                let (n_entries, key_bytes) = (self.head.n_entries as usize, self.head.key_bytes as usize);
+                let error = Entries { data, n_entries, range: &range, key_bytes }.judge(error, layout, entry);
                 error.within(format!("entry {entry} of the basket")).inside(start)
             })
         };

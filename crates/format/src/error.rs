@@ -138,6 +138,14 @@ impl Error {
         self
     }
 
+    /// The same bytes, if they are more likely right than not, for a reason that is said first.
+    #[must_use]
+    pub fn as_unsupported(self, reason: &str) -> Self {
+        let (Error::Corrupt(mut fault) | Error::Truncated(mut fault) | Error::Unsupported(mut fault)) = self;
+        fault.what = format!("{reason}: {}", fault.what);
+        Error::Unsupported(fault)
+    }
+
     /// Says where the buffer that was decoded begins. An error that knows its place in the file keeps it.
     #[must_use]
     pub fn placed(mut self, start: Place) -> Self {

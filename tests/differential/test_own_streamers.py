@@ -1,0 +1,71 @@
+"""Classes that are written by code of their own, of which no file tells, are told from damage as far as that can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_own_streamers import SIZES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OWN = "{} is most likely written by code of its own"
+#: An object of a class that is stored as it is described, behind its byte count.
+GOOD = bytes.fromhex("0003 11223344 55667788")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("own_streamers")
+    root_peer.run("with_own_streamers.py", directory)
+    return directory
+
+
+@pytest.mark.parametrize("n_entries", SIZES)
+@pytest.mark.parametrize("branch", ["plain", "plains", "large"])
+def test_objects_without_a_byte_count_are_unsupported_and_can_be_had_raw(files, branch, n_entries):
+    tree = ar.open(files / f"{n_entries}.root")["T"]
+    with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Plain")) as caught:
+        tree.to_arrow(branch)
+    assert "raw=True" in str(caught.value)
+    (first, *_) = tree.to_arrow(branch, raw=True).to_pylist()
+    assert first[branch].endswith(bytes.fromhex("00000005 3f800000"))
+
+
+def test_objects_that_all_differ_from_their_description_are_unsupported(files):
+    with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Counted")):
+        ar.open(files / "5.root")["T"].to_arrow("counted")
+    # Of one alone it cannot be known.
+    with pytest.raises(ar.CorruptFileError, match="or own::Counted is written by code of its own") as caught:
+        ar.open(files / "1.root")["T"].to_arrow("counted")
+    assert "raw=True" in str(caught.value)
+
+
+def test_an_object_is_read_around_one_that_is_not_as_described(files):
+    with ar.open(files / "1.root") as file:
+        holder = file["holder"]
+        assert [holder[name] for name in "ijk"] == [11, 22, 33]
+        for name in ("counted", "pointer"):
+            assert isinstance(holder[name], ar.Unreadable)
+            assert holder[name].class_name == "own::Counted"
+        with pytest.raises(ar.CorruptFileError, match="or own::Counted is written by code of its own"):
+            file["alone"]
+        assert len(file.raw("alone")) > 0
+
+
+def test_damage_to_objects_of_which_others_are_as_described_is_no_code_of_their_own(files, tmp_path):
+    whole = (files / "5.root").read_bytes()
+    assert whole.count(GOOD) == 2 * 5
+    # The byte count of the last object, and all of it; what is behind it does not fit either.
+    for n_bytes in (4, 14):
+        place = whole.rindex(GOOD) - 4
+        damaged = tmp_path / f"{n_bytes}.root"
+        damaged.write_bytes(whole[:place] + b"\x01" * n_bytes + whole[place + n_bytes :])
+        with pytest.raises(ar.CorruptFileError) as caught:
+            ar.open(damaged)["T"].to_arrow("good")
+        assert "code of its own" not in str(caught.value)
