@@ -126,6 +126,14 @@ def test_the_command_puts_strategies_side_by_side(recorded, arrowroot_command):
     assert direct["wall_ns"] == pytest.approx(40 * (50e6 + 1e6 + 1e6), rel=1e-6)
 
 
+def test_a_trace_of_a_filter_is_replayed_with_a_note(recorded, tmp_path, arrowroot_command):
+    assert "note" not in arrowroot_command("replay", recorded).stderr
+    filtered = tmp_path / "filtered.parquet"
+    metadata = {"file_bytes": FILE_BYTES, "n_threads": 1, "filter": "x > 1"}
+    trace.write(filtered, trace.table(SIDE_BY_SIDE, [], metadata))
+    assert "its two passes are replayed as one" in arrowroot_command("replay", filtered).stderr
+
+
 def test_the_strategy_may_be_given_as_any_option(recorded, arrowroot_command):
     document = json.loads(arrowroot_command("replay", recorded, "-O", "strategy=direct", "--json").stdout)
     assert [case["options"]["strategy"] for case in document["outcomes"]] == ["direct"]

@@ -48,6 +48,9 @@ def run(options: argparse.Namespace) -> None:
         options.strategy = [by_name]
     named = strategies(options.strategy)
     log = trace.read(options.trace)
+    if log.metadata.get("filter") is not None:
+        text = "recorded with a filter: its two passes are replayed as one, so requests may be fewer than they were"
+        print(f"arrowroot: note: {text}", file=sys.stderr)
     line = Line(options.latency, options.bandwidth, options.streams, options.open_requests)
     cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
     n_threads = 0 if options.no_think else log.n_threads
