@@ -72,6 +72,8 @@ pub(super) struct Question<'a> {
     pub is_multi_range: bool,
     /// Where redirects are entered; who asks enters the rest.
     pub ledger: &'a Ledger,
+    /// When to give up waiting for the head of the answer.
+    pub head_until: Instant,
     /// When to give up.
     pub until: Instant,
 }
@@ -179,7 +181,7 @@ impl Client {
             let start = Instant::now();
             match self.follow(url.clone(), true, question) {
                 Ok(answer) if answer.is_of_file() => return Ok(answer),
-                _ if Instant::now() >= question.until => {}
+                _ if Instant::now() >= question.head_until => {}
                 answer => {
                     // What the door says counts; but a server that wants a pause gets it.
                     drop(answer.map(Answer::into_error));
@@ -220,7 +222,7 @@ impl Client {
     }
 
     fn ask_one(&self, url: &Url, question: Question<'_>) -> Result<Answer> {
-        let Question { address, until, .. } = question;
+        let Question { address, head_until, until, .. } = question;
         if url.scheme() == "https" && self.tls.get().is_none() {
             // Two threads may make the same; one of them wins.
             let _ = self.tls.set(self.key.credentials.tls()?);
@@ -231,13 +233,14 @@ impl Client {
             what: "it names no HTTP proxy: http://HOST:PORT is one".to_owned(),
         })?;
         let origin = self.origin(url, question.is_multi_range);
-        let permit = origin.enter(until).map_err(|busy| too_busy(busy, question))?;
+        let permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
         let mut tries_left = 2;
         loop {
             let start = Instant::now();
             let left = until.saturating_duration_since(start);
-            let mut request =
-                self.agent.get(url.as_str()).config().timeout_global(Some(left)).proxy(proxy.cloned()).build();
+            let head_left = head_until.saturating_duration_since(start);
+            let config = self.agent.get(url.as_str()).config().timeout_global(Some(left));
+            let mut request = config.timeout_recv_response(Some(head_left)).proxy(proxy.cloned()).build();
             request = request.header("range", question.range);
             if let Some(token) = &asker.token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));

@@ -19,7 +19,8 @@
 //! ranges.
 //!
 //! A server that knows no ranges at all: the file is copied once to a nameless file in the directory for temporary files
-//! (`TMPDIR`), and read from there. Such a copy has no deadline; it fails if nothing comes for the timeout.
+//! (`TMPDIR`), and read from there. The deadline of such a copy counts anew whenever 64 KiB came for each second of it; where the
+//! server does not say how long the file is, the whole copy has one deadline.
 //!
 //! # Checks
 //!

@@ -10,7 +10,7 @@ use super::multipart::{Receiver, Wrong};
 use super::origin::Origin;
 use super::range::ContentRange;
 use super::store::HttpStore;
-use super::whole::WholeFile;
+use super::whole::{Pace, WholeFile};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
@@ -19,7 +19,7 @@ use crate::source::{Opened, Part, Source, Speculation};
 
 /// Servers may merge head and tail and send what lies between, if it is not more than this.
 const MAX_GAP_BYTES: u64 = 64 << 10;
-/// A copy of a whole file is bounded by how long nothing comes, not by how long it takes.
+/// A copy of a whole file is bounded by its [`Pace`], not by how long it takes.
 const LONGEST_DOWNLOAD: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Bytes that came with the opening.
@@ -173,7 +173,7 @@ impl Opening<'_> {
     fn copied(&self) -> Result<WholeFile> {
         let until = Instant::now() + LONGEST_DOWNLOAD;
         let answer = self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
-        WholeFile::download(self.address, answer)
+        WholeFile::download(self.address, answer, Pace::new(self.network.deadline))
     }
 
     /// Makes a request of the opening, and enters what came with it.
@@ -191,7 +191,16 @@ impl Opening<'_> {
 
     fn question<'q>(&'q self, range: &'q str, doing: &'q str) -> Question<'q> {
         let (is_multi_range, until) = (self.is_multi_range, self.until);
-        Question { address: self.address, range, doing, version: None, is_multi_range, ledger: self.ledger, until }
+        Question {
+            address: self.address,
+            range,
+            doing,
+            version: None,
+            is_multi_range,
+            ledger: self.ledger,
+            head_until: until,
+            until,
+        }
     }
 
     fn store(&self, size_bytes: u64, version: Version) -> HttpStore {
@@ -256,6 +265,8 @@ impl Opening<'_> {
                 }
                 Kind::Whole(_) if answer.refuses_ranges() => found = Found::NoRanges,
                 Kind::Unsatisfiable(Some(0)) => found = Found::All(Vec::new(), version),
+                // Without a length it may dribble on for all the time that there is: it is not worth the connection.
+                Kind::Whole(None) => origin.refuse(2),
                 Kind::Single(_) | Kind::Whole(_) | Kind::Status(400 | 405 | 413 | 414 | 431 | 501) => {
                     origin.refuse(2);
                     answer.discard();

@@ -199,6 +199,7 @@ impl HttpStore {
             version: Some(&self.version),
             is_multi_range: self.is_multi_range,
             ledger: &self.ledger,
+            head_until: until,
             until,
         };
         let answer = client.ask(question)?;

@@ -6,11 +6,50 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use crate::error::{Error, Result};
 use crate::source::{Nature, Part, Source, check_range, read_each};
+
+/// Slower than this is nothing that somebody waits for: a GB would take four hours.
+const LEAST_BYTES_PER_SECOND: f64 = 65_536.0;
+
+/// Whether a copy goes on fast enough: a large file may take longer than one deadline, but not for ever.
+pub(super) struct Pace {
+    deadline: Duration,
+    since: Instant,
+    n_bytes: u64,
+    /// A body that does not say where it ends may have none.
+    is_endless: bool,
+}
+
+/// Bytes that came within a deadline, and were too few.
+#[derive(Debug, PartialEq, Eq)]
+struct TooSlow(u64);
+
+impl Pace {
+    /// From now on.
+    pub(super) fn new(deadline: Duration) -> Pace {
+        Pace { deadline, since: Instant::now(), n_bytes: 0, is_endless: false }
+    }
+
+    /// Enters bytes that came at a moment.
+    fn came(&mut self, n_bytes: usize, now: Instant) -> Result<(), TooSlow> {
+        self.n_bytes += n_bytes as u64;
+        if now.saturating_duration_since(self.since) < self.deadline {
+            return Ok(());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a measure")]
+        let is_enough = self.n_bytes as f64 >= LEAST_BYTES_PER_SECOND * self.deadline.as_secs_f64();
+        if self.is_endless || !is_enough {
+            return Err(TooSlow(self.n_bytes));
+        }
+        (self.since, self.n_bytes) = (now, 0);
+        Ok(())
+    }
+}
 
 /// A copy that has no name any more: it is gone with the process, however that ends.
 pub(super) struct WholeFile {
@@ -24,8 +63,8 @@ impl WholeFile {
     /// Copies the body of `answer` to a nameless file in the directory for temporary files.
     ///
     /// # Errors
-    /// If the answer is none, the connection breaks, or the disk is full.
-    pub(super) fn download(address: &Arc<Address>, mut answer: Answer) -> Result<WholeFile> {
+    /// If the answer is none, the connection breaks, too little comes, or the disk is full.
+    pub(super) fn download(address: &Arc<Address>, mut answer: Answer, mut pace: Pace) -> Result<WholeFile> {
         let expected = match answer.kind()? {
             Kind::Whole(length) => length,
             Kind::Single(content) if content.range.start == 0 && content.total_bytes == Some(content.range.end) => {
@@ -47,7 +86,20 @@ impl WholeFile {
             return Ok(WholeFile { address: Arc::clone(address), size_bytes: 0, version, file });
         }
         let at_most = expected.unwrap_or(u64::MAX);
-        let size_bytes = answer.receive_whole(at_most, |bytes| file.write_all(bytes).map_err(failed))?;
+        pace.is_endless = expected.is_none();
+        let too_slow = |TooSlow(n_bytes), pace: &Pace| Error::Connection {
+            url: address.name().to_owned(),
+            doing: "copying the file, as the server answers no ranges".to_owned(),
+            what: format!(
+                "only {n_bytes} bytes{} came within the deadline of {} s",
+                if pace.is_endless { " of a body without a length" } else { "" },
+                pace.deadline.as_secs_f64()
+            ),
+        };
+        let size_bytes = answer.receive_whole(at_most, |bytes| {
+            pace.came(bytes.len(), Instant::now()).map_err(|slow| too_slow(slow, &pace))?;
+            file.write_all(bytes).map_err(failed)
+        })?;
         if expected.is_some_and(|expected| expected != size_bytes) {
             return Err(answer.wrong("it is shorter than it says"));
         }
@@ -83,5 +135,26 @@ impl Source for WholeFile {
 
     fn version(&self) -> Option<String> {
         self.version.text().map(|version| self.address.own_version(version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadline_of_a_copy_counts_anew_while_enough_comes_of_a_length_that_is_known() {
+        let deadline = Duration::from_secs(2);
+        for is_endless in [false, true] {
+            let mut pace = Pace { is_endless, ..Pace::new(deadline) };
+            let start = pace.since;
+            pace.came(131_071, start + deadline / 2).unwrap();
+            let second = start + deadline;
+            assert_eq!(pace.came(1, second), if is_endless { Err(TooSlow(131_072)) } else { Ok(()) });
+            if !is_endless {
+                pace.came(131_071, second + deadline / 2).unwrap();
+                assert_eq!(pace.came(0, second + deadline), Err(TooSlow(131_071)));
+            }
+        }
     }
 }

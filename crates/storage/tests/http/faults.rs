@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::Seq
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Error, Operation};
+use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{check_known, check_vector, content, counts, ledger, open};
+use crate::checks::{SPECULATION, check_known, check_vector, content, counts, ledger, open, options};
 use crate::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
 
 const N_BYTES: usize = 300_000;
@@ -262,6 +262,27 @@ fn a_body_that_goes_on_and_on_is_cut_off() {
         let server = Scripted::start(move |_| endless(&head));
         let error = open(&server.url(), &[("retries", "0")]).unwrap_err();
         assert!(matches!(error, Error::WrongAnswer { .. } | Error::Connection { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_copy_that_dribbles_or_never_ends_is_given_up_at_the_deadline_and_its_replica_stands_in() {
+    let good = Scripted::start(|request| right(&content(N_BYTES), request));
+    for length in [format!("Content-Length: {N_BYTES}\r\n"), String::new()] {
+        let slow = Scripted::start(move |_| {
+            let mut bytes = format!("HTTP/1.1 200 OK\r\n{length}\r\n").into_bytes();
+            bytes.resize(N_BYTES, 0);
+            Reply { bytes, then: Then::Stall, pause: Some(Duration::from_millis(2)) }
+        });
+        let limits = [("timeout", "5"), ("deadline", "1"), ("retries", "0")];
+        let start = Instant::now();
+        let error = open(&slow.url(), &limits).err().unwrap();
+        assert!(matches!(error, Error::Deadline { .. }), "{error}");
+        assert!(error.to_string().contains("came within the deadline of 1 s"), "{error}");
+        let urls = [slow.url(), good.url()];
+        let opened = open_replicas(&urls, &options(&limits), SPECULATION, &|_, _| Fitness::Whole).unwrap();
+        assert_eq!(opened.source.url(), good.url());
+        assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     }
 }
 
