@@ -81,7 +81,8 @@ class Repeating(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         given = unquote(self.path.partition("=")[2])
-        body = f"the key {given} opens nothing at {self.path}".encode()
+        who = self.headers["Authorization"]
+        body = f"the key {given} of {who} opens nothing at {self.path}".encode()
         self.send_response(403)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(body)))
@@ -92,16 +93,22 @@ class Repeating(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-def test_what_a_server_repeats_of_a_url_is_not_shown():
+@pytest.mark.parametrize(
+    ("user", "query", "options"),
+    [("", f"?key={MARK}%21", {}), ("", "", {"token": MARK}), (f"me:{MARK}@", "", {})],
+)
+def test_what_a_server_repeats_of_a_url_or_of_credentials_is_not_shown(user, query, options):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         with pytest.raises(PermissionError, match="opens nothing") as caught:
-            arrowroot.open(f"http://127.0.0.1:{server.server_port}/f.root?key={MARK}%21")
+            arrowroot.open(f"http://{user}127.0.0.1:{server.server_port}/f.root{query}", **options)
     finally:
         server.shutdown()
         server.server_close()
-    assert_hidden(f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}")
+    shown = f"{caught.value!r}{caught.value}{caught.value.__cause__!r}{caught.value.__context__!r}"
+    assert_hidden(shown)
+    assert base64.b64encode(f"me:{MARK}".encode()).decode().rstrip("=") not in shown
 
 
 def test_a_token_that_was_only_found_does_not_travel_in_the_clear(guarded, monkeypatch):

@@ -17,6 +17,7 @@ mod lazy_download;
 mod local;
 mod memory;
 mod options;
+mod percent;
 mod readahead;
 mod replicas;
 mod retry;
@@ -93,5 +94,5 @@ fn path_of(rest: &str) -> String {
     // What is on this host may be said to be (RFC 8089).
     let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);
     // Many write the path as it is.
-    if std::path::Path::new(path).exists() { path.to_owned() } else { s3::percent_decoded(path) }
+    if std::path::Path::new(path).exists() { path.to_owned() } else { percent::decoded(path) }
 }

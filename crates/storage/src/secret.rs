@@ -5,6 +5,7 @@ use std::fmt;
 use twox_hash::XxHash64;
 
 use crate::options::OPTIONS;
+use crate::percent;
 
 /// A text that no message, log or report shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -89,15 +90,24 @@ pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
 
 /// What others say while they read `url`, without what [`redacted`] hides of it, and of any other URL in the text.
 pub fn scrubbed(text: &str, url: &str) -> String {
+    scrubbed_of_sent(text, &[url], None)
+}
+
+/// What a server says, without what was sent to it with a request: what [`redacted`] hides of the `urls` that led to it, the
+/// user and password of these as the head of a request has them, and a `token`.
+pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>) -> String {
     let mut replacements = Vec::new();
     let mut before = "";
-    for piece in pieces(url) {
+    replacements.extend(token.into_iter().flat_map(|token| words_of(token.expose())));
+    for piece in urls.iter().flat_map(|url| pieces(url)) {
         match piece {
             Piece::Shown(shown) => before = shown,
             Piece::User(user) => {
                 replacements.push((format!("//{user}"), "//".to_owned()));
                 let (name, password) = user.trim_end_matches('@').split_once(':').unwrap_or((user, ""));
-                replacements.extend([name.trim_end_matches('@'), password].into_iter().flat_map(words_of));
+                let name = name.trim_end_matches('@');
+                replacements.extend([name, password].into_iter().flat_map(words_of));
+                replacements.extend(words_of(&format!("{name}:{password}")));
             }
             Piece::Hidden(value) => {
                 let name = before.trim_start_matches(IN_QUERY);
@@ -118,15 +128,34 @@ pub fn scrubbed(text: &str, url: &str) -> String {
 
 /// What a message may have of a hidden text: all of it, decoded, and the parts of one that holds another URL.
 fn words_of(hidden: &str) -> Vec<(String, String)> {
-    let decoded = crate::s3::percent_decoded(hidden);
+    let decoded = percent::decoded(hidden);
     let mut words: Vec<&str> = vec![hidden, &decoded];
     words.extend(hidden.strip_prefix("Bearer%20"));
     words.extend(decoded.strip_prefix("Bearer "));
     if decoded.contains("::") || decoded.contains("://") {
         words.extend(decoded.split([':', '/', '?', '#', '&', '=', '@']));
     }
+    // Whose key signed a request to S3 stands before what it was signed for.
+    words.extend(decoded.strip_suffix("/aws4_request").and_then(|signed| signed.split('/').next()));
     words.retain(|word| word.len() >= SHORTEST_SECRET);
-    words.into_iter().map(|word| (word.to_owned(), "...".to_owned())).collect()
+    words
+        .into_iter()
+        .flat_map(|word| [word.to_owned(), percent::encoded(word), base64(word)].map(shown_as_dots))
+        .collect()
+}
+
+fn shown_as_dots(secret: String) -> (String, String) {
+    (secret, "...".to_owned())
+}
+
+/// As the head of a request has user and password; without what fills it up at the end.
+fn base64(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let of_three = |bytes: &[u8]| {
+        let number = bytes.iter().chain([0, 0].iter()).take(3).fold(0, |number, byte| number << 8 | usize::from(*byte));
+        [18, 12, 6, 0].map(|shift| char::from(DIGITS[number >> shift & 63])).into_iter().take(bytes.len() + 1)
+    };
+    text.as_bytes().chunks(3).flat_map(of_three).collect()
 }
 
 /// What begins a query or a fragment, and what stands between their parts.
@@ -322,6 +351,23 @@ mod tests {
         }
         assert_eq!(scrubbed("no user metoo; root://me@h", "root://me@h//f"), "no user metoo; root://h");
         assert_eq!(scrubbed("short and short-lived", "https://h/f?a=short-&b=short-lived"), "short and ...");
+    }
+
+    #[test]
+    fn what_was_sent_is_not_shown_in_any_form() {
+        assert_eq!(["a", "ab", "abc", "abcd"].map(base64), ["YQ", "YWI", "YWJj", "YWJjZA"]);
+        let token = Secret::new("S3kr3t+TOKEN=");
+        for said in ["S3kr3t+TOKEN=", "S3kr3t%2BTOKEN%3D", "UzNrcjN0K1RPS0VOPQ=="] {
+            let shown = scrubbed_of_sent(&format!("token Bearer {said} expired"), &[], Some(&token));
+            assert_eq!(shown.replace('=', ""), "token Bearer ... expired");
+        }
+        let user = "http://bob:pw%21@h/f";
+        for said in ["Basic Ym9iOnB3IQ==", "bob:pw!", "bob:pw%21", "Basic Ym9iOnB3JTIx"] {
+            let shown = scrubbed_of_sent(&format!("no {said} here"), &["http://h/g", user], None);
+            assert_eq!(shown.replace("Basic ", "").replace('=', ""), "no ... here");
+        }
+        let signed = "http://h/f?X-Amz-Credential=AKIDEXAMPLE%2F20260101%2Fus%2Fs3%2Faws4_request";
+        assert_eq!(scrubbed("no AKIDEXAMPLE here", signed), "no ... here");
     }
 
     proptest! {

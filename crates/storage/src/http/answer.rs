@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ureq::BodyReader;
 use ureq::http::{HeaderMap, Response};
+use ureq::{BodyReader, ResponseExt as _};
 
 use super::asker::Asker;
 use super::client::{Question, what_failed};
@@ -13,7 +13,7 @@ use super::multipart::{Multipart, Receiver, Wrong};
 use super::origin::{Origin, Permit};
 use super::range::{ContentRange, unsatisfied_total};
 use crate::error::{Error, Result};
-use crate::secret::{Secret, scrubbed};
+use crate::secret::{Secret, scrubbed_of_sent};
 
 const CHUNK_BYTES: usize = 128 << 10;
 /// So much of the text of an error is read, and shown.
@@ -85,8 +85,8 @@ pub(super) struct Answer {
     /// Until the body is there.
     _permit: Permit,
     url: String,
-    /// What an error may repeat of the URL is hidden in it.
-    asked: Option<Secret>,
+    /// What an error may repeat of the URLs, the given one and where it led, is hidden in it.
+    asked: Vec<Secret>,
     doing: String,
     until: Instant,
     timeout: Duration,
@@ -103,6 +103,9 @@ impl Answer {
         timeout: Duration,
         asker: Asker,
     ) -> Answer {
+        let is_error = response.status().as_u16() >= 400;
+        let asked = || [question.address.original().into(), response.get_uri().to_string()].map(Secret::new).into();
+        let asked = if is_error { asked() } else { Vec::new() };
         let (head, body) = response.into_parts();
         Answer {
             status: head.status.as_u16(),
@@ -112,7 +115,7 @@ impl Answer {
             body: body.into_reader(),
             _permit: permit,
             url: question.address.name().to_owned(),
-            asked: (head.status.as_u16() >= 400).then(|| Secret::new(question.address.original())),
+            asked,
             doing: question.doing.to_owned(),
             until: question.until,
             timeout,
@@ -323,15 +326,14 @@ impl Answer {
         let reason = ureq::http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
         let mut words = format!("{} {}", self.status, reason.unwrap_or_default()).trim_end().to_owned();
         if let Some(region) = self.header("x-amz-bucket-region") {
-            words.push_str(&format!(" (the bucket's region is {})", plain(region)));
+            words.push_str(&format!(" (the bucket's region is {})", plain(&self.without_what_was_sent(region))));
         }
         let is_text = self.header("content-type").is_some_and(|kind| kind.contains("text/") || kind.contains("xml"));
         let is_error = self.status >= 400;
         let mut body = Vec::new();
         if is_error && is_text && (&mut self.body).take(MAX_ERROR_BYTES).read_to_end(&mut body).is_ok() {
             let said = message(&String::from_utf8_lossy(&body));
-            let asked = self.asked.as_ref().map_or("", Secret::expose);
-            let said = plain(&scrubbed(&said, asked));
+            let said = plain(&self.without_what_was_sent(&said));
             if !said.is_empty() && !words.contains(&said) {
                 words.push_str(": ");
                 words.push_str(&said);
@@ -339,6 +341,11 @@ impl Answer {
         }
         words.push_str(&self.asker.led_to());
         words
+    }
+
+    fn without_what_was_sent(&self, said: &str) -> String {
+        let urls: Vec<&str> = self.asked.iter().map(Secret::expose).collect();
+        scrubbed_of_sent(said, &urls, self.asker.token.as_ref())
     }
 
     /// Whether the file is at this place, whatever was asked of it.

@@ -45,14 +45,6 @@ fn ztn(token: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// As a word of a query: what is no letter, digit or mark becomes a percent and its number.
-pub(crate) fn percent_encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +58,5 @@ mod tests {
         assert_eq!(identity.proof("ztn", None), None);
         assert!(identity.proof("unix", None).unwrap().starts_with(b"unix\0"));
         assert_eq!(identity.proof("gsi", Some(&token)), None);
-        assert_eq!(percent_encoded("Bearer a+b/c="), "Bearer%20a%2Bb%2Fc%3D");
     }
 }

@@ -14,6 +14,7 @@ use super::tls;
 use super::url::Target;
 use super::wire::{Line, Patience};
 use crate::options::Network;
+use crate::secret::scrubbed_of_sent;
 
 /// No answer before the first file is longer.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -264,7 +265,10 @@ fn authenticate(
             line.outbound.send(&message::auth(protocol, &shown))?;
             match answer(line, patience)? {
                 (message::OK, _) => return Ok(()),
-                (message::ERROR, body) => refusals.push(format!("{protocol}: {}", message::parse_error(&body).1)),
+                (message::ERROR, body) => {
+                    let words = scrubbed_of_sent(&message::parse_error(&body).1, &[], token.as_ref());
+                    refusals.push(format!("{protocol}: {words}"));
+                }
                 (message::AUTH_MORE, _) => refusals.push(format!("{protocol}: the server wants more than was shown")),
                 (message::WAIT, body) if n_waits < MAX_WAITS => {
                     n_waits += 1;

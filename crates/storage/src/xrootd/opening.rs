@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
-use super::credentials::percent_encoded;
 use super::failure::{Failure, code};
 use super::flight::Request;
 use super::message::{self, Handle, Stat, VectorLimits};
@@ -15,6 +14,7 @@ use super::{login, pool};
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
 use crate::options::Network;
+use crate::percent;
 
 /// Servers on the way to a file, at most: redirections, and tries of other servers.
 const MAX_HOPS: usize = 16;
@@ -163,7 +163,7 @@ fn open_on(
 ) -> Result<(OpenFile, Stat), Failure> {
     let shown = match &network.token {
         Some(token) if connection.is_encrypted() && !target.has_opaque("authz") => {
-            target.with_opaque(&format!("authz={}", percent_encoded(&format!("Bearer {}", token.expose()))))
+            target.with_opaque(&format!("authz={}", percent::encoded(&format!("Bearer {}", token.expose()))))
         }
         _ => target.clone(),
     };
