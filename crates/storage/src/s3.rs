@@ -23,7 +23,7 @@ use url::Url;
 use crate::error::{Error, Result};
 use crate::http::{Address, open_address};
 use crate::options::Network;
-use crate::percent;
+use crate::secret::hidden_distinction;
 use crate::source::{Opened, Speculation};
 
 /// For how long a signed URL is good, and when a new one is made.
@@ -51,12 +51,10 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     let name = crate::redacted(url);
     let wrong = |what: &str| Error::Option { option: "URL".to_owned(), what: format!("{name}: {what}") };
     let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("no S3 URL"))?;
-    // A key may hold anything but what ends a URL.
-    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
     // To leave out a version that was asked for would be to read another object.
     let rest = match rest.split_once('?') {
         Some((rest, "")) => rest,
-        Some(_) => return Err(wrong("an S3 URL takes no query (versionId, ...); a question mark in a key is %3F")),
+        Some(_) => return Err(wrong("an S3 URL takes no query (versionId, ...), nor a key with a question mark")),
         None => rest,
     };
     let settings = Settings::find(environment)?;
@@ -68,8 +66,8 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
         None => (network.s3_endpoint.clone().or(settings.endpoint), rest),
     };
     let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
-    // As it is signed: two dots that are encoded would lead out of the bucket, too.
-    let key = percent::decoded(key);
+    // As it is written, which is how the AWS tools take it: what looks encoded would else be another object.
+    let key = key.to_owned();
     if bucket.is_empty() || key.is_empty() || key.split('/').any(|part| part == "." || part == "..") {
         return Err(wrong("expected s3://bucket/key"));
     }
@@ -91,7 +89,8 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     };
     let credentials = settings.credentials.map(|(credentials, _)| credentials);
     let endpoint = bucket.base_url().clone();
-    Ok(Address::signed(name.clone(), &endpoint, hint, Signer::locate(bucket, credentials, key)))
+    let hidden = hidden_distinction(url);
+    Ok(Address::signed(name.clone(), (&endpoint, hidden), hint, Signer::locate(bucket, credentials, key)))
 }
 
 struct Signer;
@@ -250,10 +249,25 @@ mod tests {
         assert_eq!(url("s3://b.c/f", &[], &[]), "https://s3.us-east-1.amazonaws.com/b.c/f");
         assert_eq!(url("s3://b/f", &[("s3_endpoint", "http://h:9")], &[]), "http://h:9/b/f");
         assert_eq!(url("s3://b/f", &[], &[("AWS_ENDPOINT_URL", "http://h:9/x")]), "http://h:9/x/b/f");
-        assert_eq!(url("s3+http://h:9/b/f%20g", &[], &[]), "http://h:9/b/f%20g");
+        assert_eq!(url("s3+http://h:9/b/f g", &[], &[]), "http://h:9/b/f%20g");
         assert_eq!(url("s3://b/f?", &[], &[]), "https://b.s3.us-east-1.amazonaws.com/f");
         for wrong in ["s3://b", "s3://b/", "s3:///f", "s3://b/../f", "s3+http://h:9", "s3://b/f?versionId=1"] {
             assert!(matches!(located(wrong, &[], &[]), Err(Error::Option { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_the_object_that_it_is_written_as() {
+        for (key, sent) in [
+            ("a%20b", "a%2520b"),
+            ("a%2Fb", "a%252Fb"),
+            ("%2e%2e/f", "%252e%252e/f"),
+            ("run#1.root", "run%231.root"),
+            ("a#b=c", "a%23b%3Dc"),
+            ("100%", "100%25"),
+        ] {
+            let url = located(&format!("s3+http://h:9/b/{key}"), &[], &[]).unwrap().0;
+            assert_eq!(url.replace("%2E", "%2e").replace("%252E", "%252e"), format!("http://h:9/b/{sent}"));
         }
     }
 

@@ -42,14 +42,16 @@ impl Address {
         Ok(Address { name, locate, redirected: Mutex::default(), hint: None, distinction })
     }
 
-    /// A URL that is made anew for each request. The name does not say at which `endpoint` it is.
+    /// A URL that is made anew for each request. The name does not say at which endpoint it is, nor what
+    /// it hides of the URL.
     pub(crate) fn signed(
         name: String,
-        endpoint: &Url,
+        (endpoint, hidden): (&Url, Option<u64>),
         hint: String,
         locate: impl Fn() -> Url + Send + Sync + 'static,
     ) -> Address {
-        let distinction = format!(" {}{}", origin_of(endpoint), endpoint.path());
+        let hidden = hidden.map_or_else(String::new, |hidden| format!(" {hidden:016x}"));
+        let distinction = format!(" {}{}{hidden}", origin_of(endpoint), endpoint.path());
         Address { name, locate: Box::new(locate), redirected: Mutex::default(), hint: Some(hint), distinction }
     }
 
