@@ -174,6 +174,9 @@ HIDING = [
     f"s3://bucket/f.root?versionId={MARK}",
     f"gopher://me:{MARK}@{NOWHERE}/f.root?sig={MARK}",
     f"{NOWHERE}/f.root?sig={MARK}&next=https://h",
+    f"http:/me:{MARK}@{NOWHERE}/f.root",
+    f"http://{NOWHERE}/f.root&token={MARK}",
+    f"root://{NOWHERE}//f.root%3Fauthz={MARK}",
 ]
 
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::secret::redacted;
 use crate::source::{Nature, Part, Source, check_range};
 
 /// A file read with positioned reads.
@@ -46,7 +47,8 @@ impl LocalFile {
         let path = path.as_ref();
         let url = path.to_string_lossy().into_owned();
         let failed =
-            |source| Error::Io { url: url.clone(), doing: "cannot be opened".to_owned(), source: Arc::new(source) };
+            // A mistyped URL is taken for a path, and comes here.
+            |source| Error::Io { url: redacted(&url), doing: "cannot be opened".to_owned(), source: Arc::new(source) };
         // Asked before opening: that of a pipe would wait for a writer.
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {

@@ -267,7 +267,7 @@ impl Options {
     /// The value of an option, as [`Options::set`] takes it; `None` if it is not set, is left to the strategy, or must
     /// not be shown.
     pub fn text(&self, name: &str) -> Option<String> {
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| crate::redacted(&path.to_string_lossy()));
         let network = &self.network;
         match name {
             "strategy" => Some(self.strategy.name().to_owned()),
@@ -286,7 +286,7 @@ impl Options {
             "certificate" => path(&network.certificate),
             "key" => path(&network.key),
             "authorities" => path(&network.authorities),
-            "s3_endpoint" => network.s3_endpoint.as_deref().map(crate::redacted),
+            "s3_endpoint" => network.s3_endpoint.as_deref().map(crate::secret::redacted_place),
             "s3_region" => network.s3_region.clone(),
             _ => None,
         }

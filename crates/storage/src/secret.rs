@@ -1,5 +1,6 @@
 //! What must not be shown.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use twox_hash::XxHash64;
@@ -45,14 +46,32 @@ const SHORTEST_SECRET: usize = 6;
 
 /// A URL without what gives access: no user and password, nothing of its query or fragment but names, and the values of
 /// known harmless ones. URLs inside it, chained (`zip://in.root::https://...`) or nested (`root://proxy//root://...`), are
-/// treated alike. A path (without `://`) is shown as it is.
+/// treated alike, and so are mistyped ones as far as they can be told. A path is shown as it is, unless it is a private key.
 pub fn redacted(url: &str) -> String {
+    let url = &without_keys(url);
     let shown = pieces(url).into_iter().map(|piece| match piece {
         Piece::Shown(text) => text,
         Piece::User(_) => "",
         Piece::Hidden(_) => "...",
     });
     shown.collect()
+}
+
+/// A text without private keys: what was to be the name of a file is one at times.
+fn without_keys(text: &str) -> Cow<'_, str> {
+    match text.split_once("-----BEGIN ") {
+        Some((before, _)) => Cow::Owned(format!("{before}...")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The place of a server as [`redacted`] shows a URL, though it has no scheme.
+pub(crate) fn redacted_place(place: &str) -> String {
+    if place.contains("://") {
+        return redacted(place);
+    }
+    let shown = redacted(&format!("https://{place}"));
+    shown.strip_prefix("https://").unwrap_or(&shown).to_owned()
 }
 
 /// Names in a query, in lower case, of what gives access and nothing else.
@@ -69,7 +88,11 @@ const SIGNED: [&str; 14] =
 pub(crate) fn hidden_distinction(url: &str) -> Option<u64> {
     let pieces = pieces(url);
     let name_before = |place: usize| match pieces.get(place.wrapping_sub(1)) {
-        Some(Piece::Shown(shown)) => shown.trim_matches(|c| IN_QUERY.contains(&c) || c == '=').to_ascii_lowercase(),
+        Some(Piece::Shown(shown)) => {
+            let name = shown.to_ascii_lowercase().replace("%3f", "?").replace("%26", "&");
+            let name = name.trim_end_matches('=').rsplit(|c| IN_QUERY.contains(&c) || c == ';').next();
+            name.unwrap_or_default().to_owned()
+        }
         _ => String::new(),
     };
     let hidden = || {
@@ -96,6 +119,7 @@ pub fn scrubbed(text: &str, url: &str) -> String {
 /// What a server says, without what was sent to it with a request: what [`redacted`] hides of the `urls` that led to it, the
 /// user and password of these as the head of a request has them, and a `token`.
 pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>) -> String {
+    let text = without_keys(text);
     let mut replacements = Vec::new();
     let mut before = "";
     replacements.extend(token.into_iter().flat_map(|token| words_of(token.expose())));
@@ -118,7 +142,7 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
     }
     // Of two secrets one may begin as the other.
     replacements.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
-    let text = replacements.iter().fold(text.to_owned(), |text, (secret, shown)| text.replace(secret, shown));
+    let text = replacements.iter().fold(text.into_owned(), |text, (secret, shown)| text.replace(secret, shown));
     let is_edge = |c: char| c.is_whitespace() || "'\"`<>()".contains(c);
     // A sentence may go on behind a URL: what ends it is none of it.
     let is_end = |c: char| is_edge(c) || ":;,".contains(c);
@@ -162,11 +186,67 @@ fn base64(text: &str) -> String {
 const IN_QUERY: [char; 3] = ['?', '&', '#'];
 
 fn pieces(url: &str) -> Vec<Piece<'_>> {
-    if !url.contains("://") {
-        return vec![Piece::Shown(url)];
+    let pieces = match mistyped_scheme(url) {
+        _ if url.contains("://") => pieces_from(url, 0, ""),
+        Some((scheme, n_before)) => {
+            let (mut pieces, mut at, mut shown_from) = (Vec::new(), n_before, 0);
+            loop {
+                let n_user = user_after_scheme(&url[at..]);
+                if n_user == 0 {
+                    break;
+                }
+                pieces.extend([Piece::Shown(&url[shown_from..at]), Piece::User(&url[at..at + n_user])]);
+                shown_from = at + n_user;
+                // Without the user, what follows may be one.
+                at = url.len() - url[shown_from..].trim_start_matches([':', '/']).len();
+            }
+            pieces.extend(pieces_from(&url[shown_from..], at - shown_from, scheme));
+            pieces
+        }
+        None => return vec![Piece::Shown(url)],
+    };
+    let loose = |piece| match piece {
+        Piece::Shown(text) => pieces_with_loose_pairs(text),
+        other => vec![other],
+    };
+    pieces.into_iter().flat_map(loose).collect()
+}
+
+/// A scheme, and its length with what follows it instead of `://`.
+fn mistyped_scheme(url: &str) -> Option<(&str, usize)> {
+    const SCHEMES: [&str; 12] =
+        ["http", "https", "root", "roots", "xroot", "xroots", "s3", "s3+http", "s3+https", "dav", "davs", "ftp"];
+    let n_scheme = url.find([':', '/'])?;
+    let rest = &url[n_scheme..];
+    let is_scheme = SCHEMES.iter().any(|scheme| url[..n_scheme].eq_ignore_ascii_case(scheme));
+    let is_marked = rest.starts_with(':') || rest.starts_with("//");
+    (is_scheme && is_marked).then(|| (&url[..n_scheme], url.len() - rest.trim_start_matches([':', '/']).len()))
+}
+
+/// What is shown, but for the values of names that give access where they stand in no query: behind `&` and `;` in a path, or
+/// behind a mark that was encoded.
+fn pieces_with_loose_pairs(text: &str) -> Vec<Piece<'_>> {
+    const ENDINGS: [&str; 8] = ["token", "authz", "jwt", "key", "keyid", "password", "secret", "signature"];
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let is_telling =
+        |name: &str| is_name(name) && (name == "sig" || ENDINGS.iter().any(|ending| name.ends_with(ending)));
+    let lower = text.to_ascii_lowercase();
+    let marks = ["&", ";", "%3f", "%26"].into_iter().flat_map(|mark| lower.match_indices(mark));
+    let value_from = |(at, mark): (usize, &str)| {
+        let (name, value) = lower[at + mark.len()..].split_once('=')?;
+        (is_telling(name) && !value.is_empty()).then(|| text.len() - value.len())
+    };
+    // Nobody knows where it ends: nothing is shown behind the first.
+    match marks.filter_map(value_from).min() {
+        Some(at) => vec![Piece::Shown(&text[..at]), Piece::Hidden(&text[at..])],
+        None => vec![Piece::Shown(text)],
     }
+}
+
+/// The pieces of a URL; what is before `at` has been looked at.
+fn pieces_from<'u>(url: &'u str, mut at: usize, mut scheme: &'u str) -> Vec<Piece<'u>> {
     let mut pieces = Vec::new();
-    let (mut shown_from, mut at, mut scheme) = (0, 0, "");
+    let mut shown_from = 0;
     while let Some(n_before) = url[at..].find([':', '?', '#']) {
         at += n_before;
         let rest = &url[at..];
@@ -325,6 +405,29 @@ mod tests {
         ] {
             assert_eq!(redacted(url), shown);
         }
+    }
+
+    #[test]
+    fn mistyped_urls_hide_what_others_do() {
+        for (url, shown) in [
+            ("http:/bob:SECRET@h/f.root", "http:/h/f.root"),
+            ("https:bob:SECRET@h/f.root", "https:h/f.root"),
+            ("http//bob:SECRET@h/f.root?sig=SECRET", "http//h/f.root?sig=..."),
+            ("http://h/f.root&token=SECRET", "http://h/f.root&token=..."),
+            ("http://h/f.root;Token=SECRET", "http://h/f.root;Token=..."),
+            ("http://h/f.root%3Ftoken=SECRET", "http://h/f.root%3Ftoken=..."),
+            ("http:/h/f.root&a=1%26my_key=SECRET", "http:/h/f.root&a=1%26my_key=..."),
+            ("root://h//f.root&authz=SECRET&x=1", "root://h//f.root&authz=..."),
+            ("root://h//f.root;1&monkeys=3", "root://h//f.root;1&monkeys=3"),
+            ("/disk/http/a:b@c&token=1", "/disk/http/a:b@c&token=1"),
+            ("x -----BEGIN PRIVATE KEY-----SECRET", "x ..."),
+        ] {
+            assert_eq!(redacted(url), shown);
+            assert_eq!(redacted(shown), shown);
+        }
+        assert_eq!(redacted_place("me:SECRET@h:9"), "h:9");
+        assert_eq!(scrubbed("a -----BEGIN PRIVATE KEY-----\nSECRET", ""), "a ...");
+        assert_eq!(hidden_distinction("root://h//f&token=a"), None);
     }
 
     #[test]

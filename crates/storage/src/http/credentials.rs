@@ -24,7 +24,7 @@ use rustls::{ClientConfig, RootCertStore, SignatureScheme};
 
 use crate::error::{Error, Result};
 use crate::options::Network;
-use crate::secret::Secret;
+use crate::secret::{Secret, redacted};
 
 /// Files larger than this are no certificates and no tokens.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -222,12 +222,12 @@ impl Credentials {
                 Ok(certificates) => certificates,
                 Err(_) if !must_be_there => continue,
                 Err(error) => {
-                    let what = format!("{}: {error}", path.display());
+                    let what = format!("{}: {error}", redacted(&path.to_string_lossy()));
                     return Err(Error::Option { option: "authorities".to_owned(), what });
                 }
             };
             if certificates.is_empty() && *must_be_there {
-                let what = format!("{}: there is no PEM certificate in it", path.display());
+                let what = format!("{}: there is no PEM certificate in it", redacted(&path.to_string_lossy()));
                 return Err(Error::Option { option: "authorities".to_owned(), what });
             }
             // Directories of authorities hold each under several names.
@@ -293,7 +293,7 @@ impl ResolvesClientCert for Resolver {
 }
 
 fn client_certificate(certificate: &Path, key: &Path, provider: &CryptoProvider) -> Result<Resolver, String> {
-    let failed = |path: &Path, what: &str| format!("{}: {what}", path.display());
+    let failed = |path: &Path, what: &str| format!("{}: {what}", redacted(&path.to_string_lossy()));
     let bytes = read(certificate).map_err(|error| failed(certificate, &error.to_string()))?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes).filter_map(std::result::Result::ok).collect();
     if chain.is_empty() {
