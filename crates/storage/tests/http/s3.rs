@@ -15,8 +15,8 @@ fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {
     let served = content_bytes.clone();
     let server = Scripted::start(move |request| right(&served, request));
     let endpoint = format!("http://{}", server.host());
-    let opened = open("s3://bucket/data/f%201.root", &[("s3_endpoint", &endpoint)]).unwrap();
-    assert_eq!(opened.source.url(), "s3://bucket/data/f%201.root");
+    let opened = open("s3://bucket/data/f 1.root", &[("s3_endpoint", &endpoint)]).unwrap();
+    assert_eq!(opened.source.url(), "s3://bucket/data/f 1.root");
     check_known(&opened, &content_bytes);
     check_vector(&opened.source, &content_bytes, &[(10_000, 10_010), (20_000, 20_010), (30_000, 30_010)]).unwrap();
     let mut ranges = server.ranges();
@@ -61,11 +61,15 @@ fn an_endpoint_that_does_not_answer_is_named_but_not_its_password() {
 #[test]
 fn a_key_does_not_leave_its_bucket() {
     let server = Scripted::start(|_| status("404 Not Found", ""));
-    for key in ["a/../../theirs/f", "a/%2e%2e/%2e%2e/theirs/f", "%2E/f", "a/.%2e"] {
+    for key in ["a/../../theirs/f", "./f", "a/.."] {
         let error = open(&format!("s3+http://{}/mine/{key}", server.host()), &[]).unwrap_err();
         assert!(matches!(error, Error::Option { .. }), "{key}: {error}");
     }
     assert!(server.heads().is_empty());
+    // Dots that look encoded are none.
+    assert!(open(&format!("s3+http://{}/mine/%2e%2e/f", server.host()), &[("retries", "0")]).is_err());
+    let heads = server.heads();
+    assert!(!heads.is_empty() && heads.iter().all(|head| head.starts_with("GET /mine/%252e%252e/f ")), "{heads:?}");
 }
 
 #[test]
