@@ -280,7 +280,8 @@ fn pieces_from<'u>(url: &'u str, mut at: usize, mut scheme: &'u str) -> Vec<Piec
 }
 
 /// Whether what begins with `#` is for the client alone. Servers of XRootD have it in the names of files, and so have
-/// local disks; keys of S3 have it, too, where what looks like a name with a value is yet better hidden; of the schemes of others nobody knows.
+/// local disks; of the schemes of others nobody knows. Keys of S3 have it, too, but what looks like a name with a value is
+/// better hidden.
 fn is_fragment(scheme: &str, rest: &str) -> bool {
     match scheme.to_ascii_lowercase().as_str() {
         "http" | "https" => true,
