@@ -147,7 +147,12 @@ pub(crate) fn scrubbed_of_sent(text: &str, urls: &[&str], token: Option<&Secret>
     // A sentence may go on behind a URL: what ends it is none of it.
     let is_end = |c: char| is_edge(c) || ":;,".contains(c);
     let words = text.split_inclusive(is_edge).map(|word| word.split_at(word.trim_end_matches(is_end).len()));
-    words.flat_map(|(word, edge)| [redacted(word), edge.to_owned()]).collect()
+    // What was typed for an option is a word of its own.
+    let shown = |word: &str| match word.split_once('=').filter(|(option, _)| option.starts_with("--")) {
+        Some((option, value)) => format!("{option}={}", redacted(value)),
+        None => redacted(word),
+    };
+    words.flat_map(|(word, edge)| [shown(word), edge.to_owned()]).collect()
 }
 
 /// What a message may have of a hidden text: all of it, decoded, and the parts of one that holds another URL.
@@ -428,6 +433,7 @@ mod tests {
         }
         assert_eq!(redacted_place("me:SECRET@h:9"), "h:9");
         assert_eq!(scrubbed("a -----BEGIN PRIVATE KEY-----\nSECRET", ""), "a ...");
+        assert_eq!(scrubbed("no --url=http:/bob:SECRET@h/f, (try", ""), "no --url=http:/h/f, (try");
         assert_eq!(hidden_distinction("root://h//f&token=a"), None);
     }
 
