@@ -53,9 +53,9 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Whether a key is in it.
-    pub(crate) fn has(&self, other: &Entry) -> bool {
-        self.entries.iter().any(|entry| entry.key.seek_key == other.key.seek_key)
+    /// Where the records of its keys are: what tells whether a key is in it.
+    pub(crate) fn places(&self) -> HashSet<u64> {
+        self.entries.iter().map(|entry| entry.key.seek_key).collect()
     }
 }
 

@@ -45,7 +45,8 @@ impl File {
         }
         if listed.n_without_list > 0 {
             let all = self.recover()?;
-            let is_listed = all.iter().all(|entry| listed.has(entry));
+            let places = listed.places();
+            let is_listed = all.iter().all(|entry| places.contains(&entry.key.seek_key));
             return Ok(if is_listed { Unlisted::Nothing } else { Unlisted::Everything(all) });
         }
         let walk = RecordWalk::behind(start, self.size_bytes());
@@ -53,7 +54,8 @@ impl File {
         let records = self.walked(walk, true)?.into_iter().filter(|record| record.key.datime >= root.modified);
         let directories = listed.entries.iter().filter(|entry| entry.is_directory).map(|entry| &entry.key);
         let mut later = entries(recovered_directory(self.header(), directories, records));
-        later.retain(|entry| !listed.has(entry));
+        let places = listed.places();
+        later.retain(|entry| !places.contains(&entry.key.seek_key));
         Ok(if later.is_empty() { Unlisted::Nothing } else { Unlisted::Later(later) })
     }
 
