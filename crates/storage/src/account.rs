@@ -69,7 +69,7 @@ pub struct Totals {
     pub n_attempted: u64,
     /// How many of them succeeded.
     pub n_successful: u64,
-    /// Bytes that they brought.
+    /// Bytes that they brought, failed ones too where it was kept.
     pub bytes: u64,
     /// Time of all of them, failed ones too.
     pub total_ns: u64,
@@ -210,6 +210,11 @@ impl Ledger {
             }
         }
         result
+    }
+
+    /// Enters bytes that were kept of an operation that failed.
+    pub(crate) fn salvage(&self, operation: Operation, n_bytes: u64) {
+        self.counters[operation as usize].bytes.fetch_add(n_bytes, Relaxed);
     }
 
     /// The sums of one kind so far.

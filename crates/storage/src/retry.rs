@@ -188,6 +188,9 @@ impl<S: Attempt> Retry<S> {
                 missing = Some(left);
                 result
             });
+            if result.is_err() {
+                self.ledger.salvage(operation, n_before.saturating_sub(n_after));
+            }
             result.map_err(|error| (error, n_after < n_before))
         })
     }

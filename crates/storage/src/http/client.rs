@@ -64,13 +64,15 @@ pub(super) struct Question<'a> {
     pub address: &'a Address,
     /// Value of the `Range` header.
     pub range: &'a str,
+    /// As what a request that got no answer and is sent again is entered.
+    pub operation: Operation,
     /// For messages: what is being done.
     pub doing: &'a str,
     /// The file must still be this one.
     pub version: Option<&'a Version>,
     /// Whether the server may be asked for several ranges.
     pub is_multi_range: bool,
-    /// Where redirects are entered; who asks enters the rest.
+    /// Where redirects are entered, and what is sent again; who asks enters the rest.
     pub ledger: &'a Ledger,
     /// When to give up waiting for the head of the answer.
     pub head_until: Instant,
@@ -259,6 +261,8 @@ impl Client {
                 // An idle connection that the server closes at this moment fails like this.
                 Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {
                     tries_left -= 1;
+                    let none = std::iter::empty();
+                    let _ = question.ledger.enter_since(start, question.operation, none, Err::<(), ()>(()));
                 }
                 Err(error) => return Err(self.refused(error, question, &asker, proxy)),
             }

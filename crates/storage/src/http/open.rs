@@ -83,6 +83,8 @@ enum Found {
     NoRanges,
     /// Nothing that helps; the other way of asking may.
     AskAgain,
+    /// The server, or what is before it, forbids; it may be that it forbids several ranges only.
+    Forbidden,
 }
 
 impl Found {
@@ -93,7 +95,7 @@ impl Found {
                 pieces.pieces.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect()
             }
             Found::All(bytes, _) => vec![(0, bytes.len() as u64)],
-            Found::NoRanges | Found::AskAgain => Vec::new(),
+            Found::NoRanges | Found::AskAgain | Found::Forbidden => Vec::new(),
         }
     }
 }
@@ -104,6 +106,8 @@ struct Opening<'o> {
     client: &'o Arc<Client>,
     network: &'o Network,
     is_multi_range: bool,
+    /// An earlier try failed in a way that may be of the moment.
+    is_again: bool,
     ledger: &'o Arc<Ledger>,
     head_bytes: u64,
     tail_bytes: u64,
@@ -122,10 +126,12 @@ pub(crate) fn open_address(
     let ledger = Arc::new(Ledger::new("http", false));
     let attempts = Arc::new(Ledger::new("attempt", false));
     let policy = Policy::of(network);
+    let mut is_again = false;
     let (store, known) = policy.open(address.name(), &attempts, |until| {
         let (head_bytes, tail_bytes) = (speculation.head_bytes.max(1), speculation.tail_bytes);
         let (address, client, ledger) = (&address, &client, &ledger);
-        Opening { address, client, network, is_multi_range, ledger, head_bytes, tail_bytes, until }.open()
+        let is_again = std::mem::replace(&mut is_again, true);
+        Opening { address, client, network, is_multi_range, is_again, ledger, head_bytes, tail_bytes, until }.open()
     })?;
     let source: Arc<dyn Source> = match store {
         Store::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
@@ -146,19 +152,35 @@ type Known = Vec<(u64, Vec<u8>)>;
 impl Opening<'_> {
     fn open(&self) -> Result<(Store, Known)> {
         let mut found = Found::AskAgain;
-        let origin = self.origin();
-        if self.is_multi_range && self.tail_bytes > 0 && origin.takes_suffix() && origin.range_limit() > 1 {
-            found = self.ask_for_both()?;
+        let (origin, start) = (self.origin(), Instant::now());
+        let may_have_both =
+            self.is_multi_range && self.tail_bytes > 0 && origin.takes_suffix() && origin.range_limit() > 1;
+        if may_have_both && !self.is_again {
+            found = self.ask_for_both().inspect_err(|error| {
+                if error.is_transient() {
+                    origin.leave_unanswered(start);
+                }
+            })?;
         }
-        if let Found::AskAgain = found {
-            found = self.ask_for_each()?;
+        match found {
+            Found::AskAgain => {
+                found = self.ask_for_each()?;
+                if may_have_both && self.is_again {
+                    origin.try_single(true, start);
+                }
+            }
+            Found::Forbidden => {
+                found = self.ask_for_each()?;
+                origin.refuse(2);
+            }
+            _ => {}
         }
         match found {
             Found::Pieces(pieces, version) => self.complete(pieces, version),
             Found::All(bytes, version) => {
                 Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
-            Found::NoRanges | Found::AskAgain => {
+            Found::NoRanges | Found::AskAgain | Found::Forbidden => {
                 let start = Instant::now();
                 let file = self.copied();
                 let n_bytes = file.as_ref().map_or(0, |file| file.size_bytes());
@@ -194,6 +216,7 @@ impl Opening<'_> {
         Question {
             address: self.address,
             range,
+            operation: Operation::Open,
             doing,
             version: None,
             is_multi_range,
@@ -273,6 +296,10 @@ impl Opening<'_> {
                 }
                 // No tail in this server's language, or a fault.
                 Kind::Unsatisfiable(_) | Kind::Status(500) => answer.discard(),
+                Kind::Status(403) => {
+                    answer.discard();
+                    found = Found::Forbidden;
+                }
                 Kind::Status(_) => return Err(answer.into_error()),
             }
             Ok(found)
@@ -333,7 +360,12 @@ impl Opening<'_> {
                 }
                 // Only an empty file has no head; S3 does not say that it is empty.
                 Kind::Unsatisfiable(None | Some(0)) => Found::All(Vec::new(), version),
-                Kind::Unsatisfiable(_) | Kind::Status(_) => return Err(answer.into_error()),
+                Kind::Unsatisfiable(Some(_)) => {
+                    let error = answer.wrong("it is that there are no such bytes, of a file that is not empty");
+                    answer.discard();
+                    return Err(error);
+                }
+                Kind::Status(_) => return Err(answer.into_error()),
             })
         })
     }

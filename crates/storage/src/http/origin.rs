@@ -37,6 +37,9 @@ struct State {
     /// Answers to several ranges in a row that were wrong, and when that was last noticed.
     n_wrong: u32,
     last_wrong: Option<Instant>,
+    /// Requests for several ranges in a row that got no answer, and when that was last noticed.
+    n_unanswered: u32,
+    last_unanswered: Option<Instant>,
     n_open: usize,
     /// Threads that make requests besides those that want the bytes.
     n_hired: usize,
@@ -127,6 +130,8 @@ impl Origin {
                 ignores_suffix: false,
                 n_wrong: 0,
                 last_wrong: None,
+                n_unanswered: 0,
+                last_unanswered: None,
                 n_open: 0,
                 n_hired: 0,
                 latency: None,
@@ -241,7 +246,32 @@ impl Origin {
 
     /// It answered several ranges rightly.
     pub(super) fn approve(&self) {
-        self.state().n_wrong = 0;
+        let mut state = self.state();
+        (state.n_wrong, state.n_unanswered) = (0, 0);
+    }
+
+    /// A request for several ranges, made at `asked_at`, brought nothing but an error of the moment, a reset or silence. That
+    /// is an outage, as a rule; but there are things on the way to servers that let no such request pass.
+    pub(super) fn leave_unanswered(&self, asked_at: Instant) {
+        let mut state = self.state();
+        if state.last_unanswered.is_none_or(|last| asked_at > last) {
+            state.last_unanswered = Some(Instant::now());
+            state.n_unanswered += 1;
+        }
+    }
+
+    /// Whether to ask for one range at a time next, as several got no answer twice in a row.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.state().n_unanswered >= 2
+    }
+
+    /// One range at a time, asked for at `asked_at`, was answered, or not, where several had got no answer.
+    pub(super) fn try_single(&self, is_answered: bool, asked_at: Instant) {
+        // If several get no answer the next time, too, one is tried at once.
+        self.state().n_unanswered = u32::from(is_answered);
+        if is_answered {
+            self.strike(2, asked_at);
+        }
     }
 
     /// It wants to be left alone for so long.

@@ -162,9 +162,17 @@ impl HttpStore {
         let ranges = slots.ranges();
         let operation = if ranges.len() == 1 { Operation::Read } else { Operation::ReadVector };
         let asked = ranges.iter().map(|range| (range.start, range.end - range.start));
-        let result = self.ledger.enter(operation, asked, || self.receive(client, &ranges, &mut slots, until));
+        let n_asked: u64 = asked.clone().map(|(_, n_bytes)| n_bytes).sum();
+        let asked_at = Instant::now();
+        let result =
+            self.ledger.enter(operation, asked, || self.receive(client, operation, &ranges, &mut slots, until));
+        let missing = slots.into_missing();
+        let n_missing: u64 = missing.iter().map(|part| part.buffer.len() as u64).sum();
+        if result.is_err() {
+            self.ledger.salvage(operation, n_asked.saturating_sub(n_missing));
+        }
         let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
-        round.missing.extend(slots.into_missing());
+        round.missing.extend(missing);
         match result {
             Ok(()) => {}
             Err(Failed { refusal: Some(refusal), origin, .. }) => {
@@ -176,6 +184,9 @@ impl HttpStore {
                 }
             }
             Err(Failed { error, .. }) => {
+                if ranges.len() > 1 && n_missing == n_asked && error.is_transient() {
+                    self.origin(client).leave_unanswered(asked_at);
+                }
                 // What will not go away by trying again says more.
                 if round.error.as_ref().is_none_or(Error::is_transient) {
                     round.error = Some(error);
@@ -188,6 +199,7 @@ impl HttpStore {
     fn receive(
         &self,
         client: &Client,
+        operation: Operation,
         ranges: &[Range<u64>],
         slots: &mut Slots<'_>,
         until: Instant,
@@ -195,6 +207,7 @@ impl HttpStore {
         let question = Question {
             address: &self.address,
             range: &range_header(ranges),
+            operation,
             doing: &doing(ranges),
             version: Some(&self.version),
             is_multi_range: self.is_multi_range,
@@ -342,7 +355,8 @@ impl Attempt for HttpStore {
         }
         let client = self.client();
         let origin = self.origin(&client);
-        let mut n_ranges = origin.range_limit();
+        let is_trial = origin.is_doubted();
+        let mut n_ranges = if is_trial { 1 } else { origin.range_limit() };
         let mut suspects: Vec<(Arc<Origin>, usize, Instant)> = Vec::new();
         loop {
             let asked_at = Instant::now();
@@ -350,6 +364,9 @@ impl Attempt for HttpStore {
             let planned = requests(parts, Limits { n_ranges, n_parallel });
             let round = self.round(&client, planned, n_parallel, until);
             parts = round.missing;
+            if is_trial {
+                origin.try_single(round.error.is_none(), asked_at);
+            }
             if let Some(error) = round.error {
                 return (parts, Err(error));
             }

@@ -39,7 +39,21 @@ fn an_answer_that_breaks_off_is_continued_where_it_did() {
     assert_eq!(server.ranges(), ["0-4095,-65536", "10000-10999", "10600-10999"]);
     assert_eq!(counts(&ledger(&opened, "attempt"), Operation::Read), (2, 1));
     assert_eq!(counts(&ledger(&opened, "http"), Operation::Read), (2, 1));
-    assert_eq!(ledger(&opened, "http").totals(Operation::Read).bytes, 400);
+    // What the first brought was kept.
+    assert_eq!(["attempt", "http"].map(|layer| ledger(&opened, layer).totals(Operation::Read).bytes), [1000, 1000]);
+}
+
+#[test]
+fn a_request_that_a_closing_connection_swallows_is_entered_as_one_that_failed() {
+    let server = server(|content, request, place| match place {
+        0 => Reply::new(Vec::new(), Then::Close),
+        _ => right(content, request),
+    });
+    let opened = open(&server.url(), &[("retries", "0")]).unwrap();
+    check_vector(&opened.source, &content(N_BYTES), &[(10_000, 11_000)]).unwrap();
+    assert_eq!(server.ranges()[1..], ["10000-10999", "10000-10999"]);
+    assert_eq!(counts(&ledger(&opened, "attempt"), Operation::Read), (1, 1));
+    assert_eq!(counts(&ledger(&opened, "http"), Operation::Read), (2, 1));
 }
 
 #[test]
@@ -181,6 +195,54 @@ fn wrong_answers_to_several_ranges_are_made_good_with_single_ones() {
         assert_eq!(opened.source.nature().max_ranges, 1, "answer {place}: remembered");
         assert!(!server.ranges().last().unwrap().contains(','), "answer {place}: {:?}", server.ranges());
     }
+}
+
+#[test]
+fn a_server_that_leaves_several_ranges_without_an_answer_is_asked_for_single_ones() {
+    type Nothing = fn() -> Reply;
+    let answers: [Nothing; 4] = [
+        || status("502 Bad Gateway", ""),
+        || status("503 Service Unavailable", ""),
+        || Reply::new(Vec::new(), Then::Close),
+        || Reply::new(Vec::new(), Then::Stall),
+    ];
+    for (place, answer) in answers.into_iter().enumerate() {
+        // From the opening on, and after it.
+        for n_right in [0, 1] {
+            let content_bytes = content(N_BYTES);
+            let server = Scripted::start(move |request| {
+                let is_several = request.ranges(N_BYTES).len() > 1;
+                if is_several && request.place >= n_right { answer() } else { right(&content_bytes, request) }
+            });
+            let case = format!("answer {place}, {n_right}");
+            let opened = open(&server.url(), &[("timeout", "0.2")]).unwrap_or_else(|error| panic!("{case}: {error}"));
+            for start in [10_000, 20_000, 30_000, 40_000] {
+                check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
+                    .unwrap_or_else(|error| panic!("{case}: {error}"));
+            }
+            assert_eq!(opened.source.nature().max_ranges, 1, "{case}: remembered");
+            let n_in_vain = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
+            // A request that a closing connection swallowed is sent again by itself, up to twice.
+            assert!(n_in_vain <= if place == 2 { 12 } else { 4 }, "{case}: {:?}", server.ranges());
+        }
+    }
+}
+
+#[test]
+fn who_forbids_several_ranges_is_asked_for_single_ones_and_who_forbids_all_is_believed() {
+    let content_bytes = content(N_BYTES);
+    let server = Scripted::start(move |request| match request.ranges(N_BYTES).len() {
+        1 => right(&content_bytes, request),
+        _ => status("403 Forbidden", ""),
+    });
+    let opened = open(&server.url(), &[]).unwrap();
+    check_known(&opened, &content(N_BYTES));
+    check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_010), (20_000, 20_010)]).unwrap();
+    assert_eq!(server.ranges().iter().filter(|ranges| ranges.contains(',')).count(), 1, "{:?}", server.ranges());
+    let server = Scripted::start(|_| status("403 Forbidden", ""));
+    let error = open(&server.url(), &[]).unwrap_err();
+    assert!(matches!(error, Error::Denied { .. }), "{error}");
+    assert_eq!(server.ranges().len(), 3, "no retries: {:?}", server.ranges());
 }
 
 #[test]

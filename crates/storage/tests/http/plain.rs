@@ -245,7 +245,7 @@ fn statuses_become_errors_that_say_what_to_do() {
     assert!(matches!(error("busy"), Error::Server { is_transient: true, .. }));
     assert!(error("loop").to_string().contains("ten times"));
     let n_busy = nginx.pattern(15).lines().filter(|line| line.contains("/busy")).count();
-    assert_eq!(n_busy, 2, "one try and one retry");
+    assert_eq!(n_busy, 3, "one try, and one retry with a request each for head and tail");
     let error = open("http://127.0.0.1:1/f", &[("retries", "0")]).unwrap_err();
     assert!(matches!(&error, Error::Connection { what, .. } if what.contains("refused")), "{error}");
     let error = open("http://", &[]).unwrap_err();
