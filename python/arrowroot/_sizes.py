@@ -63,8 +63,10 @@ def checked_count(count: int, what: str) -> int:
 def parse_seconds(text: str, what: str = "duration") -> float:
     """Return a duration in seconds from text as "5 ms", "0.2 s" or "100us".
 
-    Raises: InvalidRequestError, naming ``what``, for anything else, for a number without a unit, and above 10^9 s.
+    Raises: InvalidRequestError, naming ``what``, for anything else, for a number but 0 without a unit, above 10^9 s.
     """
+    if text.strip() == "0":
+        return 0.0
     match = re.fullmatch(_QUANTITY, text)
     factor = _SECONDS.get(match[2].lower()) if match else None
     if match is None or factor is None:

@@ -186,6 +186,8 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["perf", "{file}", "--threads", "x"], 2, "'x' is not a number"),
         (["perf", "{file}", "--plot", "{folder}/no/x.png"], 2, "no such directory"),
         (["perf", "{file}", "--trace", "{folder}/no/x.csv"], 2, "no such directory"),
+        (["perf", "{file}", "--fjr", "/dev/full"], 1, "/dev/full"),
+        (["perf", "{file}", "--trace", "/dev/full"], 1, "/dev/full"),
         (["head", "{file}", "-c", ","], 2, "which columns"),
         (["ls", "{folder}"], 1, "directory"),
         (["perf"], 2, "which file"),

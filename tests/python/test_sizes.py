@@ -61,6 +61,12 @@ def test_seconds_are_shown_in_the_unit_that_fits():
     assert three_digits(float("nan")) == "nan"
 
 
+def test_durations_have_a_unit_but_nothing():
+    assert [parse_seconds(text) for text in ("5ms", "0.2 s", "0")] == [0.005, 0.2, 0.0]
+    with pytest.raises(InvalidRequestError, match="latency"):
+        parse_seconds("5", "latency")
+
+
 @pytest.mark.parametrize(
     ("parse", "text"),
     [

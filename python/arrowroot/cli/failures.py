@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from arrowroot import (
@@ -20,7 +21,7 @@ from arrowroot.cli.parser import EXIT_USAGE
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 EXIT_DONE = 0
 EXIT_DATA = 1
@@ -41,6 +42,17 @@ def say(error: Exception) -> int:
     lines = without_secrets(message).split("\n")
     print("arrowroot: " + "\n".join(map(printable, lines)), file=sys.stderr)
     return code
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Have an error of writing name its file: that of a full disk does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), path) from error
 
 
 def worst(codes: Iterable[int]) -> int:
