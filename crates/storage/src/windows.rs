@@ -116,6 +116,8 @@ pub struct Planner {
     clusters: Vec<u64>,
     /// First entry after the learning phase, once it has begun.
     learns_until: Option<u64>,
+    /// Windows that were cut so far, as long as they are the first.
+    n_first: usize,
 }
 
 impl Planner {
@@ -123,7 +125,7 @@ impl Planner {
     pub fn new(style: ReadStyle, clusters: &[u64]) -> Self {
         let clusters =
             if matches!(style.grouping, Grouping::TreeCache { .. }) { clusters.to_vec() } else { Vec::new() };
-        Planner { style, clusters, learns_until: None }
+        Planner { style, clusters, learns_until: None, n_first: 0 }
     }
 
     /// Cuts the next batch into windows. Each piece is in exactly one, and those that are fetched in exactly one span.
@@ -132,7 +134,10 @@ impl Planner {
         let mut start = 0;
         while start < wanted.len() {
             let stop = match self.style.grouping {
-                Grouping::Windows => self.fill(wanted, start, wanted.len()),
+                Grouping::Windows => {
+                    let bytes = self.next_bytes();
+                    self.fill(wanted, start..wanted.len(), bytes)
+                }
                 Grouping::TreeCache { learn_entries, prefill } => {
                     self.next_of_tree_cache(wanted, start, learn_entries, prefill)
                 }
@@ -143,11 +148,20 @@ impl Planner {
         windows
     }
 
-    /// End of a window from `start` on, at most at `end`.
-    fn fill(&self, wanted: &[Wanted], start: usize, end: usize) -> usize {
-        let mut filled = size(&wanted[start]);
-        let mut stop = start + 1;
-        while stop < end && filled.saturating_add(size(&wanted[stop])) <= self.style.window_bytes {
+    /// Payload of the next window, at most. Windows that are on the way share the line: those of one size that were asked for
+    /// at the same time come at the same time, and nothing is decoded before. So the first ones grow, up to the full size
+    /// where as many are on the way as may be.
+    fn next_bytes(&mut self) -> u64 {
+        let n_steps = self.style.n_ahead.max(1);
+        self.n_first = (self.n_first + 1).min(n_steps);
+        (self.style.window_bytes / n_steps as u64).max(1).saturating_mul(self.n_first as u64)
+    }
+
+    /// End of a window from the start of `among` on.
+    fn fill(&self, wanted: &[Wanted], among: Range<usize>, window_bytes: u64) -> usize {
+        let mut filled = size(&wanted[among.start]);
+        let mut stop = among.start + 1;
+        while stop < among.end && filled.saturating_add(size(&wanted[stop])) <= window_bytes {
             filled = filled.saturating_add(size(&wanted[stop]));
             stop += 1;
         }
@@ -162,7 +176,7 @@ impl Planner {
                 return start + 1;
             }
             let learning = wanted[start..].iter().take_while(|piece| piece.first_entry < learns_until).count();
-            return self.fill(wanted, start, start + learning);
+            return self.fill(wanted, start..start + learning, self.style.window_bytes);
         }
         let cluster_of = |piece: &Wanted| self.clusters.partition_point(|&boundary| boundary <= piece.first_entry);
         let mut stop = start;
@@ -174,7 +188,11 @@ impl Planner {
                 whole.fold((0, 0_u64), |(n, bytes), piece| (n + 1, bytes.saturating_add(size(piece))));
             if filled.saturating_add(n_bytes) > self.style.window_bytes {
                 // A cluster that is larger than the cache is cut.
-                return if stop == start { self.fill(wanted, start, start + n_pieces) } else { stop };
+                return if stop == start {
+                    self.fill(wanted, start..start + n_pieces, self.style.window_bytes)
+                } else {
+                    stop
+                };
             }
             filled += n_bytes;
             stop += n_pieces;

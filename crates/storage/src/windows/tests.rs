@@ -64,6 +64,19 @@ fn windows_hold_what_fits_and_merge_what_is_near() {
 }
 
 #[test]
+fn the_first_windows_grow_to_the_full_size_whatever_batch_they_are_of() {
+    let wanted = events(8);
+    let style = ReadStyle { n_ahead: 3, ..windows(6000, 0) };
+    let mut planner = Planner::new(style, &[]);
+    let mut cut = |wanted: &[Wanted]| planner.plan(wanted).iter().map(|window| window.pieces.len()).collect::<Vec<_>>();
+    assert_eq!((cut(&wanted[..5]), cut(&wanted[5..])), (vec![2, 3], vec![6, 6, 6, 1]));
+    // Where one is on the way, or none, they have nothing to share the line with.
+    for n_ahead in [0, 1] {
+        assert_eq!(Planner::new(ReadStyle { n_ahead, ..style }, &[]).plan(&wanted[..13]).len(), 3);
+    }
+}
+
+#[test]
 fn what_is_in_memory_is_in_a_window_but_in_no_span() {
     let mut wanted = events(1);
     wanted[1].is_fetched = false;
@@ -148,6 +161,7 @@ proptest! {
         window_bytes in 1_u64..20_000,
         learn_entries in 0_u64..200,
         kind in 0_u8..5,
+        n_ahead in 0_usize..9,
     ) {
         let mut wanted: Vec<Wanted> = pieces
             .iter()
@@ -162,6 +176,7 @@ proptest! {
             2 => ReadStyle { limits: Some(Merging::For(nature)), ..windows(window_bytes, 0) },
             _ => tree_cache(learn_entries, kind == 3, window_bytes),
         };
+        let style = ReadStyle { n_ahead, ..style };
         let planned = Planner::new(style, &clusters_of(&wanted)).plan(&wanted);
         let mut next = 0;
         for window in &planned {
