@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._chunks import may_be_too_long, with_64_bits
 from arrowroot._errors import UnsupportedError, missing_library
+from arrowroot._masks import is_masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,8 +218,8 @@ def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
         return _to_numpy(pa.nulls(0, column.type))
-    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
-    return cast("npt.NDArray[Any]", (np.ma.concatenate if is_masked else np.concatenate)(arrays))
+    concatenate = np.ma.concatenate if any(map(is_masked, arrays)) else np.concatenate
+    return cast("npt.NDArray[Any]", concatenate(arrays))
 
 
 def _is_exact(kind: pa.DataType) -> bool:

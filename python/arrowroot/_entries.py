@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
+from arrowroot._masks import is_masked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ def _from_list(entries: Any, num_entries: int) -> EntrySet:
     )  # a property of Arrow's arrays, a method of Polars' series
     if n_null:
         raise InvalidRequestError(f"entries: {n_null} of the {len(entries)} values are null")
-    if isinstance(entries, np.ma.MaskedArray) and np.ma.getmaskarray(entries).any():
+    if is_masked(entries) and np.ma.getmaskarray(entries).any():
         raise InvalidRequestError("entries: some of the values are masked")
     if isinstance(entries, Iterator):
         entries = list(entries)

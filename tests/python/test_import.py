@@ -28,6 +28,17 @@ def test_a_scan_of_a_range_needs_neither_pyarrow_nor_numpy(sample):
     assert out.stdout.strip() == "set()"
 
 
+def test_entry_numbers_and_arrays_of_several_chunks_need_no_masked_arrays(sample):
+    out = run(
+        "import sys, numpy as np, arrowroot as ar;"
+        f"tree = ar.open({str(sample[0])!r})['Events'];"
+        "tree.to_arrow('weight', entries=np.array([1, 2]));"
+        "tree.scan('weight', batch_size='1 kB').to_numpy();"
+        "print('numpy.ma' in sys.modules)"
+    )
+    assert out.stdout.strip() == "False"
+
+
 def test_a_debug_build_warns(monkeypatch):
     monkeypatch.setattr(_native, "debug_build", True)
     with pytest.warns(UserWarning, match="debug build"):
