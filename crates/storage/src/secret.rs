@@ -177,6 +177,13 @@ fn shown_as_dots(secret: String) -> (String, String) {
     (secret, "...".to_owned())
 }
 
+/// User and password of a URL as the head of a request has them (RFC 7617), where they stand for themselves.
+pub(crate) fn basic_authorization(user: &str, password: &str) -> Secret {
+    let mut text = base64(&format!("{}:{}", percent::decoded(user), percent::decoded(password)));
+    text.extend(std::iter::repeat_n('=', text.len().next_multiple_of(4) - text.len()));
+    Secret::new(format!("Basic {text}"))
+}
+
 /// As the head of a request has user and password; without what fills it up at the end.
 fn base64(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -192,8 +192,8 @@ fn a_tree_cache_makes_one_request_for_each_cluster_window_and_auto_fewer() {
     let tree_cache = [("strategy", "treecache"), ("cache_size", "200000")];
     assert_eq!(n_requests(&tree_cache), 1 + 98 + 1);
     assert_eq!(n_requests(&[tree_cache[0], tree_cache[1], ("learn_entries", "0")]), 100);
-    // 20 MB in windows of several MB.
-    assert!(n_requests(&[]) <= 7);
+    // 20 MB in windows of several MB, the first ones smaller.
+    assert!(n_requests(&[]) <= 10, "{}", n_requests(&[]));
 }
 
 #[test]

@@ -6,15 +6,16 @@ use url::Url;
 
 use super::address::{Address, origin_of};
 use super::credentials::Credentials;
-use crate::secret::Secret;
+use crate::secret::{Secret, basic_authorization};
 
 /// Who asks, and where.
 pub(super) struct Asker {
     /// What the request has in its head.
     pub(super) token: Option<Secret>,
+    /// The same, of a URL that has user and password.
+    pub(super) basic: Option<Secret>,
     credentials: Arc<Credentials>,
     is_encrypted: bool,
-    had_password: bool,
     /// What signed the request, which has no other credentials then.
     signed: Option<String>,
     /// The server that the one of the URL sent to.
@@ -29,8 +30,9 @@ impl Asker {
         let signed = address.hint().map(str::to_owned);
         let may_have_token = !is_elsewhere && signed.is_none();
         let token = if may_have_token { credentials.token(is_encrypted) } else { None };
+        let has_user = token.is_none() && (!url.username().is_empty() || url.password().is_some());
         Asker {
-            had_password: signed.is_none() && token.is_none() && url.password().is_some(),
+            basic: has_user.then(|| basic_authorization(url.username(), url.password().unwrap_or_default())),
             token,
             credentials: Arc::clone(credentials),
             is_encrypted,
@@ -43,7 +45,7 @@ impl Asker {
     pub(super) fn hint(&self) -> String {
         match &self.signed {
             Some(signed) => signed.clone(),
-            None if self.had_password => "user and password of the URL were sent".to_owned(),
+            None if self.basic.is_some() => "user and password of the URL were sent".to_owned(),
             None => self.credentials.hint(self.is_encrypted, self.token.is_some()),
         }
     }

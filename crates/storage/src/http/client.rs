@@ -236,16 +236,21 @@ impl Client {
         })?;
         let origin = self.origin(url, question.is_multi_range);
         let permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
+        // A user in it would be sent as it is encoded there.
+        let mut bare = url.clone();
+        let _ = bare.set_username("").and_then(|()| bare.set_password(None));
         let mut tries_left = 2;
         loop {
             let start = Instant::now();
             let left = until.saturating_duration_since(start);
             let head_left = head_until.saturating_duration_since(start);
-            let config = self.agent.get(url.as_str()).config().timeout_global(Some(left));
+            let config = self.agent.get(bare.as_str()).config().timeout_global(Some(left));
             let mut request = config.timeout_recv_response(Some(head_left)).proxy(proxy.cloned()).build();
             request = request.header("range", question.range);
             if let Some(token) = &asker.token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
+            } else if let Some(basic) = &asker.basic {
+                request = request.header("authorization", basic.expose());
             }
             if let Some((name, value)) = question.version.and_then(Version::condition) {
                 request = request.header(name, value);

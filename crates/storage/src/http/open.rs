@@ -9,7 +9,7 @@ use super::client::{Client, Question};
 use super::multipart::{Receiver, Wrong};
 use super::origin::Origin;
 use super::range::ContentRange;
-use super::store::HttpStore;
+use super::store::{HttpStore, may_be_of_several};
 use super::whole::{Pace, WholeFile};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -296,7 +296,8 @@ impl Opening<'_> {
                 }
                 // No tail in this server's language, or a fault.
                 Kind::Unsatisfiable(_) | Kind::Status(500) => answer.discard(),
-                Kind::Status(403) => {
+                // Most that are not found are not there: to ask again would cost them a round trip.
+                Kind::Status(status) if may_be_of_several(status) && !matches!(status, 404 | 410) => {
                     answer.discard();
                     found = Found::Forbidden;
                 }

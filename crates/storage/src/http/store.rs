@@ -39,6 +39,8 @@ struct Round<'b> {
     n_refused: Option<usize>,
     /// Where that may have been chance: whom to tell if fewer do.
     suspect: Option<Arc<Origin>>,
+    /// Where an error may be of any range, or of their number only: whom to tell if one does.
+    doubted: Option<Arc<Origin>>,
 }
 
 /// Why a request for several ranges is to be made again with fewer.
@@ -47,6 +49,8 @@ enum Refusal {
     Certain,
     /// It failed in a way that fewer ranges may avoid.
     Suspected,
+    /// An error of the server's, or of what is before it, that has nothing to do with their number, as a rule.
+    Doubtful,
 }
 
 /// What went wrong with a request.
@@ -181,6 +185,7 @@ impl HttpStore {
                 match refusal {
                     Refusal::Certain => origin.into_iter().for_each(|origin| origin.refuse(ranges.len())),
                     Refusal::Suspected => round.suspect = origin,
+                    Refusal::Doubtful => round.doubted = origin,
                 }
             }
             Err(Failed { error, .. }) => {
@@ -246,6 +251,9 @@ impl HttpStore {
             }
             // XRootD says so when there are too many ranges, but it may be a fault of the moment.
             Kind::Status(500) if is_several => Err(Failed::of(self.refused(answer), Refusal::Suspected)),
+            Kind::Status(status) if is_several && may_be_of_several(status) => {
+                Err(Failed::of(self.refused(answer), Refusal::Doubtful))
+            }
             Kind::Whole(_) | Kind::Unsatisfiable(_) | Kind::Status(_) => Err(answer.into_error().into()),
         }
     }
@@ -339,6 +347,12 @@ fn trusting(result: Result<()>, slots: &mut Slots<'_>) -> Result<()> {
     result
 }
 
+/// Whether a status may be the answer to several ranges where one would be answered: firewalls have their own (403, 406, 418).
+/// Not those that ask for credentials, speak of a condition, or are of the moment.
+pub(super) fn may_be_of_several(status: u16) -> bool {
+    !matches!(status, 401 | 407 | 408 | 412 | 425 | 429 | 500 | 502..=504 | 507)
+}
+
 fn doing(ranges: &[Range<u64>]) -> String {
     match ranges {
         [range] => format!("reading bytes {} to {}", range.start, range.end),
@@ -376,6 +390,17 @@ impl Attempt for HttpStore {
                     origin.strike(n_ranges, asked_at);
                 }
                 return (parts, Ok(()));
+            }
+            if let Some(doubted) = round.doubted {
+                // The error of one range alone is what there is to say.
+                let others = parts.split_off(1);
+                let single = self.round(&client, vec![parts], 1, until);
+                parts = single.missing;
+                parts.extend(others);
+                if let Some(error) = single.error {
+                    return (parts, Err(error));
+                }
+                doubted.refuse(round.n_refused.unwrap_or(n_ranges));
             }
             // Each round that leaves something without an error asks for fewer ranges in the next: it ends.
             let n_refused = round.n_refused.unwrap_or(n_ranges);

@@ -260,6 +260,27 @@ fn too_many_ranges_become_fewer() {
 }
 
 #[test]
+fn a_status_that_may_be_of_the_number_of_ranges_is_looked_into_with_one() {
+    for told in ["403 Forbidden", "404 Not Found", "406 Not Acceptable", "418 I'm a teapot", "505 No", "302 Found"] {
+        let server =
+            server(
+                move |content, request, _| {
+                    if request.ranges(content.len()).len() > 30 { status(told, "") } else { right(content, request) }
+                },
+            );
+        let opened = open(&server.url(), &[]).unwrap();
+        let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
+        check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap_or_else(|error| panic!("{told}: {error}"));
+        assert_eq!(opened.source.nature().max_ranges, 20, "{told}");
+    }
+    let server = server(|_, _, _| status("403 Forbidden", ""));
+    let opened = open(&server.url(), &[]).unwrap();
+    let error = check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_010), (20_000, 20_010)]).unwrap_err();
+    assert!(matches!(error, Error::Denied { .. }), "{error}");
+    assert_eq!(server.ranges()[1..], ["10000-10009,20000-20009", "10000-10009"], "no retries");
+}
+
+#[test]
 fn silence_and_slowness_end_in_time() {
     let pause = Duration::from_millis(40);
     let silent = |content: &[u8], request: &Request, n_sent: usize| {

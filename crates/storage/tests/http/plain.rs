@@ -199,6 +199,19 @@ fn user_and_password_of_a_url_are_sent_and_never_shown() {
 }
 
 #[test]
+fn user_and_password_of_a_url_stand_for_themselves_when_they_are_sent() {
+    // Of "alice@cern.ch:p@ss/w#rd", and of "müller:" without a password.
+    let users =
+        [("alice%40cern.ch:p%40ss%2Fw%23rd", "YWxpY2VAY2Vybi5jaDpwQHNzL3cjcmQ="), ("m%C3%BCller", "bcO8bGxlcjo=")];
+    for (user, sent) in users {
+        let Some(nginx) = serve(&AUTHORISED.replace("Bearer s3cr3t", &format!("Basic {sent}"))) else { return };
+        open(&nginx.url("f").replace("http://", &format!("http://{user}@")), &[]).unwrap();
+        let error = open(&nginx.url("f").replace("http://", &format!("http://x{user}@")), &[]).unwrap_err();
+        assert!(matches!(error, Error::Denied { .. }), "{error}");
+    }
+}
+
+#[test]
 fn redirects_are_followed_once_and_take_no_token_to_another_host() {
     let servers = "server { listen 127.0.0.1:PORT;
         if ($http_authorization != 'Bearer s3cr3t') { return 401; }
