@@ -22,6 +22,8 @@ UNRELATED = {
     *("part", "to_pointers", "from_pointers", "others", "number", "numbers", "to_map", "text", "texts"),
     "counted",
 }
+#: The same of ``Resized``.
+UNRELATED_ALONE = {"part", "text"}
 
 
 @pytest.fixture(scope="module")
@@ -73,17 +75,20 @@ def test_members_that_became_something_of_their_kind_are_converted_as_root_does(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_members_that_became_something_unrelated_are_null_in_the_first_version(evolution_files, way):
+@pytest.mark.parametrize(("name", "unrelated"), [("Replaced", UNRELATED), ("Resized", UNRELATED_ALONE)])
+def test_arrays_are_cut_and_filled_up_and_what_became_something_unrelated_is_null(
+    evolution_files, way, name, unrelated
+):
     file = f"0_{way}.root"
-    found = arrow_values(evolution_files, file, "Replaced_first", assemble=False)
-    wanted = root_values(evolution_files, "second", file, "Replaced_first")
+    found = arrow_values(evolution_files, file, f"{name}_first", assemble=False)
+    wanted = root_values(evolution_files, "second", file, f"{name}_first")
     for entry in wanted:
         for item in (entry["one"], *entry["many"]):
             # ROOT leaves them as the constructor made them.
-            item.update(dict.fromkeys(UNRELATED))
+            item.update(dict.fromkeys(unrelated))
     assert found == wanted
-    found = arrow_values(evolution_files, file, "Replaced_second", assemble=False)
-    assert found == root_values(evolution_files, "second", file, "Replaced_second")
+    found = arrow_values(evolution_files, file, f"{name}_second", assemble=False)
+    assert found == root_values(evolution_files, "second", file, f"{name}_second")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -16,7 +16,7 @@ N_ENTRIES = 8
 SPLITS = (0, 99)
 #: Whether collections are stored member by member.
 WAYS = (0, 1)
-NAMES = ("Evolved", "Replaced")
+NAMES = ("Evolved", "Resized", "Replaced")
 VERSIONS = ("first", "second")
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     for split in SPLITS:
         for way in WAYS:
             file = f"{split}_{way}.root"
-            ROOT.evo.write_both(file, version, split, bool(way), N_ENTRIES)
+            ROOT.evo.write_all(file, version, split, bool(way), N_ENTRIES)
             for stored in VERSIONS[: VERSIONS.index(version) + 1]:
                 # Where members are branches, ROOT writes past the end of what has become smaller.
                 if split and stored != version:

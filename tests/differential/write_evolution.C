@@ -2,10 +2,12 @@
 #include <TBufferJSON.h>
 #include <TClass.h>
 #include <TFile.h>
+#include <TNamed.h>
 #include <TString.h>
 #include <TTree.h>
 #include <TVirtualStreamerInfo.h>
 
+#include <array>
 #include <cmath>
 #include <list>
 #include <map>
@@ -33,6 +35,9 @@ struct Part {
   int q = 0;
   ClassDefNV(Part, 1)
 };
+
+using two_parts = std::array<Part, 2>;
+using three_parts = std::array<Part, 3>;
 
 struct Other {
   double r = 0.5;
@@ -81,6 +86,35 @@ struct Evolved {
   ClassDefNV(Evolved, VERSION)
 };
 
+// Arrays of objects, texts, containers and pointers that grew, shrank, or have other dimensions. Where ROOT 6.40 reads what
+// has shrunk, it writes past its end: there is a spare one, which is read later.
+struct Resized {
+  int id = 0;
+  Part grown[WAS(2, 3)];
+  Part shrunk[WAS(3, 2)], spare;
+  Part square WAS([3], [2][2]);
+  Part doubled WAS([2], ), spare_part;
+  WAS(two_parts, three_parts) std_array;
+  TString texts[WAS(2, 3)];
+  TString fewer_texts[WAS(3, 2)], spare_text;
+  TString square_text WAS([4], [2][2]);
+  TString doubled_text WAS([2], ), spare_other;
+  std::string std_texts[WAS(2, 3)];
+  std::string fewer_std_texts[WAS(3, 2)], spare_std_text;
+  std::vector<int> lists[WAS(2, 3)];
+  std::vector<int> fewer_lists[WAS(3, 2)], spare_list;
+  std::vector<WAS(int, double)> widened[WAS(2, 3)];
+  TNamed named[WAS(2, 3)];
+  Part *pointers[WAS(2, 3)] = {};
+  Part *fewer_pointers[WAS(3, 2)] = {}, *spare_pointer = nullptr;
+  Part *pointer WAS(, [2]) WAS(= nullptr, = {});
+  // These are unrelated in ROOT.
+  Part part WAS(, [2]);
+  TString text WAS(, [2]);
+  int last = 0;
+  ClassDefNV(Resized, VERSION)
+};
+
 // Members that became something else altogether.
 struct Replaced {
   int id = 0;
@@ -118,6 +152,10 @@ void fill(Evolved &o, int i) {
   o.pairs = {{i, 1.5}}, o.pair = {i, 2.5};
   o.n = i % 3, o.counted = new double[3]{i + 0.5, 2, 3}, o.m = i % 2, o.narrow = new short[2]{1, 2};
 }
+void fill(Resized &o, int i) {
+  o.id = 100 + i, o.last = -100 - i, o.grown[2].q = i, o.square[1][1].q = i, o.std_array[2].q = i;
+  o.texts[2] = "t", o.lists[2] = {i}, o.widened[2] = {i + 0.5}, o.pointers[2] = new Part, o.pointer[1] = new Part;
+}
 void fill(Replaced &o, int i) {
   o.id = 100 + i, o.last = -100 - i;
   o.to_pointers = {new Part}, o.from_pointers.resize(2), o.others.resize(1), o.number = {i}, o.numbers = i;
@@ -140,6 +178,23 @@ void fill(Evolved &o, int i) {
   o.n = i % 3, o.counted = new float[3]{1.5F * i, 2, 3}, o.m = i % 2, o.narrow = new Long64_t[2]{100000 + i, 2};
   o.to_char = o.to_uchar = o.to_short = o.to_ushort = o.to_int = o.to_uint = o.to_long = o.to_ulong = edge(i);
   o.from_float = edge(i), o.to_bool = i % 2 ? 0.25 : 0;
+}
+void fill(Resized &o, int i) {
+  auto text = [i](int k) { return std::string(k, 'a' + i); };
+  o.id = i, o.last = -i, o.spare.q = o.spare_part.q = o.part.q = o.doubled[0].q = i, o.doubled[1].q = 9;
+  o.spare_text = o.spare_other = o.text = o.doubled_text[0] = o.spare_std_text = "spare", o.doubled_text[1] = "9";
+  for (int k = 0; k < 4; ++k) {
+    o.square_text[k] = text(k);
+    if (k < 3) {
+      o.shrunk[k].q = o.square[k].q = i + k, o.fewer_texts[k] = o.fewer_std_texts[k] = text(3 - k);
+      o.fewer_lists[k].assign(k, i), o.fewer_pointers[k] = new Part{i - k};
+    }
+    if (k < 2) {
+      o.grown[k].q = o.std_array[k].q = i - k, o.texts[k] = o.std_texts[k] = text(2 * k);
+      o.lists[k] = o.widened[k] = std::vector<int>(i % 2 + k, i), o.pointers[k] = i % 2 ? new Part{i + k} : nullptr;
+    }
+  }
+  o.named[0].SetNameTitle("name", text(2).c_str()), o.pointer = new Part{i};
 }
 void fill(Replaced &o, int i) {
   o.id = i, o.last = -i, o.part.q = i;
@@ -168,10 +223,11 @@ template <typename T> void write(const char *file_name, const char *tree_name, i
   tree.Write();
 }
 
-// Both classes, each in a tree of its own that has its name and that of this version.
-void write_both(const char *file_name, const char *version, int split, bool member_wise, int n_entries) {
+// All classes, each in a tree of its own that has its name and that of this version.
+void write_all(const char *file_name, const char *version, int split, bool member_wise, int n_entries) {
   TVirtualStreamerInfo::SetStreamMemberWise(member_wise);
   write<Evolved>(file_name, TString("Evolved_") + version, split, n_entries);
+  write<Resized>(file_name, TString("Resized_") + version, split, n_entries);
   write<Replaced>(file_name, TString("Replaced_") + version, split, n_entries);
 }
 
@@ -197,6 +253,8 @@ void read(const char *file_name, const char *name, const char *version, std::vec
   auto tree_name = TString(name) + "_" + version;
   if (TString(name) == "Evolved")
     read<Evolved>(file_name, tree_name, "evo::Evolved", lines);
+  else if (TString(name) == "Resized")
+    read<Resized>(file_name, tree_name, "evo::Resized", lines);
   else
     read<Replaced>(file_name, tree_name, "evo::Replaced", lines);
 }
@@ -207,11 +265,13 @@ void read(const char *file_name, const char *name, const char *version, std::vec
 #pragma link C++ class evo::Part+;
 #pragma link C++ class evo::Other+;
 #pragma link C++ class evo::Evolved+;
+#pragma link C++ class evo::Resized+;
 #pragma link C++ class evo::Replaced+;
 #pragma link C++ class std::vector<evo::Part>+;
 #pragma link C++ class std::vector<evo::Part *>+;
 #pragma link C++ class std::vector<evo::Other>+;
 #pragma link C++ class std::vector<evo::Evolved>+;
+#pragma link C++ class std::vector<evo::Resized>+;
 #pragma link C++ class std::vector<evo::Replaced>+;
 #pragma link C++ class std::map<int, float>+;
 #pragma link C++ class std::map<int, double>+;

@@ -17,16 +17,20 @@ pub struct Conversion {
 }
 
 /// Whether values are converted: numbers of any type to each other, and arrays, containers and pairs of what is converted.
-/// A map is also a container of pairs; arrays are filled item by item, and may grow or shrink if they are of numbers.
+/// A map is also a container of pairs; arrays are filled item by item, and may grow or shrink. A single number or pointer
+/// is an array of one; of any other single value ROOT makes no array.
 pub(super) fn is_convertible(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         _ if from == to => true,
         (DataType::Primitive(_), DataType::Primitive(_)) => true,
         (DataType::List(from), DataType::List(to)) if is_convertible(from, to) => true,
         (DataType::FixedList(..), _) | (_, DataType::FixedList(..)) => {
-            let ((from, n_from), (to, n_to)) = (items_of(from), items_of(to));
-            let are_numbers = matches!((from, to), (DataType::Primitive(_), DataType::Primitive(_)));
-            n_from > 0 && n_to > 0 && (are_numbers || (n_from == n_to && is_convertible(from, to)))
+            let ((item, n_from), (to, n_to)) = (items_of(from), items_of(to));
+            let fills_arrays = matches!(
+                from,
+                DataType::FixedList(..) | DataType::Primitive(_) | DataType::Optional(_) | DataType::Link
+            );
+            n_from > 0 && n_to > 0 && fills_arrays && is_convertible(item, to)
         }
         (DataType::Struct(_), DataType::Struct(_)) => are_convertible(pair_of(from), pair_of(to)),
         _ => are_convertible(parts_of(from), parts_of(to)),
@@ -104,7 +108,9 @@ mod tests {
             (pair(INT, DataType::Text), pair(FLOAT, DataType::Text)),
             (fixed(INT, 4), fixed(fixed(FLOAT, 2), 3)),
             (INT, fixed(FLOAT, 2)),
-            (fixed(list(INT), 2), fixed(list(FLOAT), 2)),
+            (fixed(list(INT), 2), fixed(list(FLOAT), 3)),
+            (fixed(DataType::Text, 4), fixed(fixed(DataType::Text, 2), 3)),
+            (fixed(strange(INT, INT), 2), fixed(strange(INT, INT), 3)),
         ] {
             assert!(is_convertible(&from, &to) && is_convertible(&to, &from), "{from:?} {to:?}");
         }
@@ -118,10 +124,24 @@ mod tests {
             (map(INT, INT), list(strange(INT, INT))),
             (strange(INT, INT), strange(INT, FLOAT)),
             (list(pair(INT, INT)), list(DataType::Optional(Box::new(pair(INT, INT))))),
-            (fixed(DataType::Text, 2), fixed(DataType::Text, 3)),
+            (fixed(strange(INT, INT), 2), fixed(strange(INT, FLOAT), 2)),
             (INT, fixed(INT, 0)),
         ] {
             assert!(!is_convertible(&from, &to) && !is_convertible(&to, &from), "{from:?} {to:?}");
+        }
+    }
+
+    #[test]
+    fn an_array_becomes_one_of_its_items_but_only_numbers_and_pointers_become_arrays() {
+        let pointer = DataType::Optional(Box::new(structure("one", [INT, INT])));
+        for item in [INT, pointer, DataType::Link] {
+            assert!(is_convertible(&item, &fixed(item.clone(), 2)), "{item:?}");
+            assert!(is_convertible(&fixed(item.clone(), 2), &item), "{item:?}");
+        }
+        for item in [DataType::Text, list(INT), structure("one", [INT, INT])] {
+            assert!(is_convertible(&fixed(item.clone(), 2), &item), "{item:?}");
+            assert!(!is_convertible(&item, &fixed(item.clone(), 2)), "{item:?}");
+            assert!(!is_convertible(&item, &fixed(item.clone(), 1)), "{item:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Source: `TStreamerInfo::ReadBufferConv`, `TGenCollectionStreamer` (ROOT 6.40).
 
 use super::objects::Reader;
+use super::refill::{n_in_missing, refill};
 use super::streamed::integer_at;
 use super::values::{Values, append_ends};
 use crate::column::{Conversion, Step};
@@ -47,7 +48,7 @@ impl<'a> Reader<'a> {
 /// Appends values as those of another type. `take_free` is asked for items of which nothing is stored.
 fn append(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
     match (values, out) {
-        (values @ Values::Optional(..), out) => out.append(values),
+        (values @ Values::Optional(..), out) if !holds_arrays(out) => out.append(values),
         (values, Values::Optional(is_there, out)) => {
             is_there.resize(is_there.len() + values.len(), 1);
             append(values, out, take_free)
@@ -90,25 +91,17 @@ fn append(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> 
     }
 }
 
-/// Fills arrays item by item, in the order of memory: what is too much is left out, and what is missing is 0.
+/// Fills arrays item by item, in the order of memory: what is too much is left out, and what is missing is 0 or empty.
 fn arrays(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-    let n_values = values.len();
     let (values, n_from) = items_of(values);
     let (out, n_to) = places_of(out);
-    match (values, out) {
-        (values, out) if n_from == n_to => append(values, out, take_free),
-        (Values::Primitive(from, stored), Values::Primitive(to, bytes)) => {
-            let n_more = n_to.saturating_sub(n_from);
-            take_free(n_values.saturating_mul(n_more))?;
-            let width = from.stored_bytes();
-            for array in stored.chunks_exact(n_from.saturating_mul(width).max(1)) {
-                numbers(&array[..n_from.min(n_to) * width], from, *to, bytes);
-                bytes.resize(bytes.len() + n_more * to.stored_bytes(), 0);
-            }
-            Ok(())
-        }
-        _ => Err(misfit()),
+    if n_from == n_to {
+        return append(values, out, take_free);
     }
+    let n_arrays = values.len() / n_from.max(1);
+    let n_missing = n_arrays.saturating_mul(n_to.saturating_sub(n_from));
+    take_free(n_missing.saturating_mul(n_in_missing(&values)))?;
+    append(refill(&values, n_from, n_to)?, out, take_free)
 }
 
 /// The innermost items of fixed arrays in each other, and how many each has.
@@ -129,6 +122,13 @@ fn places_of(values: &mut Values) -> (&mut Values, usize) {
             (items, n.saturating_mul(*n_items as usize))
         }
         values => (values, 1),
+    }
+}
+
+fn holds_arrays(out: &Values) -> bool {
+    match out {
+        Values::Optional(_, out) => holds_arrays(out),
+        out => matches!(out, Values::FixedList(..)),
     }
 }
 

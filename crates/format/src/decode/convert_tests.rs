@@ -3,7 +3,7 @@
 use super::Values;
 use super::streamed::decode_streamed;
 use crate::column::Framing::Bare;
-use crate::column::{Class, Conversion, CountedHead, DataType, MapNode, Node, Number, Step, Variant};
+use crate::column::{Class, Conversion, CountedHead, DataType, MapNode, Node, Number, Pointer, Step, Variant};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -110,9 +110,40 @@ fn arrays_are_filled_in_the_order_of_memory() {
 }
 
 #[test]
+fn arrays_of_anything_are_cut_and_filled_up() {
+    let texts = || Node::Fixed(Box::new(Node::Text), 2);
+    let text = |ends: &[i32], bytes: &[u8]| Values::Text(ends.to_vec(), bytes.to_vec());
+    let found = decode(texts(), &fixed(fixed(DataType::Text, 2), 2), &[1, b'a', 2, b'b', b'c']).unwrap();
+    let inner = Values::FixedList(Box::new(text(&[1, 3, 3, 3], b"abc")), 2);
+    assert_eq!(found, Values::FixedList(Box::new(inner), 2));
+    assert_eq!(decode(texts(), &DataType::Text, &[1, b'a', 2, b'b', b'c']).unwrap(), text(&[1], b"a"));
+
+    let lists = Node::Fixed(Box::new(Node::List(Box::new(byte()))), 2);
+    let found = decode(lists, &fixed(list(I16), 3), &[0, 0, 0, 1, 5, 0, 0, 0, 2, 6, 7]).unwrap();
+    let inner = Values::List(vec![1, 3, 3], Box::new(shorts(&[5, 6, 7])));
+    assert_eq!(found, Values::FixedList(Box::new(inner), 3));
+}
+
+#[test]
+fn a_pointer_is_the_first_of_an_array_of_them() {
+    let pointer = Node::Pointer(Box::new(Pointer { class: "A".to_owned(), node: byte() }));
+    let optional = |data_type| DataType::Optional(Box::new(data_type));
+    let filled = Values::FixedList(Box::new(Values::Optional(vec![0, 0], Box::new(Values::empty(&U8)))), 2);
+    let array = fixed(optional(U8), 2);
+    assert_eq!(decode(pointer.clone(), &array, &[0; 4]).unwrap(), filled);
+    // Where a third version has no such member.
+    let found = decode(pointer, &optional(array), &[0; 4]).unwrap();
+    assert_eq!(found, Values::Optional(vec![1], Box::new(filled)));
+}
+
+#[test]
 fn arrays_do_not_grow_without_end() {
     let huge = fixed(fixed(U8, u32::MAX), u32::MAX);
     assert!(matches!(decode(byte(), &huge, &[7]), Err(Error::Unsupported(_))));
+    let pairs = Node::Struct(vec![("a".to_owned(), byte()), ("b".to_owned(), Node::Fixed(Box::new(byte()), 3))]);
+    let data_type = pairs.data_type();
+    let found = decode(Node::Fixed(Box::new(pairs), 1), &fixed(data_type, 100), &[7; 4]);
+    assert!(matches!(found, Err(Error::Unsupported(_))), "{found:?}");
 }
 
 /// A class of which version 1 has an array that `n` counts, with a place in what comes out or without.

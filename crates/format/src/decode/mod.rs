@@ -20,6 +20,7 @@ mod objects;
 #[cfg(test)]
 mod objects_tests;
 mod pointers;
+mod refill;
 mod streamed;
 #[cfg(test)]
 mod streamed_tests;
