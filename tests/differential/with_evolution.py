@@ -16,7 +16,9 @@ N_ENTRIES = 8
 SPLITS = (0, 99)
 #: Whether collections are stored member by member.
 WAYS = (0, 1)
-NAMES = ("Evolved", "Resized", "Replaced")
+NAMES = ("Evolved", "Resized", "Replaced", "Arrays")
+#: Of these ROOT's second version reads the first one wrong.
+MISREAD = ("Arrays",)
 VERSIONS = ("first", "second")
 
 
@@ -39,6 +41,8 @@ def main() -> None:
                 if split and stored != version:
                     continue
                 for name in NAMES:
+                    if name in MISREAD and stored != version:
+                        continue
                     lines = ROOT.std.vector("std::string")()
                     ROOT.evo.read(file, name, stored, lines)
                     said[f"{file} {name}_{stored}"] = [str(line) for line in lines]

@@ -1,4 +1,9 @@
 // A class in two versions: SECOND is defined for the second one. Compiled by ACLiC, once for each.
+#include <TArrayD.h>
+#include <TArrayF.h>
+#include <TArrayI.h>
+#include <TArrayL64.h>
+#include <TArrayS.h>
 #include <TBufferJSON.h>
 #include <TClass.h>
 #include <TFile.h>
@@ -115,6 +120,15 @@ struct Resized {
   ClassDefNV(Resized, VERSION)
 };
 
+// Arrays that write themselves. ROOT 6.40 misreads those of another type, and all that follows them.
+struct Arrays : WAS(TArrayF, TArrayD) {
+  WAS(TArrayD, TArrayI) narrowed;
+  WAS(TArrayS, TArrayL64) widened;
+  int last = 0;
+  virtual ~Arrays() = default;
+  ClassDef(Arrays, VERSION)
+};
+
 // Members that became something else altogether.
 struct Replaced {
   int id = 0;
@@ -152,6 +166,9 @@ void fill(Evolved &o, int i) {
   o.pairs = {{i, 1.5}}, o.pair = {i, 2.5};
   o.n = i % 3, o.counted = new double[3]{i + 0.5, 2, 3}, o.m = i % 2, o.narrow = new short[2]{1, 2};
 }
+void fill(Arrays &o, int i) {
+  o.Set(1), o.narrowed.Set(2), o.widened.Set(3), o[0] = i + 0.5, o.narrowed[1] = i, o.widened[2] = -i, o.last = 100 + i;
+}
 void fill(Resized &o, int i) {
   o.id = 100 + i, o.last = -100 - i, o.grown[2].q = i, o.square[1][1].q = i, o.std_array[2].q = i;
   o.texts[2] = "t", o.lists[2] = {i}, o.widened[2] = {i + 0.5}, o.pointers[2] = new Part, o.pointer[1] = new Part;
@@ -178,6 +195,12 @@ void fill(Evolved &o, int i) {
   o.n = i % 3, o.counted = new float[3]{1.5F * i, 2, 3}, o.m = i % 2, o.narrow = new Long64_t[2]{100000 + i, 2};
   o.to_char = o.to_uchar = o.to_short = o.to_ushort = o.to_int = o.to_uint = o.to_long = o.to_ulong = edge(i);
   o.from_float = edge(i), o.to_bool = i % 2 ? 0.25 : 0;
+}
+void fill(Arrays &o, int i) {
+  o.Set(i % 3), o.narrowed.Set(2), o.widened.Set(i % 2 + 1), o.last = -i;
+  for (int k = 0; k < i % 3; ++k)
+    o[k] = i + 0.5F * k;
+  o.narrowed[0] = -i, o.narrowed[1] = 70000, o.widened[i % 2] = -i;
 }
 void fill(Resized &o, int i) {
   auto text = [i](int k) { return std::string(k, 'a' + i); };
@@ -221,6 +244,9 @@ template <typename T> void write(const char *file_name, const char *tree_name, i
     tree.Fill();
   }
   tree.Write();
+  // Those of the last entry.
+  file.WriteObject(one, TString(tree_name) + "_one");
+  file.WriteObject(many, TString(tree_name) + "_many");
 }
 
 // All classes, each in a tree of its own that has its name and that of this version.
@@ -228,6 +254,7 @@ void write_all(const char *file_name, const char *version, int split, bool membe
   TVirtualStreamerInfo::SetStreamMemberWise(member_wise);
   write<Evolved>(file_name, TString("Evolved_") + version, split, n_entries);
   write<Resized>(file_name, TString("Resized_") + version, split, n_entries);
+  write<Arrays>(file_name, TString("Arrays_") + version, split, n_entries);
   write<Replaced>(file_name, TString("Replaced_") + version, split, n_entries);
 }
 
@@ -255,6 +282,8 @@ void read(const char *file_name, const char *name, const char *version, std::vec
     read<Evolved>(file_name, tree_name, "evo::Evolved", lines);
   else if (TString(name) == "Resized")
     read<Resized>(file_name, tree_name, "evo::Resized", lines);
+  else if (TString(name) == "Arrays")
+    read<Arrays>(file_name, tree_name, "evo::Arrays", lines);
   else
     read<Replaced>(file_name, tree_name, "evo::Replaced", lines);
 }
@@ -266,12 +295,14 @@ void read(const char *file_name, const char *name, const char *version, std::vec
 #pragma link C++ class evo::Other+;
 #pragma link C++ class evo::Evolved+;
 #pragma link C++ class evo::Resized+;
+#pragma link C++ class evo::Arrays+;
 #pragma link C++ class evo::Replaced+;
 #pragma link C++ class std::vector<evo::Part>+;
 #pragma link C++ class std::vector<evo::Part *>+;
 #pragma link C++ class std::vector<evo::Other>+;
 #pragma link C++ class std::vector<evo::Evolved>+;
 #pragma link C++ class std::vector<evo::Resized>+;
+#pragma link C++ class std::vector<evo::Arrays>+;
 #pragma link C++ class std::vector<evo::Replaced>+;
 #pragma link C++ class std::map<int, float>+;
 #pragma link C++ class std::map<int, double>+;

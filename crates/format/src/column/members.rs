@@ -111,7 +111,7 @@ impl Compiler<'_> {
             return Ok(None);
         }
         if element.class == ElementClass::Base {
-            return self.base(element, path, members);
+            return self.base(element, path, members, before);
         }
         let name = member_name(element);
         let around = std::mem::replace(&mut self.place, format!("{}::{}", info.name, element.name));
@@ -177,13 +177,20 @@ impl Compiler<'_> {
     /// A base of the objects of a split collection that is not split itself: their members are stored one by one.
     pub(super) fn base_of_each(&mut self, element: &Element) -> Result<Class, String> {
         let mut members = Members::default();
-        let step = self.base(element, "", &mut members)?;
+        let none = Variant::new(0, 0, Vec::new(), Vec::new());
+        let step = self.base(element, "", &mut members, &none)?;
         let variants = vec![Variant::new(0, 0, step.into_iter().collect(), Vec::new())];
         let size = members.size;
         Ok(Class { name: element.name.clone(), is_framed: false, members: members.into_members(), variants, size })
     }
 
-    fn base(&mut self, element: &Element, path: &str, members: &mut Members) -> Result<Option<Step>, String> {
+    fn base(
+        &mut self,
+        element: &Element,
+        path: &str,
+        members: &mut Members,
+        before: &Variant,
+    ) -> Result<Option<Step>, String> {
         let name = &element.name;
         let inner = format!("{path}{name}::");
         if name == "TObject" {
@@ -201,16 +208,11 @@ impl Compiler<'_> {
         match self.own_streamer(name) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
             Some(OwnStreamer::Node(node)) => {
-                members.size += node.size();
                 let name = if self.is_linked { linked::array_name(name) } else { name };
-                let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::OwnBase(place, node)));
+                return Ok(Some(own_base(name, node, path, members, before)));
             }
             Some(OwnStreamer::Class(class)) => {
-                let node = Node::Object(Arc::new(class));
-                members.size += node.size();
-                let place = members.place(path, name, node.data_type());
-                return Ok(place.ok().map(|place| Step::OwnBase(place, node)));
+                return Ok(Some(own_base(name, Node::Object(Arc::new(class)), path, members, before)));
             }
             Some(OwnStreamer::Unreadable(why)) => {
                 return Ok(self.unknown_base(format!("{name}, {why}"), path, name, members));
@@ -261,6 +263,19 @@ impl Compiler<'_> {
         members.size += 1;
         let place = members.place(path, name, DataType::Link).ok()?;
         Some(Step::Member(place, self.unknown(why)))
+    }
+}
+
+/// A base that writes itself. Arrays of numbers of all types have one name in a graph.
+fn own_base(name: &str, node: Node, path: &str, members: &mut Members, before: &Variant) -> Step {
+    members.size += node.size();
+    let data_type = node.data_type();
+    match members.place(path, name, data_type.clone()) {
+        Ok(place) => Step::OwnBase(place, node),
+        Err((place, to)) if evolve::is_convertible(&data_type, &to) && !fills(&before.steps, place) => {
+            Step::OwnBase(place, Node::Converted(Box::new(Conversion { stored: node, to })))
+        }
+        Err(_) => Step::Unreadable(Arc::from(format!("{name}, a base beside another member of this name"))),
     }
 }
 
@@ -368,6 +383,22 @@ mod tests {
         let converted = Node::Converted(Box::new(Conversion { stored, to: int.clone() }));
         assert_eq!(class.variants[1].steps[1], Step::Member(1, converted));
         assert_eq!(class.members[1].1, int);
+    }
+
+    #[test]
+    fn a_base_that_is_another_array_is_converted_and_a_second_one_of_its_name_is_refused() {
+        let base = |name: &str| Element::member(name, "BASE", 0);
+        let info = |version: u16, bases: &[&str]| StreamerInfo {
+            elements: bases.iter().map(|name| base(name)).collect(),
+            ..info(version, base("TArrayF"))
+        };
+        let infos = StreamerInfos::default();
+        let (old, new) = (info(1, &["TArrayF"]), info(2, &["TArrayD"]));
+        let class = Compiler::linked(&infos).compile_class("A", &[&old, &new]).unwrap();
+        assert!(matches!(class.variants[1].steps[..], [Step::OwnBase(0, Node::Converted(_))]));
+        let both = info(1, &["TArrayF", "TArrayD"]);
+        let class = Compiler::linked(&infos).compile_class("A", &[&both]).unwrap();
+        assert!(class.variants[0].fault().is_some_and(|why| why.contains("fArray")));
     }
 
     #[test]

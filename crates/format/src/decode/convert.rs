@@ -25,6 +25,20 @@ impl<'a> Reader<'a> {
         append(stored, out, &mut |n_more| self.take_free(cursor, n_more))
     }
 
+    /// The same of a base that writes itself, where members are stored one by one.
+    pub(super) fn converted_bases(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        conversion: &Conversion,
+        n_values: usize,
+        out: &mut Values,
+    ) -> Result<()> {
+        let mut base = [(String::new(), Values::empty(&conversion.stored.data_type()))];
+        self.own_bases(cursor, 0, &conversion.stored, n_values, &mut base)?;
+        let [(_, stored)] = base;
+        append(stored, out, &mut |n_more| self.take_free(cursor, n_more))
+    }
+
     /// Reads a member of so many objects that has no place in what comes out.
     pub(super) fn pass_over(
         &mut self,

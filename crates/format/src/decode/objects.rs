@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
     /// information has it. Of arrays of numbers that is how many there are, and then these; of texts nothing.
     ///
     /// Source: streamer information of `TArray`, `TDatime`, `TRef` and `TString` (ROOT 6.40).
-    fn own_bases(
+    pub(super) fn own_bases(
         &mut self,
         cursor: &mut Cursor<'a>,
         place: usize,
@@ -353,6 +353,9 @@ impl<'a> Reader<'a> {
         columns: &mut [(String, Values)],
     ) -> Result<()> {
         let (name, column) = columns.get_mut(place).ok_or_else(|| misfit(cursor))?;
+        if let Node::Converted(conversion) = node {
+            return self.converted_bases(cursor, conversion, n_values, column).within(|| name.clone());
+        }
         match (node, present(column, n_values)) {
             (Node::List(item), Values::List(ends, items)) => {
                 let counts = (0..n_values).map(|_| cursor.i32().map(i64::from)).collect::<Result<Vec<i64>>>()?;
