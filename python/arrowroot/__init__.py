@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.graph import Graph
     from arrowroot._objects.histogram import Histogram
     from arrowroot._objects.matrix import Matrix
+    from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._partitions import Partition, partitions
@@ -105,6 +106,8 @@ __all__ = [
     "Partition",
     "PhysicalRead",
     "Plan",
+    "PolyHistogram",
+    "PolyProfile",
     "Profile",
     "Read",
     "Record",
@@ -150,6 +153,7 @@ _LAZY = {
     "Graph": "_objects.graph",
     "Histogram": "_objects.histogram",
     "Matrix": "_objects.matrix",
+    **dict.fromkeys(("PolyHistogram", "PolyProfile"), "_objects.poly"),
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_chain"),

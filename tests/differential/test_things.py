@@ -93,6 +93,52 @@ def test_histograms_agree_with_uproot(things: Path, file: ar.File) -> None:
                 )
 
 
+def test_histograms_of_polygons_have_roots_contents_errors_and_corners(things: Path, file: ar.File) -> None:
+    bins = json.loads((things / "polygons.json").read_text())
+    assert len(bins) == 10
+    for name, expected in bins.items():
+        h = file[name]
+        assert isinstance(h, ar.PolyProfile if "profile" in name else ar.PolyHistogram), name
+        assert (h.num_entries, h.num_bins) == (expected["entries"], len(expected["contents"])), name
+        np.testing.assert_array_equal(h.values(), expected["contents"], err_msg=name)
+        np.testing.assert_allclose(h.errors(), np.nan_to_num(expected["errors"]), rtol=1e-14, err_msg=name)
+        np.testing.assert_allclose(h.variances(), h.errors() ** 2, rtol=1e-14, err_msg=name)
+        assert h.outside().T[::-1].ravel().tolist() == expected["outside"], name
+        if expected["effective"]:
+            np.testing.assert_allclose(h.counts(), expected["effective"], rtol=1e-14, err_msg=name)
+        with pytest.raises(ar.UnsupportedError, match=f"{h.class_name} '.*': its bins are polygons"):
+            h.to_hist()
+    assert file["polygons"].outside().tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert not file["poly"].is_weighted
+    assert file["poly_late"].is_weighted
+    values, polygons = file["poly_weighted"].to_numpy()
+    assert values.shape == (4,)
+    assert [[len(part) for part in parts] for parts in polygons] == [[3], [4, 3], [4], [3]]
+    assert polygons[0][0].tolist() == [[0, 1], [1, 1], [0.5, 2]]
+
+
+def test_polygons_are_shown_one_by_one_or_as_a_map(things: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(name: str) -> list[str]:
+        assert main(["show", f"{things / 'things.root'}:{name}"]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    few = shown("poly")
+    assert few[0].startswith("poly  TH2Poly: 4 polygons in [-1, 3) x [-1, 3), ")
+    assert [line.split("  ")[:2] for line in few[1:5]] == [
+        ["1", "in [0, 1] x [1, 2]"],
+        ["2", "in [-1, 2.5] x [-1, 2.5]"],
+        ["3", "in [1, 2] x [0, 1]"],
+        ["4", "in [2, 3] x [0, 1]"],
+    ]
+    many = shown("honeycomb")
+    lowest = [line.partition("┤")[2] for line in many if "┤" in line][-6:]
+    # Two rows of hexagons, of which the upper one begins further right; there are none at the lower edge.
+    assert [len(row) - len(row.lstrip()) for row in lowest] == [9, 9, 5, 5, 0, 0]
+    assert any(line.startswith("   █ is 10, · is 0") for line in many)
+    assert "x: x title  y: y title" in many
+    assert "no bins yet" in shown("no_polygons")[1]
+
+
 class Json:
     """Compares a record with what ROOT's JSON says of the object."""
 

@@ -1,7 +1,8 @@
 """Writes histograms, graphs and other objects with ROOT, and what ROOT says of them. Started by test_things.py.
 
 ``with_things.py DIRECTORY`` writes ``things.root``, ``things.json`` (for each key ROOT's JSON of the object) and
-``bins.json`` (for each histogram contents and errors of all bins, flow bins included, and the edges).
+``bins.json`` (for each histogram contents and errors of all bins, flow bins included, and the edges), and
+``polygons.json`` (the same of those whose bins are polygons).
 """
 
 from __future__ import annotations
@@ -88,10 +89,11 @@ def main() -> None:
         **profiles(ROOT),
         **graphs(ROOT),
         **small(ROOT),
+        **polygons(ROOT),
         **functions(ROOT),
         **own_ways(ROOT),
     }
-    bins, texts = {}, {}
+    bins, polygon_bins, texts = {}, {}, {}
     for name, thing in made.items():
         # A list is written in one piece only if that is asked for.
         written = thing.Write(name, ROOT.TObject.kSingleKey) if hasattr(thing, "Write") else 0
@@ -106,9 +108,12 @@ def main() -> None:
         # Asking for bins empties buffers.
         if not name.startswith("waits"):  # JSON has neither all digits nor infinities
             texts[name] = str(ROOT.TBufferJSON.ToJSON(thing))
-        if isinstance(thing, ROOT.TH1) and name not in (*BUFFERED, "polygons"):
+        if isinstance(thing, ROOT.TH2Poly):
+            polygon_bins[name] = polygon_bins_of(thing)
+        elif isinstance(thing, ROOT.TH1) and name not in BUFFERED:
             bins[name] = bins_of(thing)
     Path("bins.json").write_text(json.dumps(bins))
+    Path("polygons.json").write_text(json.dumps(polygon_bins))
     Path("things.json").write_text(json.dumps(texts))
 
 
@@ -125,6 +130,19 @@ def bins_of(h: Any) -> dict[str, Any]:
         "effective": [h.GetBinEffectiveEntries(i) for i in range(n_cells)]
         if "Profile" in h.ClassName()
         else [],
+    }
+
+
+def polygon_bins_of(h: Any) -> dict[str, Any]:
+    numbers = range(1, h.GetNumberOfBins() + 1)
+    is_profile = h.ClassName() == "TProfile2Poly"
+    return {
+        "contents": [h.GetBinContent(i) for i in numbers],
+        "errors": [h.GetBinError(i) for i in numbers],
+        # Regions around the range, in rows from above, and in the middle what is between polygons.
+        "outside": [h.GetBinContent(-i) for i in range(1, 10)],
+        "effective": [h.GetBinEffectiveEntries(i) for i in numbers] if is_profile else [],
+        "entries": h.GetEntries(),
     }
 
 
@@ -271,10 +289,46 @@ def small(root: Any) -> dict[str, Any]:
     return made | {str(pair.first): pair.second for pair in root.ar_collections()}
 
 
+def polygons(root: Any) -> dict[str, Any]:
+    random = root.gRandom
+
+    def shape(*corners: tuple[float, float]) -> Any:
+        xs, ys = (array("d", values) for values in zip(*corners, strict=True))
+        return root.TGraph(len(corners), xs, ys)
+
+    triangle = shape((0, 1), (1, 1), (0.5, 2))
+    parts = root.TMultiGraph()
+    for part in (shape((-1, -1), (-0.5, -1), (-0.5, -0.5), (-1, -0.5)), shape((2, 2), (2.5, 2), (2, 2.5))):
+        parts.Add(part)
+    made = {name: root.TH2Poly(name, "", -1, 3, -1, 3) for name in ("poly", "poly_weighted", "poly_late")}
+    made |= {f"poly_profile{mode}": root.TProfile2Poly("p", "", -1, 3, -1, 3) for mode in ("", "s", "i", "g")}
+    for name, h in made.items():
+        for one in (triangle, parts, shape((1, 0), (2, 0), (2, 1), (1, 1)), shape((2, 0), (3, 0), (3, 1))):
+            h.AddBin(one.Clone())
+        if "profile" in name:
+            h.SetErrorOption(["", "s", "i", "g"].index(name.removeprefix("poly_profile")))
+    made["poly_weighted"].Sumw2()
+    for i in range(N_FILLS):
+        x, y, weight = random.Uniform(-2, 4), random.Uniform(-2, 4), random.Uniform(3)
+        made["poly"].Fill(x, y)
+        made["poly_weighted"].Fill(x, y, weight)
+        # The squares begin with the first weight that is not 1.
+        made["poly_late"].Fill(x, y, weight if i > N_FILLS / 2 else 1)
+        for mode in ("", "s", "i", "g"):
+            made[f"poly_profile{mode}"].Fill(x, y, 3 if x < 1 else random.Gaus(5), weight)
+    honeycomb = root.TH2Poly("honeycomb", "many;x title;y title", 0, 10, 0, 8)
+    honeycomb.Honeycomb(0.5, 0.5, 0.5, 9, 7)
+    for _ in range(N_FILLS):
+        honeycomb.Fill(random.Gaus(5, 2), random.Gaus(4, 2))
+    # Above the range in y, and below that in x.
+    corner = root.TH2Poly("corner", "", 0, 1, 0, 1)
+    corner.AddBin(shape((0, 0), (1, 0), (1, 1)))
+    corner.Fill(-0.5, 1.5)
+    empty = root.TH2Poly("no_polygons", "", 0, 1, 0, 1)
+    return made | {"honeycomb": honeycomb, "polygons": corner, "no_polygons": empty}
+
+
 def functions(root: Any) -> dict[str, Any]:
-    polygons = root.TH2Poly("polygons", "", 0, 2, 0, 2)
-    polygons.Honeycomb(0, 0, 0.5, 2, 2)
-    polygons.Fill(0.5, 0.5)
     passed, total = root.TH1D("passed", "", 4, 0, 4), root.TH1D("total", "", 4, 0, 4)
     for i in range(40):
         total.Fill(i % 4)
@@ -292,7 +346,6 @@ def functions(root: Any) -> dict[str, Any]:
         "f1": root.TF1("f1", "[0]*x + sin(x)", 0, 3),
         "f2": root.TF2("f2", "x*y*[0]", 0, 1, 0, 1),
         "formula": root.TFormula("formula", "x*x"),
-        "polygons": polygons,
         "efficiency": root.TEfficiency(passed, total),
         "stack": stack,
         "sparse": sparse,

@@ -106,7 +106,9 @@ def test_objects_nested_without_end_are_an_error_and_no_crash():
 
 def test_the_class_of_a_derived_histogram_follows_from_its_bases():
     assert kind_of("MyHist", ("TH1D", "TH1", "TNamed")) is ar.Histogram
-    assert kind_of("TH2Poly", ("TH2D", "TH2", "TH1", "TNamed")) is ar.Record
+    assert kind_of("TH2Poly", ("TH2D", "TH2", "TH1", "TNamed")) is ar.PolyHistogram
+    assert kind_of("TProfile2Poly", ("TH2Poly", "TH2", "TH1", "TNamed")) is ar.PolyProfile
+    assert kind_of("TH1K", ("TH1", "TNamed")) is ar.Record
     assert kind_of("TProfile2D", ("TH2D", "TH2", "TH1")) is ar.Profile
     assert kind_of("TParameter<double>", ("TObject",)) is ar.Parameter
     assert kind_of("Mine", ("TNamed", "TObject")) is ar.Named
@@ -144,6 +146,32 @@ def test_a_histogram_that_contradicts_itself_is_corrupt():
     for ask in (broken.summary, broken.to_numpy, lambda: broken.axes[0].labels):
         with pytest.raises(ar.CorruptFileError, match="fArray has 4 values for 2147483634 bins"):
             ask()
+
+
+def test_a_histogram_of_polygons_that_contradicts_itself_is_corrupt():
+    corners = {"fNpoints": 3, "fX": np.array([0, 1.0, 1]), "fY": np.array([0, 0, 1.0])}
+    polygon = record("TGraph", {"fName": "", "fTitle": "", **corners}, ("TNamed",))
+    one = record("TH2PolyBin", {"fContent": 4.0, "fPoly": polygon})
+
+    def poly(**members):
+        usual = {"fBins": [one], "fSumw2": np.zeros(0), "fOverflow": np.arange(9.0), "fEntries": 4.0}
+        return record("TH2Poly", {"fName": "h", "fTitle": "", **usual, **members}, ("TH2", "TH1"))
+
+    assert (poly().values().tolist(), poly().errors().tolist(), poly().num_bins) == ([4], [2], 1)
+    assert poly().outside().tolist() == [[6, 3, 0], [7, 4, 1], [8, 5, 2]]
+    assert poly(fBins=None).to_numpy()[1] == []
+    for ask, message in [
+        (poly(fSumw2=np.zeros(1)).errors, "fSumw2 has 1 values for 1 bins and 9 regions"),
+        (poly(fOverflow=np.zeros(3)).outside, "contents of 3 regions"),
+        (poly(fBins=[None]).values, "'h': a bin is no Record"),
+        (poly(fBins=[record("TH2PolyBin", {})]).values, "without a number 'fContent'"),
+        (lambda: poly(fBins=[record("TH2PolyBin", {"fPoly": one})]).polygons, "a polygon is no Graph"),
+        (lambda: poly().axis("y"), "an axis is no Record"),
+    ]:
+        with pytest.raises(ar.CorruptFileError, match=message):
+            ask()
+    with pytest.raises(ar.UnsupportedError, match="TH2Poly 'h': its bins are polygons"):
+        poly().to_boost()
 
 
 @pytest.mark.parametrize(("mode", "expected"), [(0, np.nan), (1, 0.5), (2, np.nan), (3, np.nan)])

@@ -9,6 +9,7 @@ from arrowroot._objects.entry_list import EntryList
 from arrowroot._objects.graph import Graph
 from arrowroot._objects.histogram import Histogram
 from arrowroot._objects.matrix import Matrix
+from arrowroot._objects.poly import PolyHistogram, PolyProfile
 from arrowroot._objects.profile import Profile
 from arrowroot._objects.record import Record, Unreadable
 from arrowroot._objects.simple import Named, Parameter, Text
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._errors import ArrowrootError
 
-#: By class, its own or a base. Those that say Record have contents of another kind than their bases.
+#: By class, its own or a base. One that says Record has contents of another kind than its bases.
 _KINDS: dict[str, type[Record]] = {
     "TProfile": Profile,
     "TProfile2D": Profile,
     "TProfile3D": Profile,
-    "TH2Poly": Record,
+    "TProfile2Poly": PolyProfile,
+    "TH2Poly": PolyHistogram,
     "TH1K": Record,
     "TH1": Histogram,
     "TGraph": Graph,

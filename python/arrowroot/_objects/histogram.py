@@ -287,10 +287,7 @@ class Histogram(Named):
 
     def summary(self) -> str:
         """Return axes and entries on one line."""
-        n_entries = self.num_entries
-        is_whole = n_entries.is_integer()
-        entries = counted(int(n_entries), "entry", "entries") if is_whole else f"{n_entries:.15g} entries"
-        return f"{' x '.join(axis.summary() for axis in self.axes)}, {entries}"
+        return f"{' x '.join(axis.summary() for axis in self.axes)}, {entries_text(self.num_entries)}"
 
     def __repr__(self) -> str:
         lines = [self._head(), *(f"  {axis!r}" for axis in self.axes)]
@@ -300,6 +297,13 @@ class Histogram(Named):
 def _n_cells(axes: Sequence[Axis]) -> int:
     """Return the number of bins, those below and above the ranges among them."""
     return prod(axis.n_bins + 2 for axis in axes)
+
+
+def entries_text(n_entries: float) -> str:
+    """Return how many entries there are, which may be no whole number."""
+    return (
+        counted(int(n_entries), "entry", "entries") if n_entries.is_integer() else f"{n_entries:.15g} entries"
+    )
 
 
 def effective(sums: npt.NDArray[Any], squares: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

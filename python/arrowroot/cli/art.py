@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arrowroot import PolyHistogram
 from arrowroot._render import clip, printable, text_table, width_of
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _EIGHTHS_UP = " ▁▂▃▄▅▆▇█"
 _EIGHTHS_RIGHT = " ▏▎▍▌▋▊▉█"
 _SHADES = " ░▒▓█"
+#: Of a map of polygons: a bin of 0, and where there is none.
+_EMPTY_BIN, _NO_BIN = "·", " "
 #: Up to so many bins have a line each.
 _MOST_LINES = 24
 #: Of a map up to so many bins of x have a column of numbers each.
@@ -36,16 +39,15 @@ def histogram(h: Histogram, width: int) -> list[str]:
     if h.n_dimensions == 1:
         axis = h.axes[0]
         many = axis.n_bins > _MOST_LINES and not axis.traits.discrete
-        return _columns(h, axis, width) if many else _bars(h, axis, width)
+        return _columns(h, axis, width) if many else _bars(h, _bin_texts(axis), width)
     if h.n_dimensions == 2:
         return _fields(h, width) or _shades(h, width)
     return []
 
 
-def _bars(h: Histogram, axis: Axis, width: int) -> list[str]:
+def _bars(h: Histogram | PolyHistogram, texts: Sequence[str], width: int) -> list[str]:
     """One line for each bin: range or label, content and error, and a bar."""
     values, errors = h.values().tolist(), h.errors().tolist()
-    texts = _bin_texts(axis)
     numbers = [f"{value:.6g}" for value in values]
     spreads = [f"± {error:.3g}" for error in errors]
     columns = [_padded(texts, right=False), _padded(numbers), _padded(spreads, right=False)]
@@ -179,7 +181,7 @@ def _shades(h: Histogram, width: int) -> list[str]:
     x, y = h.axes
     table = h.values().tolist()
     is_mean = h.kind == "MEAN"
-    margin = max(len(f"{edge:.4g}") for edge in (y.low, y.high)) + 2
+    margin = _margin(y.low, y.high)
     n_columns = max(_LEAST_BAR, (min(width, _MOST_COLUMNS) - margin) // 2)
     # Bins of x together, then bins of y.
     rows = [_together(column, _MAP_HEIGHT, mean=is_mean).values for column in table]
@@ -191,19 +193,83 @@ def _shades(h: Histogram, width: int) -> list[str]:
         cells.append([value / len(group) if is_mean else value for value in sums])
     highest = max((abs(v) for column in cells for v in column if math.isfinite(v)), default=0) or 1
     each = max(1, min(6, (min(width, _MOST_COLUMNS) - margin) // len(cells)))
-    lines = []
-    for row in reversed(range(len(cells[0]))):
-        letters = "".join(_shade(column[row], highest) * each for column in cells)
-        label = f"{y.high:.4g}" if row == len(cells[0]) - 1 else f"{y.low:.4g}" if row == 0 else ""
-        lines.append(f"{label:>{margin - 2}} ┤{letters}".rstrip())
-    n_letters = each * len(cells)
-    lines.append(f"{'':>{margin - 2}} └{'─' * n_letters}")
-    lines.append(" " * margin + _scale(x.low, x.high, n_letters))
+    rows_of_letters = [
+        "".join(_shade(column[row], highest) * each for column in cells)
+        for row in reversed(range(len(cells[0])))
+    ]
+    lines = _framed(rows_of_letters, (x.low, x.high), (y.low, y.high))
     together = f"; each field is {'the mean' if is_mean else 'the sum'} of {n_x} x {n_y} bins" * (
         n_x * n_y > 1
     )
     lines.append(f"{'':>{margin}}█ is {highest:.5g}, - is below 0{together}")
     return lines
+
+
+def _margin(low: float, high: float) -> int:
+    """Return the room for the ends of the upright axis."""
+    return max(len(f"{edge:.4g}") for edge in (low, high)) + 2
+
+
+def _framed(rows: Sequence[str], of_x: tuple[float, float], of_y: tuple[float, float]) -> list[str]:
+    """Return rows of letters of the same length, the first one above, with their axes."""
+    margin = _margin(*of_y)
+    labels = {len(rows) - 1: f"{of_y[0]:.4g}", 0: f"{of_y[1]:.4g}"}
+    lines = [f"{labels.get(i, ''):>{margin - 2}} ┤{row}".rstrip() for i, row in enumerate(rows)]
+    lines.append(f"{'':>{margin - 2}} └{'─' * len(rows[0])}")
+    lines.append(" " * margin + _scale(*of_x, len(rows[0])))
+    return lines
+
+
+def polygons(h: PolyHistogram, width: int) -> list[str]:
+    """Return bins that are polygons as lines that fit the width: one for each, or a map where they are many."""
+    if not h.num_bins:
+        return ["(there are no bins yet)"]
+    if h.num_bins <= _MOST_LINES:
+        boxes = [_box(parts) for parts in h.polygons]
+        texts = [
+            f"{i}  in [{left:.4g}, {right:.4g}] x [{low:.4g}, {high:.4g}]"
+            for i, (left, low, right, high) in enumerate(boxes, 1)
+        ]
+        return _bars(h, texts, width)
+    x, y = map(h.axis, "xy")
+    n_columns = max(_LEAST_BAR, min(width, _MOST_COLUMNS) - _margin(y.low, y.high))
+    owners = _owners(h, n_columns)
+    values = h.values().tolist()
+    highest = max((abs(value) for value in values if math.isfinite(value)), default=0) or 1
+    letters = [_NO_BIN, *(_shade(value, highest) if value else _EMPTY_BIN for value in values)]
+    rows = ["".join(letters[owner] for owner in row) for row in owners]
+    lines = _framed(rows, (x.low, x.high), (y.low, y.high))
+    note = f"█ is {highest:.5g}, {_EMPTY_BIN} is 0, - is below 0; each field is the bin at its middle"
+    return [*lines, " " * _margin(y.low, y.high) + note]
+
+
+def _box(parts: Sequence[Any]) -> tuple[float, float, float, float]:
+    """Return the least x and y of polygons, and the greatest."""
+    corners = [corner for part in parts for corner in part.tolist()] or [[math.nan, math.nan]]
+    (low_x, low_y), (high_x, high_y) = (map(end, zip(*corners, strict=True)) for end in (min, max))
+    return low_x, low_y, high_x, high_y
+
+
+def _owners(h: PolyHistogram, n_columns: int) -> list[list[int]]:
+    """Return the number of the bin in the middle of each field of a map, rows from above; 0 where there is none."""
+    import numpy as np  # noqa: PLC0415 - few commands draw
+
+    x, y = map(h.axis, "xy")
+    across = x.low + (np.arange(n_columns) + 0.5) * (x.high - x.low) / n_columns
+    down = y.high - (np.arange(_MAP_HEIGHT) + 0.5)[:, None] * (y.high - y.low) / _MAP_HEIGHT
+    owners = np.zeros((_MAP_HEIGHT, n_columns), np.int64)
+    for number, parts in enumerate(h.polygons, 1):
+        for part in parts:
+            is_inside = np.zeros(owners.shape, bool)
+            for (x1, y1), (x2, y2) in zip(part, np.roll(part, -1, axis=0), strict=True):
+                if y1 != y2:
+                    # A line to the right from what is inside crosses the edges an odd number of times.
+                    with np.errstate(invalid="ignore", over="ignore"):
+                        crossing = x1 + (x2 - x1) * (down - y1) / (y2 - y1)
+                    is_inside ^= ((y1 > down) != (y2 > down)) & (across < crossing)
+            owners[is_inside] = number
+    found: list[list[int]] = owners.tolist()
+    return found
 
 
 def _shade(value: float, highest: float) -> str:
@@ -224,22 +290,18 @@ def graph(g: Graph, width: int) -> list[str]:
     if not pairs or g.n_dimensions != 2:
         return []
     (left, right), (low, high) = (_span(values) for values in zip(*pairs, strict=True))
-    margin = max(len(f"{edge:.4g}") for edge in (low, high)) + 2
-    n_columns = max(_LEAST_BAR, min(width, 80) - margin)
+    n_columns = max(_LEAST_BAR, min(width, 80) - _margin(low, high))
     dots: dict[tuple[int, int], int] = {}
     for x, y in pairs:
         column = min(2 * n_columns - 1, int((x - left) / (right - left) * 2 * n_columns))
         row = min(4 * _HEIGHT - 1, int((high - y) / (high - low) * 4 * _HEIGHT))
         place = (row // 4, column // 2)
         dots[place] = dots.get(place, 0) | _BRAILLE[row % 4][column % 2]
-    lines = []
-    for row in range(_HEIGHT):
-        letters = "".join(chr(0x2800 + dots[row, i]) if (row, i) in dots else " " for i in range(n_columns))
-        label = f"{high:.4g}" if row == 0 else f"{low:.4g}" if row == _HEIGHT - 1 else ""
-        lines.append(f"{label:>{margin - 2}} ┤{letters}".rstrip())
-    lines.append(f"{'':>{margin - 2}} └{'─' * n_columns}")
-    lines.append(" " * margin + _scale(left, right, n_columns))
-    return lines
+    rows = [
+        "".join(chr(0x2800 + dots[row, i]) if (row, i) in dots else " " for i in range(n_columns))
+        for row in range(_HEIGHT)
+    ]
+    return _framed(rows, (left, right), (low, high))
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
@@ -247,14 +309,12 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def statistics(h: Histogram) -> list[tuple[str, Any]]:
+def statistics(h: Histogram | PolyHistogram) -> list[tuple[str, Any]]:
     """Return what is worth knowing besides the bins."""
     rows: list[tuple[str, Any]] = [("entries", f"{h.num_entries:.15g}")]
     if h.kind == "COUNT":
-        outside = h.values(flow=True).astype(float)
         rows.append(("sum", f"{float(h.values().sum(dtype=float)):.6g}"))
-        outside[(slice(1, -1),) * h.n_dimensions] = 0
-        rows.append(("outside", f"{float(outside.sum()):.6g}"))
+        rows.append(("outside", f"{_outside(h):.6g}"))
     rows.append(("errors", "from sums of squares of weights" if h.is_weighted else "from counts"))
     if h.kind == "MEAN":
         modes = {
@@ -265,3 +325,12 @@ def statistics(h: Histogram) -> list[tuple[str, Any]]:
         }
         rows[-1] = ("errors", modes[getattr(h, "error_mode", "")])
     return rows
+
+
+def _outside(h: Histogram | PolyHistogram) -> float:
+    """Return the sum of what is in no bin."""
+    if isinstance(h, PolyHistogram):
+        return float(h.outside().sum())
+    values = h.values(flow=True).astype(float)
+    values[(slice(1, -1),) * h.n_dimensions] = 0
+    return float(values.sum())

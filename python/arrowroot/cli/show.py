@@ -13,6 +13,7 @@ from arrowroot import (
     ObjectList,
     ObjectMap,
     Parameter,
+    PolyHistogram,
     Record,
     Text,
     Tree,
@@ -30,6 +31,8 @@ _USUAL_DEPTH = 3
 _ALL_DEPTH = 100
 _N_ITEMS = 20
 _N_NUMBERS = 6
+#: What there is a picture of.
+_DRAWN = (Histogram, PolyHistogram, Graph)
 #: Members that say nothing of the contents.
 _BOOKKEEPING = ("fUniqueID", "fBits")
 
@@ -51,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         return
     style = terminal.Style(sys.stdout)
     width = terminal.width(piped=_PIPED_WIDTH)
-    if options.members or not isinstance(found, Histogram | Graph):
+    if options.members or not isinstance(found, _DRAWN):
         tree = _Tree(_ALL_DEPTH if options.members else _USUAL_DEPTH, every=options.members)
         tree.add(found, path, 0)
         print("\n".join(tree.drawn(style, width)))
@@ -79,7 +82,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _drawn(found: Histogram | Graph, style: terminal.Style, width: int) -> list[str]:
+def _drawn(found: Histogram | PolyHistogram | Graph, style: terminal.Style, width: int) -> list[str]:
     """Return title, picture and figures of a histogram or graph."""
     title = printable(found.title)
     if isinstance(found, Graph):
@@ -87,10 +90,11 @@ def _drawn(found: Histogram | Graph, style: terminal.Style, width: int) -> list[
         picture = art.graph(found, width)
         table = text_table(rows, n_header=0, right=[False] + [True] * (len(rows[0]) - 1)) if rows else ""
         return [*([title] if title else []), *picture, *table.split("\n")]
-    titles = zip("xyz", (printable(axis.title) for axis in found.axes), strict=False)
+    axes = tuple(map(found.axis, "xy")) if isinstance(found, PolyHistogram) else found.axes
+    titles = zip("xyz", (printable(axis.title) for axis in axes), strict=False)
     names = "  ".join(f"{letter}: {text}" for letter, text in titles if text)
     figures = "  ".join(f"{style.faint(name)} {value}" for name, value in art.statistics(found))
-    picture = art.histogram(found, width)
+    picture = art.polygons(found, width) if isinstance(found, PolyHistogram) else art.histogram(found, width)
     if not picture:
         picture = ["(three dimensions are not drawn: --members and --json show what is in them)"]
     return [*([title] if title else []), *picture, *([clip(names, width)] if names else []), figures]
@@ -157,9 +161,7 @@ class _Tree:
             return [(_label(item, str(i)), item) for i, item in enumerate(record.objects)]
         if isinstance(record, ObjectMap):
             return [(_label(key, str(i)), item) for i, (key, item) in enumerate(record.pairs)]
-        if level and (
-            isinstance(record, Histogram | Graph | Text | Parameter) or record.class_name == "TNamed"
-        ):
+        if level and (isinstance(record, (*_DRAWN, Text, Parameter)) or record.class_name == "TNamed"):
             return []
         return [(name, item) for name, item in record.members.items() if name not in _BOOKKEEPING]
 

@@ -16,7 +16,7 @@ _WIDE = 10_000
 _USUAL = 80
 _NARROWEST = 20
 #: For what we draw, letters of one column that every encoding has.
-_PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░─│└├┤…µ²±", "#####:..####:..#+.-|`|+.u2~", strict=True))
+_PLAIN = dict(zip("█▇▆▅▄▃▂▁▉▊▋▌▍▎▏▓▒░·─│└├┤…µ²±", "#####:..####:..#+.,-|`|+.u2~", strict=True))
 #: The first of Unicode's letters of dots, which graphs are drawn with.
 _BRAILLE = 0x2800
 
