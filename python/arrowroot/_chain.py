@@ -32,7 +32,7 @@ from arrowroot._url import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-    from typing import Literal
+    from typing import Literal, TypeAlias
 
     import numpy as np
     import numpy.typing as npt
@@ -43,9 +43,13 @@ if TYPE_CHECKING:
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._filter import FilterLike
     from arrowroot._filtered import Filtered, Maker
+    from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
     from arrowroot._source import Source
     from arrowroot._url import Location
+
+    #: Files of trees to be read beside others, by their aliases.
+    FriendsLike: TypeAlias = "Mapping[str, Location | Iterable[Location] | Friends] | None"
 
 #: So many trees stay open between looking at the schema and reading; more would run into the limit of open
 #: files.
@@ -70,7 +74,7 @@ def scan(
     trace: bool = False,
     assemble: bool = False,
     raw: bool = False,
-    friends: Mapping[str, Location | Iterable[Location] | Friends] | None = None,
+    friends: FriendsLike = None,
     **storage: Unpack[StorageOptions],
 ) -> Scan:
     """Return one scan over the trees of many files, one after the other.
@@ -105,15 +109,7 @@ def scan(
         raw=raw,
     )
     is_of_branches = options.is_of_branches(with_others=filter is not None or bool(friends))
-    chain = Chain(opened_trees(expand(paths, tree), storage))
-    if friends and not hasattr(friends, "items"):
-        kind = type(friends).__name__
-        raise InvalidRequestError(
-            f'friends: expected their files by aliases, {{"w": "weights/*.root"}}, got a {kind}'
-        )
-    for alias, given in (friends or {}).items():
-        other = given if isinstance(given, Friends) else Friends(given)
-        chain.add_friend(alias, Chain(opened_trees(expand(other.paths, other.tree), storage)), other.index)
+    chain = opened_chain(paths, tree, friends, storage)
     if columns is not None:
         columns = texts_of(columns, "columns")
     make: Maker = chain.source
@@ -164,9 +160,10 @@ class Friends(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One tree of a chain; ``first_entry`` is the number of its entry 0 in the chain."""
+    """One tree of a chain; ``first_entry`` is the number of its entry 0 in the chain, ``location`` as it was given."""
 
     url: str
+    location: str
     path: str
     num_entries: int
     first_entry: int
@@ -174,6 +171,11 @@ class Member(NamedTuple):
     identity: tuple[int, str]
     kept: Tree | None
     reopen: Callable[[], File]
+
+    @property
+    def end_entry(self) -> int:
+        """The number in the chain of what follows its last entry."""
+        return self.first_entry + self.num_entries
 
     def tree(self) -> Tree:
         """Return the tree, opened again if it was not kept."""
@@ -192,9 +194,26 @@ class Opened(NamedTuple):
     """A tree of a chain, and how to open its file again. ``url`` is for messages: it has no credentials."""
 
     url: str
+    location: str
     path: str
     tree: Tree
     reopen: Callable[[], File]
+
+
+def opened_chain(
+    paths: Location | Iterable[Location], tree: str | None, friends: FriendsLike, storage: StorageOptions
+) -> Chain:
+    """Open trees in a row, and those that are read beside them."""
+    chain = Chain(opened_trees(expand(paths, tree), storage))
+    if friends and not hasattr(friends, "items"):
+        kind = type(friends).__name__
+        raise InvalidRequestError(
+            f'friends: expected their files by aliases, {{"w": "weights/*.root"}}, got a {kind}'
+        )
+    for alias, given in (friends or {}).items():
+        other = given if isinstance(given, Friends) else Friends(given)
+        chain.add_friend(alias, Chain(opened_trees(expand(other.paths, other.tree), storage)), other.index)
+    return chain
 
 
 def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[Opened]:
@@ -217,7 +236,7 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> Op
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
-    return Opened(file.url, path, found, reopen)
+    return Opened(file.url, location, path, found, reopen)
 
 
 class Chain:
@@ -230,11 +249,15 @@ class Chain:
         #: Columns that are known to be the same in all files.
         self._checked: set[str] = set()
         self._together = Together(self)
-        for url, path, tree, reopen in opened:
+        #: Those that are read beside it, with their aliases and the columns of their index; None: by number.
+        self.friends: list[tuple[str, Chain, list[str] | None]] = []
+        for url, location, path, tree, reopen in opened:
             self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
             kept = tree if len(self.members) < _N_KEPT_OPEN else None
             self.members.append(
-                Member(url, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen)
+                Member(
+                    url, location, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen
+                )
             )
             self.num_entries += tree.num_entries
 
@@ -270,7 +293,9 @@ class Chain:
             keys = chain.recorded_index
         elif index is not False:
             keys = single_names(index, "index")
-        self._together.add(alias, chain, None if keys is None else list(keys))
+        names = None if keys is None else list(keys)
+        self._together.add(alias, chain, names)
+        self.friends.append((alias, chain, names))
 
     def choose(
         self,
@@ -331,6 +356,25 @@ class Chain:
     def maker(self) -> Maker:
         """Return what makes passes over the columns of all, by every name that they have."""
         return self._together.maker(self._together.all_names()) if self._together.friends else self.source
+
+    def owned(self, names: Iterable[str]) -> list[FriendBranch]:
+        """Return whose columns these names are, once they are known to be so whichever of the files are read.
+
+        Raises: SchemaMismatchError if in some file a friend's column has a name that another one has there, too.
+        """
+        by_name = {branch.path: branch for branch in self._together.all_names()}
+        found = [by_name[name] for name in names]
+        for part, chain in enumerate([self, *(chain for _, chain, _ in self.friends)]):
+            # The names of the main tree's own columns are always theirs.
+            short = {branch.path for branch in found if branch.part not in (0, part)}
+            for member in chain.members if short else ():
+                wrong = short & {branch.path for branch in member.tree().branches}
+                if wrong:
+                    raise SchemaMismatchError(
+                        f"{member.url}: has a column {min(wrong)!r}, which is a friend's beside {self.where}; "
+                        "choose it as ALIAS.COLUMN, by an alias that no column begins with"
+                    )
+        return found
 
     def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers in the chain of events, looked up by their index or in the columns of all trees."""

@@ -53,20 +53,35 @@ class FriendBranch(NamedTuple):
 class Friend:
     """A tree that is read beside another one, entry by entry or by the values of some columns."""
 
-    def __init__(self, alias: str, part: Part, main: Part, keys: Sequence[str] | None) -> None:
-        """``keys``: columns that both trees have; entries with the same values belong together. None: by number.
+    def __init__(
+        self,
+        alias: str,
+        part: Part,
+        main: Part,
+        keys: Sequence[str] | None,
+        *,
+        of_main: tuple[int, int] | None = None,
+        shift: int = 0,
+    ) -> None:
+        """Say which entries belong together.
+
+        keys: columns that both trees have; entries with the same values belong together. None: by number.
+        of_main: the only entries of the main tree that will be asked for; None: any.
+        shift: how much higher the numbers of the same entries are here than in the main tree; not with keys.
 
         Raises: InvalidRequestError if there are fewer entries than the main tree has, and no keys.
         """
-        if keys is None and part.num_entries < main.num_entries:
+        self._of_main = of_main or (0, main.num_entries)
+        if keys is None and part.num_entries < self._of_main[1] + shift:
             raise InvalidRequestError(
                 f"friend {alias!r} ({part.where}) has only {counted(part.num_entries, 'entry', 'entries')}, "
                 f"but {main.where} has {format_count(main.num_entries)}"
             )
         self.alias = alias
         self.part = part
-        self._main = main
         self._keys = None if keys is None else list(keys)
+        self._main = main
+        self._shift = shift
         self._partners: npt.NDArray[np.int64] | None = None
 
     def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
@@ -75,8 +90,15 @@ class Friend:
         The columns of the keys are read when they are needed first. Raises: InvalidRequestError if one of the entries
         has no partner here, or several.
         """
+        if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
+            # To learn of types takes no values of the index, but it must be one.
+            for part in (self._main, self.part):
+                _values(part, self._keys or [], (0, 0))
+            return 0, 0
         if self._keys is None:
-            return of_main
+            if isinstance(of_main, tuple):
+                return of_main[0] + self._shift, of_main[1] + self._shift
+            return of_main + self._shift
         import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
         chosen = self._partners_of(of_main, self._keys)
@@ -100,15 +122,20 @@ class Friend:
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
     ) -> npt.NDArray[np.int64]:
         if self._partners is None:
-            self._partners = _partners(_values(self._main, keys), _values(self.part, keys))
-        return self._partners[slice(*of_main) if isinstance(of_main, tuple) else of_main]
+            self._partners = _partners(
+                _values(self._main, keys, self._of_main), _values(self.part, keys, (0, self.part.num_entries))
+            )
+        first = self._of_main[0]
+        if isinstance(of_main, tuple):
+            return self._partners[of_main[0] - first : of_main[1] - first]
+        return self._partners[of_main - first]
 
 
 #: In the place of a partner.
 _NOBODY, _SEVERAL = -1, -2
 
 
-def _values(part: Part, keys: list[str]) -> list[npt.NDArray[Any]]:
+def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.NDArray[Any]]:
     """Read the columns of the keys."""
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
     import pyarrow as pa  # noqa: PLC0415
@@ -116,7 +143,7 @@ def _values(part: Part, keys: list[str]) -> list[npt.NDArray[Any]]:
     from arrowroot import _arrays  # noqa: PLC0415
 
     paths = [select(part.branches, [key], None, part.where).paths[0] for key in keys]
-    source = part.source(paths, (0, part.num_entries), Options.default())
+    source = part.source(paths, entries, Options.default())
     for field in source.schema():
         if not pa.types.is_integer(field.type):
             raise InvalidRequestError(
@@ -164,12 +191,14 @@ def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any
 class Together:
     """A tree and its friends as one."""
 
-    def __init__(self, main: Part) -> None:
+    def __init__(self, main: Part, of_main: tuple[int, int] | None = None) -> None:
+        """``of_main``: the only entries of the main tree that will be asked for; None: any."""
         self._main = main
+        self._of_main = of_main
         self.friends: list[Friend] = []
 
-    def add(self, alias: str, part: Part, keys: Sequence[str] | None) -> None:
-        """Add a friend.
+    def add(self, alias: str, part: Part, keys: Sequence[str] | None, shift: int = 0) -> None:
+        """Add a friend; the arguments are those of :class:`Friend`.
 
         Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has; or as
         :class:`Friend`.
@@ -178,7 +207,7 @@ class Together:
             raise InvalidRequestError(
                 f"{self._main.where} has a friend {alias!r} already; choose another alias"
             )
-        friend = Friend(alias, part, self._main, keys)
+        friend = Friend(alias, part, self._main, keys, of_main=self._of_main, shift=shift)
         _refuse_double_names([*self.parts, (alias, part)])
         self.friends.append(friend)
 

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from arrowroot._chain import Chain, opened_trees
+from arrowroot._chain import Chain, opened_chain, opened_trees
 from arrowroot._config import check_arguments, redacted, secret_names
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
+from arrowroot._friends import Together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._select import NOT, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._tree import Tree
-from arrowroot._url import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import TypeAlias
 
     import pyarrow as pa
     from typing_extensions import Unpack
 
+    from arrowroot._chain import FriendsLike, Member
     from arrowroot._config import StorageOptions
     from arrowroot._filter import FilterLike
+    from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
     from arrowroot._scan import Scan
     from arrowroot._table import Table
     from arrowroot._url import Location
+
+    #: Of a file and tree when partitions were made: size in bytes, UUID, number of entries.
+    Identity: TypeAlias = tuple[int, str, int]
+
+
+class FriendFiles(NamedTuple):
+    """Trees in a row that a piece is read beside: as many of them as have entries that belong to its own."""
+
+    alias: str
+    #: Where each file is, as it was given, its tree, and what they were.
+    files: tuple[tuple[str, str, Identity], ...]
+    #: Columns that say which entries belong together; None: their numbers.
+    keys: tuple[str, ...] | None
+    #: How much higher the numbers of the same entries are in these files than in the piece's.
+    shift: int
+    #: The columns of the piece that are here.
+    columns: tuple[str, ...]
+    #: Whether the filter has columns from here.
+    is_filtering: bool
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,11 +69,11 @@ class Partition:
     memory_bytes: int
     filter: FilterLike
     strings: Strings
-    #: Of the file and tree when it was made: size in bytes, UUID, number of entries.
-    identity: tuple[int, str, int]
+    identity: Identity
     #: Whether groups of columns are read as whole objects.
     assemble: bool = False
     storage: dict[str, Any] = field(default_factory=dict)
+    friends: tuple[FriendFiles, ...] = ()
 
     @property
     def num_entries(self) -> int:
@@ -79,9 +101,9 @@ class Partition:
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """
-        tree = self._opened()
-        return tree.scan(
-            self._chosen(columns),
+        chosen = self._chosen(columns)
+        return self._opened(chosen).scan(
+            chosen,
             entries=range(*self.entries),
             filter=self.filter,
             batch_size=batch_size,
@@ -100,8 +122,9 @@ class Partition:
         n_threads: int = 0,
     ) -> Table:
         """Open the file and read the piece into memory; the arguments are those of :meth:`scan`."""
-        return self._opened().to_arrow(
-            self._chosen(columns),
+        chosen = self._chosen(columns)
+        return self._opened(chosen).to_arrow(
+            chosen,
             entries=range(*self.entries),
             filter=self.filter,
             memory_budget=memory_budget,
@@ -127,21 +150,39 @@ class Partition:
         chosen = named or (self.columns if marked else [])
         return [name for name in chosen if name not in left_out]
 
-    def _opened(self) -> Tree:
+    def _opened(self, columns: Collection[str]) -> Tree:
+        """Return the tree, beside it the friends that some columns or the filter are of."""
         file = open_file(self.location, **self.storage)
         tree = file[self.tree]
         if not isinstance(tree, Tree):
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
-        if (*tree.file_identity, tree.num_entries) != self.identity:
-            raise InvalidRequestError(f"{tree.where}: has changed since its partitions were made")
+        _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.where)
+        needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
+        if needed:
+            together = Together(tree, self.entries)
+            for one in needed:
+                together.add(one.alias, self._friend(one), one.keys, one.shift)
+            tree._together = together  # noqa: SLF001 - chains of a part of the entries are no friends for people
         return tree
+
+    def _friend(self, friend: FriendFiles) -> Chain:
+        files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
+        chain = Chain(opened_trees(files, cast("StorageOptions", self.storage)))
+        for member, (_, _, identity) in zip(chain.members, friend.files, strict=True):
+            _refuse_changed(_identity(member), identity, f"{member.url}:{member.path}")
+        return chain
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same piece, read in the same way."""
         if not isinstance(other, Partition):
             return NotImplemented
         mine, others = self.__dask_tokenize__(), other.__dask_tokenize__()
-        return (mine, self.location, self.storage) == (others, other.location, other.storage)
+        return (mine, self.location, self.storage, self.friends) == (
+            others,
+            other.location,
+            other.storage,
+            other.friends,
+        )
 
     def __hash__(self) -> int:
         """Return a hash of what the piece holds."""
@@ -154,7 +195,7 @@ class Partition:
         return (
             self.url,
             # All of the URL counts, also what is not shown.
-            hashlib.sha256(repr(self.location).encode("utf-8", "surrogatepass")).hexdigest(),
+            hashlib.sha256(repr((self.location, self.friends)).encode("utf-8", "surrogatepass")).hexdigest(),
             self.tree,
             self.columns,
             self.entries,
@@ -172,9 +213,10 @@ class Partition:
             for name, value in self.storage.items()
         )
         of_filter = "" if self.filter is None else f", filter {self.filter}"
+        beside = ", friends " + ", ".join(one.alias for one in self.friends) if self.friends else ""
         return (
             f"<Partition of {self.url}:{self.tree}: entries {start} to {stop}, {counted(len(self.columns), 'column')}, "
-            f"{format_bytes(self.memory_bytes)}{of_filter}{options}>"
+            f"{format_bytes(self.memory_bytes)}{of_filter}{beside}{options}>"
         )
 
 
@@ -188,6 +230,7 @@ def partitions(
     filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
     strings: Strings = "utf8",
     assemble: bool = False,
+    friends: FriendsLike = None,
     **storage: Unpack[StorageOptions],
 ) -> list[Partition]:
     """Cut the trees of many files into pieces that can be pickled, and read anywhere.
@@ -197,47 +240,113 @@ def partitions(
 
     target: size of a piece in memory, of the chosen columns and those of the filter, uncompressed; a piece has at
         least one cluster, and others as long as it stays below. The rest are the arguments of ``scan``.
+    friends: as for ``scan``; a piece takes along which of their files have its entries. By an index those are all, and
+        its columns are read for each piece.
 
-    Raises: what ``scan`` raises; the columns and the filter are checked here.
+    Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
+        column has the name of one that some file has besides.
     """
     check_arguments(storage, partitions)
     target_bytes = parse_size(target, "target")
     options = Options.checked(
         batch_size=None, memory_budget=MEMORY_BUDGET, n_threads=0, strings=strings, assemble=assemble
     )
-    options.is_of_branches(with_others=filter is not None)
-    files = expand(paths, tree)
-    chain = Chain(opened_trees(files, storage))
+    options.is_of_branches(with_others=filter is not None or bool(friends))
+    chain = opened_chain(paths, tree, friends, storage)
     if columns is not None:
         columns = texts_of(columns, "columns")
-    chosen = chain.choose(columns, filter_name, assemble=assemble)
-    needed = set(chosen)
+    if friends:
+        chosen, make = chain.chosen(columns, filter_name)
+        # Whether all files have them, and of which type.
+        make(chosen, (0, 0), options)
+    else:
+        chosen = chain.choose(columns, filter_name, assemble=assemble)
+    of_filter: Collection[str] = ()
     if filter is not None:
-        needed |= set(chain.filtered(filter, chosen, None, options).condition.columns)
+        of_filter = chain.filtered(filter, chosen, None, options).condition.columns
+    owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
+    # Of each tree and friend the columns to read, by their paths there.
+    needed = [{b.inner for b in owned if b.part == part} for part in range(len(chain.friends) + 1)]
+    beside = sum(
+        _bytes_per_entry(other, paths) for (_, other, _), paths in zip(chain.friends, needed[1:], strict=True)
+    )
+    wholes = _wholes(chain, owned, chosen, of_filter)
     pieces: list[Partition] = []
-    for (location, _), member in zip(files, chain.members, strict=True):
-        found = member.tree()
-        read = with_members(found.branches, lambda branch: branch.path in needed)
-        n_bytes = sum(branch.memory_bytes for branch in read if not branch.is_group)
-        per_entry = n_bytes / max(1, member.num_entries)
+    for member in chain.members:
+        per_entry = beside + _memory_bytes(member.tree(), needed[0]) / max(1, member.num_entries)
         pieces += [
             Partition(
-                location=location,
+                location=member.location,
                 tree=member.path,
                 columns=tuple(chosen),
                 entries=entries,
                 memory_bytes=round(per_entry * (entries[1] - entries[0])),
                 filter=filter,
                 strings=strings,
-                identity=(*member.identity, member.num_entries),
+                identity=_identity(member),
                 assemble=assemble,
                 storage=dict(storage),
+                friends=tuple(
+                    _part_of(whole, other, member.first_entry, entries)
+                    for whole, (_, other, _) in zip(wholes, chain.friends, strict=True)
+                ),
             )
-            for entries in _cut(found.clusters, target_bytes, per_entry)
+            for entries in _cut(member.tree().clusters, target_bytes, per_entry)
         ]
     # Of nothing there is one piece, which tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
     return filled or pieces[:1]
+
+
+def _wholes(
+    chain: Chain, owned: Iterable[FriendBranch], chosen: Collection[str], of_filter: Collection[str]
+) -> list[FriendFiles]:
+    """Return the friends of a chain with all their files."""
+    return [
+        FriendFiles(
+            alias,
+            _named(other.members),
+            None if keys is None else tuple(keys),
+            shift=0,
+            columns=tuple(b.path for b in owned if b.part == part and b.path in chosen),
+            is_filtering=any(b.part == part and b.path in of_filter for b in owned),
+        )
+        for part, (alias, other, keys) in enumerate(chain.friends, 1)
+    ]
+
+
+def _part_of(whole: FriendFiles, friend: Chain, first_entry: int, entries: tuple[int, int]) -> FriendFiles:
+    """Return what of a friend may belong to entries of a tree whose first one has a number in its chain."""
+    if whole.keys is not None:
+        return whole
+    first, end = (first_entry + entry for entry in entries)
+    files = [one for one in friend.members if max(first, one.first_entry) < min(end, one.end_entry)]
+    # Of nothing the first one, which tells the types.
+    files = files or friend.members[:1]
+    return whole._replace(files=_named(files), shift=first_entry - files[0].first_entry)
+
+
+def _named(members: Iterable[Member]) -> tuple[tuple[str, str, Identity], ...]:
+    return tuple((member.location, member.path, _identity(member)) for member in members)
+
+
+def _refuse_changed(found: Identity, identity: Identity, where: str) -> None:
+    if found != identity:
+        raise InvalidRequestError(f"{where}: has changed since its partitions were made")
+
+
+def _identity(member: Member) -> Identity:
+    return (*member.identity, member.num_entries)
+
+
+def _memory_bytes(tree: Tree, paths: set[str]) -> int:
+    """Return what columns take in memory, those inside of groups included."""
+    read = with_members(tree.branches, lambda branch: branch.path in paths)
+    return sum(branch.memory_bytes for branch in read if not branch.is_group)
+
+
+def _bytes_per_entry(chain: Chain, paths: set[str]) -> float:
+    return sum(_memory_bytes(member.tree(), paths) for member in chain.members) / max(1, chain.num_entries)
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:
