@@ -46,6 +46,38 @@ def test_objects_that_all_differ_from_their_description_are_unsupported(files):
     assert "raw=True" in str(caught.value)
 
 
+@pytest.mark.parametrize("n_entries", SIZES)
+def test_objects_in_fields_of_rntuples_get_the_same_verdict(files, n_entries):
+    ntuple = ar.open(files / f"{n_entries}.root")["N"]
+    for field in ("plain", "plains"):
+        with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Plain")) as caught:
+            ntuple.to_arrow(field)
+        # There are no raw bytes to be had.
+        assert "raw" not in str(caught.value)
+    kind, verdict = (
+        (ar.UnsupportedError, OWN.format("own::Counted"))
+        if n_entries > 1
+        else (ar.CorruptFileError, "or own::Counted is written by code of its own")
+    )
+    with pytest.raises(kind, match=verdict):
+        ntuple.to_arrow("counted")
+
+
+def test_objects_that_an_rntuple_does_not_describe_are_unsupported_and_others_beside_them_are_read(files):
+    ntuple = ar.open(files / "5.root")["M"]
+    for field, name in (("plain", "own::Plain"), ("counted", "own::Counted")):
+        what = (
+            f'field "{field}": objects of {name}, .* class that is written by code of its own nothing is said'
+        )
+        with pytest.raises(ar.UnsupportedError, match=what):
+            ntuple.to_arrow(field)
+    with pytest.raises(ar.UnsupportedError, match="own::Plain, which the file does not describe"):
+        ntuple.to_arrow("plains")
+    good = {"number": 7, "other": 0x55667788}
+    found = ntuple.to_arrow(["good", "numbers"]).to_pylist()
+    assert found == [{"good": [good] * 2, "numbers": [1.5, -2.0]}] * 5
+
+
 def test_an_object_is_read_around_one_that_is_not_as_described(files):
     with ar.open(files / "1.root") as file:
         holder = file["holder"]

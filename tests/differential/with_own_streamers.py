@@ -1,7 +1,8 @@
 """Writes objects of classes that have streamers of their own. Started by test_own_streamers.py.
 
 ``with_own_streamers.py DIRECTORY`` compiles ``write_own_streamers.C`` there and writes files of as many entries as
-their names say: ``1.root`` and ``5.root``.
+their names say: ``1.root`` and ``5.root``. They have a tree and two RNTuples, ``N`` and ``M``, whose fields streamers
+write: in ``M`` some classes are described, so that the file's descriptions do not count.
 """
 
 from __future__ import annotations

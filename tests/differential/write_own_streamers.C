@@ -1,10 +1,16 @@
 // Classes that are written by code of their own, of which streamer information tells something else. Compiled by ACLiC.
+#include <ROOT/RField.hxx>
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleWriter.hxx>
 #include <TBuffer.h>
 #include <TFile.h>
 #include <TObject.h>
 #include <TTree.h>
 #include <TVirtualStreamerInfo.h>
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace own {
@@ -75,6 +81,21 @@ inline void Plain::Streamer(TBuffer &b) {
   }
 }
 
+void write_ntuple(const char *name, std::unique_ptr<ROOT::RNTupleModel> model, TFile &file, int n_entries) {
+  auto &entry = model->GetDefaultEntry();
+  entry.GetPtr<std::vector<Plain>>("plains")->resize(3);
+  if (std::string(name) == "M") {
+    auto good = entry.GetPtr<std::vector<Good>>("good");
+    good->resize(2);
+    for (auto &one : *good)
+      one.number = 7;
+    *entry.GetPtr<std::vector<double>>("numbers") = {1.5, -2};
+  }
+  auto writer = ROOT::RNTupleWriter::Append(std::move(model), name, file);
+  for (int i = 0; i < n_entries; ++i)
+    writer->Fill();
+}
+
 void write(const char *file_name, int n_entries) {
   TFile file(file_name, "RECREATE", "", 0);
   Holder holder;
@@ -97,6 +118,18 @@ void write(const char *file_name, int n_entries) {
   for (int i = 0; i < n_entries; ++i)
     tree.Fill();
   tree.Write();
+
+  auto model = ROOT::RNTupleModel::Create();
+  const std::pair<const char *, const char *> fields[] = {
+      {"counted", "own::Counted"}, {"plain", "own::Plain"}, {"plains", "std::vector<own::Plain>"}};
+  for (auto [name, type] : fields)
+    model->AddField(std::make_unique<ROOT::RStreamerField>(name, type));
+  // With a class that is described the others are said not to be; without any the file tells of all.
+  auto other = model->Clone();
+  other->AddField(std::make_unique<ROOT::RStreamerField>("good", "std::vector<own::Good>"));
+  other->AddField(std::make_unique<ROOT::RStreamerField>("numbers", "std::vector<double>"));
+  write_ntuple("N", std::move(model), file, n_entries);
+  write_ntuple("M", std::move(other), file, n_entries);
 }
 
 } // namespace own

@@ -10,22 +10,24 @@ use format::streamer::StreamerInfos;
 /// So many other entries of a basket are looked at.
 const MAX_COMPARED: usize = 32;
 
-/// The entries of a basket.
+/// The entries of a basket, or the objects of a field.
 pub(crate) struct Entries<'a> {
     pub(crate) data: &'a [u8],
     /// How many there are.
     pub(crate) n_entries: usize,
     /// Where each is in the data.
     pub(crate) range: &'a dyn Fn(usize) -> Option<Range<usize>>,
-    /// Length of the key, from which references count.
-    pub(crate) key_bytes: usize,
+    /// How far what begins at a place in the data is from where references in it count.
+    pub(crate) origin: &'a dyn Fn(usize) -> usize,
+    /// How to have the bytes, or nothing.
+    pub(crate) hint: &'static str,
 }
 
 impl Entries<'_> {
     fn trace(&self, layout: &Layout, entry: usize) -> Trace {
         let Some(range) = (self.range)(entry) else { return Trace::default() };
         let bytes = self.data.get(range.clone()).unwrap_or_default();
-        trace(layout, bytes, self.key_bytes + range.start)
+        trace(layout, bytes, (self.origin)(range.start))
     }
 
     fn is_zero(&self, entry: usize) -> bool {
@@ -55,9 +57,9 @@ impl Entries<'_> {
             (true, _) => error,
             (false, true) => {
                 let reason = "is most likely written by code of its own, and not as the file describes it";
-                error.as_unsupported(&format!("{class} {reason} (raw=True gives the bytes)"))
+                error.as_unsupported(&format!("{class} {reason}{}", self.hint))
             }
-            (false, false) => error.or(&format!("{class} is written by code of its own (raw=True gives the bytes)")),
+            (false, false) => error.or(&format!("{class} is written by code of its own{}", self.hint)),
         }
     }
 }

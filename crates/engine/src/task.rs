@@ -455,8 +455,11 @@ impl<'a> Basket<'a> {
             decoded.map_err(|error| {
                 let range =
                     |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
-                let (n_entries, key_bytes) = (self.head.n_entries as usize, self.head.key_bytes as usize);
-                let error = Entries { data, n_entries, range: &range, key_bytes }.judge(error, layout, entry);
+                let n_entries = self.head.n_entries as usize;
+                let origin = |start: usize| self.head.key_bytes as usize + start;
+                let hint = " (raw=True gives the bytes)";
+                let entries = Entries { data, n_entries, range: &range, origin: &origin, hint };
+                let error = entries.judge(error, layout, entry);
                 error.within(format!("entry {entry} of the basket")).inside(start)
             })
         };

@@ -19,6 +19,7 @@ use crate::assemble::{
     arrow_type as object_type, ends_of, lists_of, numbers, primitive_type, texts, values as collected,
 };
 use crate::gaps::with_gaps;
+use crate::misfit::Entries;
 use crate::text::{Fault, TextForm, list_of};
 
 const ITEM: &str = "item";
@@ -223,10 +224,16 @@ fn check_order(types: &[u8], offsets: &[i32]) -> Result<(), format::Error> {
 /// Objects, from the bytes that streamers wrote.
 fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Result<ArrayData, Fault> {
     let mut values = Values::empty(&layout.data_type());
-    let place = |end: i32| usize::try_from(end).unwrap_or(0);
-    for pair in ends.windows(2) {
-        let object = bytes.get(place(pair[0])..place(pair[1])).unwrap_or_default();
-        layout.decode_entry(object, 0, &mut values).map_err(Fault::Format)?;
+    let place = |number: usize| ends.get(number).and_then(|&end| usize::try_from(end).ok());
+    let range = |number: usize| Some(place(number)?..place(number + 1)?);
+    let n_entries = ends.len().saturating_sub(1);
+    for number in 0..n_entries {
+        let object = range(number).and_then(|range| bytes.get(range)).unwrap_or_default();
+        layout.decode_entry(object, 0, &mut values).map_err(|error| {
+            // Of an RNTuple nobody gets bytes, and references count from the object.
+            let objects = Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, hint: "" };
+            Fault::Format(objects.judge(error, layout, number))
+        })?;
     }
     Ok(collected(values, text)?.to_data())
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use arrowroot_format as format;
 use format::Within;
-use format::column::{Column, Layout, column_of_type};
+use format::column::{Column, Layout, column_of_streamed_field};
 use format::rntuple::{ColumnType, Encoding, Page, Shape, SlotId, StreamedField};
 use format::streamer::StreamerInfos;
 
@@ -50,7 +50,7 @@ impl Ntuple {
         let read = || answers.give(self.first_objects(field.ends, field.bytes));
         let column = self
             .streamer_infos(&answers)
-            .and_then(|infos| resolve_by_sample(&|met| column_of_type(field.type_name, true, infos, met), &read));
+            .and_then(|infos| resolve_by_sample(&|met| column_of_streamed_field(field.type_name, infos, met), &read));
         answers.settle(column)
     }
 

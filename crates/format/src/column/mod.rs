@@ -21,4 +21,4 @@ pub use evolve::Conversion;
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;
 pub use met::Met;
-pub use resolve::{Column, column_of_type, resolve};
+pub use resolve::{Column, column_of_streamed_field, column_of_type, resolve};

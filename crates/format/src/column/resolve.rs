@@ -461,6 +461,28 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, m
     of_object("", &part, infos, met)
 }
 
+/// Compiles the layout of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
+/// an object, and of a collection no frame.
+///
+/// # Errors
+/// [`Error::Unsupported`], with the type in its text, for what cannot be read.
+///
+/// # Source
+/// `RStreamerField::AppendImpl`, `TCollectionClassStreamer::Stream` (ROOT 6.40).
+pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
+    let parsed = TypeName::parse(type_name)?;
+    let node = Compiler::with_met(infos, met).value(&parsed, 0);
+    if let Some(why) = node.fault() {
+        let reason = match infos.is_named(type_name) {
+            true => "",
+            false => ": of a class that is written by code of its own nothing is said in an RNTuple",
+        };
+        return Err(Error::unsupported(0, format!("objects of {why}, cannot be read{reason}")));
+    }
+    let framed = if matches!(node, Node::Text) { Framing::IfItFits } else { Framing::Bare };
+    Ok(Column::new(parsed.to_string(), Layout::Streamed { framed, node }))
+}
+
 /// A whole object in each entry.
 fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
     let class_name = &part.class_name;

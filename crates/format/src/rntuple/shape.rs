@@ -250,7 +250,11 @@ impl Build<'_> {
         if !matches!(self.encoding(field, bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
             return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
         }
-        let layout = (self.layout_of)(StreamedField { id, type_name: field.type_name(), ends, bytes })?;
+        let layout = (self.layout_of)(StreamedField { id, type_name: field.type_name(), ends, bytes });
+        let layout = layout.map_err(|error| match error {
+            Error::Unsupported(_) => error.as_unsupported(&format!("field {:?}", field.name())),
+            error => error,
+        })?;
         Ok(Shape::Streamed { ends, bytes, layout })
     }
 
