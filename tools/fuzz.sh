@@ -61,7 +61,7 @@ for target in "${targets[@]}"; do
   [ -d "seeds/$target" ] && seeds=("seeds/$target")
   echo "fuzzing $target for $seconds s"
   # The bounds are explained in fuzz/README.md.
-  "$program" -max_total_time="$seconds" -timeout="${FUZZ_TIMEOUT:-10}" -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
+  "$program" -max_total_time="$seconds" -timeout="${FUZZ_TIMEOUT:-10}" -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
     -verbosity=0 -artifact_prefix="artifacts/$target/" "corpus/$target" "${seeds[@]}"
 done
 echo "no finding in ${#targets[@]} targets, $seconds s each"
