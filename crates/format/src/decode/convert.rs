@@ -113,6 +113,9 @@ fn arrays(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> 
         return append(values, out, take_free);
     }
     let n_arrays = values.len() / n_from.max(1);
+    if n_arrays == 0 {
+        return Ok(()); // whatever length a file gives them
+    }
     let n_missing = n_arrays.saturating_mul(n_to.saturating_sub(n_from));
     take_free(n_missing.saturating_mul(n_in_missing(&values)))?;
     append(refill(&values, n_from, n_to)?, out, take_free)

@@ -140,6 +140,9 @@ fn a_pointer_is_the_first_of_an_array_of_them() {
 fn arrays_do_not_grow_without_end() {
     let huge = fixed(fixed(U8, u32::MAX), u32::MAX);
     assert!(matches!(decode(byte(), &huge, &[7]), Err(Error::Unsupported(_))));
+    let arrays = Node::List(Box::new(Node::Fixed(Box::new(number(Primitive::Int16)), 2)));
+    let none = decode(arrays, &list(fixed(huge, u32::MAX)), &[0; 4]).unwrap();
+    assert!(matches!(none, Values::List(ends, _) if ends == [0]));
     let pairs = Node::Struct(vec![("a".to_owned(), byte()), ("b".to_owned(), Node::Fixed(Box::new(byte()), 3))]);
     let data_type = pairs.data_type();
     let found = decode(Node::Fixed(Box::new(pairs), 1), &fixed(data_type, 100), &[7; 4]);
