@@ -100,9 +100,13 @@ impl<'a> Reader<'a> {
                 }
             }
             (Node::ToEnd(item), Values::List(ends, items)) => {
-                // A count of 4 bytes at least: this ends.
                 while cursor.remaining() > 0 {
+                    let before = cursor.position();
                     self.member_wise(cursor, item, head, variant, items)?;
+                    // Of a fixed array of nothing.
+                    if cursor.position() == before {
+                        return Err(Error::corrupt(before, "an item of no bytes"));
+                    }
                 }
                 ends.push(list_end(items.len())?);
             }

@@ -89,6 +89,14 @@ fn arrays() -> (Node, Node) {
 }
 
 #[test]
+fn arrays_of_nothing_up_to_the_end_end_member_by_member_too() {
+    let nothing = Node::Fixed(Box::new(Node::Text), 0);
+    let node = Node::Framed(Box::new(Node::ToEnd(Box::new(nothing))));
+    assert!(matches!(decode(&node, &[&counted(&[0x40, 1, 0, 0])]), Err(Error::Corrupt(_))));
+    assert!(decode(&node, &[&counted(&[0x40, 1])]).is_ok());
+}
+
+#[test]
 fn the_only_member_of_an_object_is_shown_in_its_place() {
     let (object, _) = arrays();
     let node = Node::Framed(Box::new(Node::List(Box::new(object))));
