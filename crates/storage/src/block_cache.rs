@@ -53,6 +53,13 @@ fn added_to(directory: &Path) -> Arc<Added> {
     Arc::clone(known.entry((std::process::id(), directory.to_owned())).or_default())
 }
 
+/// Blocks that threads of a process fetch.
+#[derive(Default)]
+struct Claims {
+    process: u32,
+    blocks: HashSet<u64>,
+}
+
 /// The blocks of one file, for all scans of it.
 pub struct Blocks {
     directory: PathBuf,
@@ -60,7 +67,7 @@ pub struct Blocks {
     identity: Vec<u8>,
     key: u64,
     file: Segmented,
-    claims: Mutex<HashSet<u64>>,
+    claims: Mutex<Claims>,
     released: Condvar,
     added: Arc<Added>,
 }
@@ -215,8 +222,14 @@ impl Blocks {
         Ok(())
     }
 
-    fn claims(&self) -> MutexGuard<'_, HashSet<u64>> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if claims.process != process {
+            // In a forked process the threads that claimed them are not there.
+            *claims = Claims { process, blocks: HashSet::new() };
+        }
+        claims
     }
 
     /// Fetches blocks as one vector read, and keeps them.
@@ -254,7 +267,7 @@ impl Drop for Claimed<'_> {
     fn drop(&mut self) {
         let mut claims = self.blocks.claims();
         for block in &self.claimed {
-            claims.remove(block);
+            claims.blocks.remove(block);
         }
         drop(claims);
         self.blocks.released.notify_all();
@@ -286,7 +299,7 @@ impl BlockCache {
                 is_missing
             });
             let mut claims = self.blocks.claims();
-            let claimed: Vec<u64> = missing.iter().copied().filter(|&block| claims.insert(block)).collect();
+            let claimed: Vec<u64> = missing.iter().copied().filter(|&block| claims.blocks.insert(block)).collect();
             if claimed.is_empty() {
                 // Somebody else fetches them. If that fails they are missing again.
                 if !missing.is_empty() {
@@ -347,5 +360,25 @@ impl Source for BlockCache {
 
     fn version(&self) -> Option<String> {
         self.inner.version()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemorySource;
+    use crate::testing::Disguised;
+
+    #[test]
+    fn what_a_thread_of_the_parent_fetches_is_not_waited_for_in_a_forked_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = MemorySource::new("far://away/f.root", vec![7; 10]);
+        let source = Arc::new(Disguised { inner, nature: Nature::LOCAL, version: Some("1".to_owned()) });
+        let blocks = Arc::new(Blocks::new(source.as_ref(), directory.path(), 1 << 30).unwrap().unwrap());
+        *blocks.claims() = Claims { process: std::process::id() + 1, blocks: HashSet::from([0]) };
+        let cache = BlockCache::new(source, blocks, Arc::new(Ledger::new("block-cache", false)));
+        let mut buffer = [0; 10];
+        cache.read_at(0, &mut buffer).unwrap();
+        assert_eq!(buffer, [7; 10]);
     }
 }

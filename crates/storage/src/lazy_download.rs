@@ -5,19 +5,20 @@
 //! a file with a name, which the last one to use it removes. It is a sparse file with, after the content, a checksum for
 //! each segment; a segment counts only if its checksum is right, so that a process that is killed leaves nothing that
 //! another would believe; the copy that it leaves is used by the next one that reads the file, or removed after an hour by
-//! one that reads another. One segment is copied at a time, by one of the processes; the others wait for it.
+//! one that reads another. One segment is copied at a time, by one of the processes; the others wait for it, as long as a read
+//! may take.
 //!
 //! A disk that is full is an error that names the directory: a job that silently reads everything remotely is what its
 //! user wanted to avoid.
 
 #![expect(clippy::disallowed_types, reason = "the copy is a local file")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use twox_hash::XxHash64;
 
@@ -37,6 +38,8 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 const NAME: (&str, &str) = ("arrowroot-", ".download");
 /// A file that is removed under our feet so many times is no accident.
 const MAX_TRIES: usize = 100;
+/// Who waits for another process looks again after this, at first sooner.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What of a file was copied, for all scans of it.
 pub struct Download {
@@ -44,6 +47,8 @@ pub struct Download {
     /// Name of the copy that processes share; `None`: it has none.
     name: Option<String>,
     segments: Segmented,
+    /// For how long to wait for another process.
+    patience: Duration,
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -53,8 +58,8 @@ struct Progress {
     copy: Option<Arc<Copy>>,
     /// Segments that are there; a bit each.
     present: Vec<u64>,
-    /// A segment is being copied.
-    is_copying: bool,
+    /// The process that copies a segment: in one that was forked meanwhile nobody does.
+    copying: Option<u32>,
 }
 
 /// The copy on the local disk.
@@ -73,7 +78,8 @@ struct Shared {
 
 impl Download {
     /// Nothing is copied yet, and no file is made. `directory`: `None` for the system's directory for temporary files.
-    pub fn new(source: &dyn Source, directory: Option<&Path>, segment_bytes: u64) -> Self {
+    /// `patience`: for how long to wait for another process that copies.
+    pub fn new(source: &dyn Source, directory: Option<&Path>, segment_bytes: u64, patience: Duration) -> Self {
         // Without a version nobody knows whether another process copied the same content.
         let name = directory.and_then(|_| source.version()).map(|version| {
             let size_bytes = source.size_bytes();
@@ -84,6 +90,7 @@ impl Download {
             directory: directory.map_or_else(std::env::temp_dir, Path::to_owned),
             name,
             segments: Segmented { file_bytes: source.size_bytes(), piece_bytes: segment_bytes.max(1) },
+            patience,
             progress: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -108,12 +115,12 @@ impl Download {
             if progress.has(segment) {
                 return Ok(true);
             }
-            if !progress.is_copying {
+            if progress.copying != Some(std::process::id()) {
                 break;
             }
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
-        progress.is_copying = true;
+        progress.copying = Some(std::process::id());
         drop(progress);
         let _copying = Copying(self);
         let copy = self.copy()?;
@@ -190,6 +197,29 @@ impl Download {
         self.segments.file_bytes.div_ceil(CHECKSUM_BYTES).saturating_mul(CHECKSUM_BYTES)
     }
 
+    /// Locks what processes share: who holds it may be stopped, or be reading from a server that does not answer.
+    fn lock_in_time(&self, lock: &File) -> Result<()> {
+        let until = Instant::now() + self.patience;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(pause);
+                    pause = (2 * pause).min(LONGEST_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let doing =
+                        "waited in vain for another process that copies from the same file, for all of the deadline";
+                    return Err(self.failed(doing)(std::io::Error::from(std::io::ErrorKind::TimedOut)));
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(self.failed("cannot lock what processes share")(error));
+                }
+            }
+        }
+    }
+
     /// Copies a segment unless another process has. Returns whether one had.
     fn bring(&self, copy: &Copy, segment: u64, source: &dyn Source, ledger: &Ledger) -> Result<bool> {
         let range = self.segments.range_of(segment);
@@ -197,7 +227,7 @@ impl Download {
         let entry = self.table_start() + segment * CHECKSUM_BYTES;
         let _locked = match &copy.shared {
             Some(shared) => {
-                shared.lock.lock().map_err(self.failed("cannot lock what processes share"))?;
+                self.lock_in_time(&shared.lock)?;
                 Some(Unlock(&shared.lock))
             }
             None => None,
@@ -298,7 +328,7 @@ struct Copying<'d>(&'d Download);
 
 impl Drop for Copying<'_> {
     fn drop(&mut self) {
-        self.0.lock().is_copying = false;
+        self.0.lock().copying = None;
         self.0.changed.notify_all();
     }
 }

@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation};
 
 /// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
-const HEAD_BYTES: usize = 512;
+pub(crate) const HEAD_BYTES: usize = 512;
 /// Names of ledgers; more replicas than these share the last.
 const LAYERS: [&str; 4] = ["replica 1", "replica 2", "replica 3", "replica 4"];
 

@@ -99,7 +99,8 @@ impl Stack {
         let download = match reading.between {
             Between::LazyDownload(segment_bytes) => {
                 let directory = options.download_directory.as_deref();
-                Some(Arc::new(Download::new(opened.source.as_ref(), directory, segment_bytes)))
+                let patience = options.network.deadline;
+                Some(Arc::new(Download::new(opened.source.as_ref(), directory, segment_bytes, patience)))
             }
             _ => None,
         };

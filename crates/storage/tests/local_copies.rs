@@ -245,6 +245,25 @@ fn a_shared_download_is_gone_with_its_last_user() {
 }
 
 #[test]
+fn who_waits_for_a_process_that_is_stopped_waits_for_the_deadline() {
+    let scratch = Scratch::new("stopped");
+    let content = content(SIZE);
+    let mut options = downloaded(Some(scratch.path()));
+    options.network.deadline = Duration::from_millis(300);
+    let scan = scan(far_away(&content), &options);
+    check(&scan, &content, 0, 1000);
+    let lock = scratch.files().into_iter().find(|path| path.to_str().unwrap().ends_with(".lock")).unwrap();
+    let held = std::fs::File::open(lock).unwrap();
+    held.lock().unwrap();
+    let start = Instant::now();
+    let error = scan.source.read_at(2_000_000, &mut [0; 10]).unwrap_err().to_string();
+    assert!(error.contains("another process"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    held.unlock().unwrap();
+    check(&scan, &content, 2_000_000, 10);
+}
+
+#[test]
 fn copies_that_killed_processes_left_are_removed_by_others_after_a_while() {
     let scratch = Scratch::new("left");
     let content = content(SIZE);

@@ -51,7 +51,10 @@ impl Version {
             (Some(a), Some(b)) if a != b => Some(format!("its {name} was {a} and is {b}")),
             _ => None,
         };
+        // The same tag, weak or not, is of the same content: what is between makes it weak.
+        let opaque = |tag: &String| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
         match (&self.etag, &other.etag) {
+            (Some(one), Some(another)) if opaque(one) == opaque(another) => None,
             (Some(_), Some(_)) => differs("ETag", &self.etag, &other.etag),
             _ => differs("Last-Modified", &self.last_modified, &other.last_modified),
         }
@@ -419,6 +422,8 @@ mod tests {
         };
         assert_eq!(version("\"a\"", "x").difference(&version("", "x")), None);
         assert!(version("\"a\"", "x").difference(&version("\"b\"", "x")).unwrap().contains("\"b\""));
+        assert_eq!(version("\"a\"", "x").difference(&version("W/\"a\"", "x")), None);
+        assert!(version("\"a\"", "x").difference(&version("W/\"b\"", "x")).is_some());
         assert_eq!(version("\"a\"", "x").condition(), Some(("if-match", "\"a\"")));
         assert_eq!(version("W/\"a\"", "x").condition(), None);
         assert_eq!(version("W/\"a\"", "").condition(), None);

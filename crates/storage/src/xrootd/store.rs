@@ -14,6 +14,7 @@ use super::url::Target;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::replicas::HEAD_BYTES;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::{hidden_distinction, redacted};
 use crate::shared::Shared;
@@ -62,6 +63,8 @@ struct XrootdFile {
     distinction: String,
     size_bytes: u64,
     modified_s: i64,
+    /// Its first bytes, as far as they came with the opening.
+    head: Vec<u8>,
     origin: Target,
     network: Network,
     lanes: Vec<Lane>,
@@ -98,8 +101,11 @@ impl XrootdFile {
         let lanes = std::iter::once(first).chain((0..n_more).map(|_| Lane::default())).collect();
         let (size_bytes, modified_s) = (stat.size_bytes, stat.modified_s);
         let network = network.clone();
-        let file = XrootdFile { url, distinction, size_bytes, modified_s, origin, network, lanes, ledger };
+        let head = Vec::new();
+        let mut file = XrootdFile { url, distinction, size_bytes, modified_s, head, origin, network, lanes, ledger };
         let known = file.speculate(speculation, until)?;
+        let first = known.iter().find(|(offset, _)| *offset == 0).map_or(&[][..], |(_, bytes)| bytes);
+        file.head = first[..first.len().min(HEAD_BYTES)].to_vec();
         Ok((file, known))
     }
 
@@ -139,7 +145,7 @@ impl XrootdFile {
                 Err(_) if before != self.origin => open(&self.origin),
                 again => again,
             };
-            self.checked(again?, &before)
+            self.checked(again?, &before, until)
         });
         opened.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &self.origin, "opening")))
     }
@@ -158,16 +164,34 @@ impl XrootdFile {
             let next = from.target.redirected(port, place);
             let next = next.map_err(|what| Failure::Wrong(what).into_error(&self.url, &from.target, "reading"))?;
             let opened = open_at(&next, &self.url, &self.network, number, &self.ledger, until)?;
-            self.checked(opened, &from.target)
+            self.checked(opened, &from.target, until)
         });
         followed.unwrap_or_else(|| Err(Failure::Late.into_error(&self.url, &from.target, "opening"))).map(drop)
     }
 
-    /// The file must be the one that was opened first. On another server the same content may have another time.
-    fn checked(&self, (file, stat): (OpenFile, Stat), before: &Target) -> Result<Arc<OpenFile>> {
+    /// The file must be the one that was opened first. On another server the same content may have another time: what
+    /// identifies it is in its first bytes.
+    fn checked(&self, (file, stat): (OpenFile, Stat), before: &Target, until: Instant) -> Result<Arc<OpenFile>> {
         let is_same_server = (&file.target.host, file.target.port) == (&before.host, before.port);
         self.check_stat(stat, if is_same_server { self.modified_s } else { stat.modified_s })?;
+        if !is_same_server && !self.head.is_empty() {
+            self.check_head(&file, until)?;
+        }
         Ok(Arc::new(file))
+    }
+
+    fn check_head(&self, file: &OpenFile, until: Instant) -> Result<()> {
+        let mut head = vec![0; self.head.len()];
+        let mut requests = plan::requests(file.handle, file.limits(), vec![Part { offset: 0, buffer: &mut head }]);
+        let result = file.connection.run(&mut requests, until);
+        enter_reads(&file.ledger, &requests, matches!(result, Err(Failure::Redirected(..))));
+        drop(requests);
+        result.map_err(|failure| failure.into_error(&self.url, &file.target, "reading its first bytes"))?;
+        if head == self.head {
+            return Ok(());
+        }
+        let what = format!("it is another file of the same size on {}:{}", file.target.host, file.target.port);
+        Err(Error::Changed { url: self.url.clone(), what })
     }
 
     fn check_stat(&self, stat: Stat, modified_s: i64) -> Result<()> {

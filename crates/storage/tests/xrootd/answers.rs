@@ -13,7 +13,7 @@ use crate::fake::{
     WAIT_RESPONSE, framed, right_body, start,
 };
 use crate::server::content;
-use crate::{NONE, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
+use crate::{NONE, SPECULATION, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
 
 const FILE_BYTES: usize = 300_000;
 
@@ -287,6 +287,34 @@ fn a_read_may_be_redirected() {
     let ledger = &opened.ledgers.all()[0];
     let n = |operation| (ledger.totals(operation).n_attempted, ledger.totals(operation).n_successful);
     assert_eq!((n(Operation::Open), n(Operation::Redirect)), ((2, 2), (1, 1)), "what is asked there is asked at once");
+}
+
+#[test]
+fn another_file_of_the_same_size_on_the_server_that_a_read_is_sent_to_is_a_change() {
+    let file = content(FILE_BYTES, 1);
+    for (seed, is_same) in [(1, true), (2, false)] {
+        let second = content(FILE_BYTES, seed);
+        let (second_port, _) = start(move |mut client, _| {
+            client.greet("")?;
+            client.serve(&second, &[]).map(drop)
+        });
+        let first = file.clone();
+        let (port, _) = start(move |mut client, _| {
+            client.greet("")?;
+            let opening = client.serve(&first, &[READ, READ_VECTOR])?;
+            client.answer_rightly(&opening, &first);
+            let request = client.serve(&first, &[READ, READ_VECTOR])?;
+            let place = [&u32::from(second_port).to_be_bytes(), b"127.0.0.1".as_slice()].concat();
+            client.answer(&request, REDIRECT, &place);
+            client.serve(&first, &[]).map(drop)
+        });
+        let source = open_xrootd_once(&url(port), &hasty(), SPECULATION).unwrap().source;
+        let read = read_ranges(&*source, &[(3, 4)]);
+        match read {
+            Ok(_) => assert!(is_same),
+            Err(error) => assert!(!is_same && matches!(error, Error::Changed { .. }), "{error}"),
+        }
+    }
 }
 
 #[test]
