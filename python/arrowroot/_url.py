@@ -36,8 +36,8 @@ def split_url(text: str) -> tuple[str, str | None]:
     text = at_home(text)
     if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
         return text, None
-    bare, mark, query = text.rpartition("?")
-    if mark and _holds_options(query):
+    bare, query = _without_query(text)
+    if _holds_options(query):
         return _split_before_query(bare, query)
     splits = []
     file, _, tree = text.rpartition(":")
@@ -68,6 +68,15 @@ def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
     return f"{bare}?{query}", None
 
 
+def _without_query(text: str) -> tuple[str, str]:
+    """Split "FILE?QUERY": of a URL at the first "?", but a local file may have some in its name."""
+    if re.match(_SCHEME, text):
+        bare, _, query = text.partition("?")
+        return bare, query
+    bare, mark, query = text.rpartition("?")
+    return (bare, query) if mark else (text, "")
+
+
 def _holds_options(query: str) -> bool:
     return any(pair.startswith(_OPTION) for pair in query.split("&"))
 
@@ -77,9 +86,8 @@ def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
 
     Values may be percent-encoded. The rest of the query stays as it is: it is the server's.
     """
-    bare, mark, query = url.rpartition("?")
-    # Most URLs have none, and a local file may have a "?" in its name.
-    if not mark or not _holds_options(query) or os.path.exists(url):  # noqa: PTH110 - text
+    bare, query = _without_query(url)
+    if not _holds_options(query) or os.path.exists(url):  # noqa: PTH110 - text
         return url, []
     from urllib.parse import unquote  # noqa: PLC0415 - seldom needed
 

@@ -212,7 +212,9 @@ def test_the_value_is_checked_where_it_is_set(monkeypatch):
 
 names = st.sampled_from(_config.names())
 values = st.text(max_size=20)
-others = st.text("abcxyz=%.", min_size=1, max_size=12).filter(lambda text: not text.startswith("arrowroot."))
+others = st.text("abcxyz=%.?/", min_size=1, max_size=12).filter(
+    lambda text: not text.startswith("arrowroot.")
+)
 
 
 @given(st.lists(st.one_of(others, st.tuples(names, values)), max_size=6))
