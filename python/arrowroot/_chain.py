@@ -117,10 +117,7 @@ def scan(
         chosen = chain.choose(columns, filter_name, assemble=assemble, raw=raw)
     else:
         chosen, make = chain.chosen(columns, filter_name)
-    if isinstance(entries, EventList):
-        chosen_entries: EntrySet = chain.entries_of(entries)
-    else:
-        chosen_entries = _entries.normalise(entries, chain.num_entries)
+    chosen_entries = chain.entry_set(entries)
     if filter is None:
         return Scan(lambda: make(chosen, chosen_entries, options), chain.where)
     from arrowroot._filtered import FilteredSource  # noqa: PLC0415
@@ -375,6 +372,14 @@ class Chain:
                         "choose it as ALIAS.COLUMN, by an alias that no column begins with"
                     )
         return found
+
+    def entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, by their numbers in the chain; events are looked up."""
+        if isinstance(entries, EventList):
+            return self.entries_of(entries)
+        if _entries.is_of_trees(entries):
+            return _entries.of_trees(entries, self.members)
+        return _entries.normalise(entries, self.num_entries)
 
     def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers in the chain of events, looked up by their index or in the columns of all trees."""

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+    from typing_extensions import TypeIs
 
-    from arrowroot._events import EventList
+    from arrowroot._events import EventList, Member
     from arrowroot._objects.entry_list import EntryList
 
     #: What the engine takes: all, a half-open range, or a list in any order, with repeats.
@@ -64,6 +65,30 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
             + (f"; for one entry write [{entries}]" if isinstance(entries, int) else "")
         )
     return _from_list(entries, num_entries)
+
+
+def is_of_trees(entries: Entries) -> TypeIs[EntryList]:
+    """Return whether these are of a TEntryList, which names the trees that its entries are of."""
+    return getattr(entries, "class_name", None) == "TEntryList"
+
+
+def of_trees(entries: EntryList, trees: Sequence[Member]) -> EntrySet:
+    """Return the numbers that a list's entries have in the row of the trees that it names.
+
+    Raises: InvalidRequestError if it names none of them, or an entry that is not there.
+    """
+    import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+    found = [np.zeros(0, dtype=np.int64)]
+    for tree, one in zip(trees, entries.by_tree(trees), strict=True):
+        numbers = found[0] if one is None else one.to_numpy()
+        if len(numbers) and numbers[-1] >= tree.num_entries:
+            raise InvalidRequestError(
+                f"entries: there is no entry {numbers[-1]} in {tree.url}:{tree.path}, "
+                f"a tree of {tree.num_entries} entries"
+            )
+        found.append(numbers + tree.first_entry)
+    return np.concatenate(found)
 
 
 def count(entries: EntrySet, num_entries: int) -> int:

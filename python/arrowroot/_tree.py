@@ -323,7 +323,8 @@ class Tree:
             out of the others, or of all. None: all that can be read, and a warning that names the others.
         filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
         entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
-            :class:`EventList`: events by their ids, which are looked up at once.
+            :class:`EventList`: events by their ids, which are looked up at once; or an :class:`EntryList`, which says
+            of which trees its entries are.
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
@@ -442,10 +443,12 @@ class Tree:
 
     def _entry_set(self, entries: Entries) -> EntrySet:
         """Return the entries that a user chose, events looked up."""
+        alone = OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
+        if _entries.is_of_trees(entries):
+            return _entries.of_trees(entries, [alone])
         if not isinstance(entries, EventList):
             return _entries.normalise(entries, self.num_entries)
         if entries.index is not None:
-            alone = OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
             return entries.entries(entries.found_among([alone]), self.where)
         columns = self.choose(list(entries.columns_in(self.has_branch, self.where)))
         source = self.source(columns, None, Options.default())

@@ -11,7 +11,7 @@ import pytest
 import arrowroot as ar
 
 from . import root_peer
-from .with_entry_lists import CONDITIONS, MODULUS, STEP
+from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,12 +40,38 @@ def test_a_list_holds_what_root_chose(lists: Path, name: str) -> None:
         assert file[f"entry_{name}"].file_name.endswith("lists.root")
 
 
-def test_a_list_of_several_trees_says_so_and_has_theirs(lists: Path) -> None:
+def test_of_a_list_of_several_trees_a_tree_takes_its_own(lists: Path) -> None:
     expected = json.loads((lists / "lists.json").read_text())["few"]
     with ar.open(lists / "lists.root") as file:
         both = file["both"]
+        assert file["T"].to_arrow(entries=both)["x"].to_pylist() == [
+            entry * STEP % MODULUS for entry in expected
+        ]
         with pytest.raises(ar.InvalidRequestError, match=r"2 trees.*take one of \.lists"):
-            file["T"].to_arrow(entries=both)
+            both.to_numpy()
         by_tree = {one.tree_name: one.to_numpy().tolist() for one in both.lists}
     assert by_tree == {"T": expected, "U": [7]}
     assert np.array(both.lists[0], dtype=np.uint32).dtype == np.uint32
+
+
+@pytest.mark.parametrize("of", CHAINS)
+@pytest.mark.parametrize("name", [*CHAIN_LISTS, "of_one", "of_none"])
+def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: Path, name: str, of: str) -> None:
+    expected = json.loads((lists / "chain.json").read_text())[name][of]
+    with ar.open(lists / "chain.root") as file:
+        chosen = file[name]
+    files = [f"{lists / path}:{tree}" for tree, path in CHAINS[of]]
+
+    def read() -> list[int]:
+        return ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist()
+
+    if expected is None:
+        with pytest.raises(ar.InvalidRequestError, match=f"'{name}' is of 'T|'dir/T' of .*, not of"):
+            read()
+    elif of == "fewer":
+        # Entries of a file that is not in the chain ROOT (6.40) reads from another one.
+        of_all = json.loads((lists / "chain.json").read_text())[name]["same"]
+        assert read() == [x for x in of_all if x // 1000 != 1]
+    else:
+        # By the order of the files here, by that of the lists there.
+        assert sorted(read()) == sorted(expected)

@@ -2,13 +2,18 @@
 
 ``with_entry_lists.py DIRECTORY`` writes ``lists.root`` with a tree ``T`` and for each condition ``event_NAME`` and
 ``entry_NAME``, a list ``both`` of two trees, and ``lists.json``, the entries by condition.
+
+``chain.root`` has lists made over a TChain, or of one of its trees, and ``chain.json`` what a TChain that is given them
+reads, by the list and by the trees of the chain, which are those of ``part0.root`` to ``part2.root``.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from array import array
 from pathlib import Path
+from typing import Any
 
 N_ENTRIES = 150_000
 #: Of ``x``, for each entry.
@@ -21,6 +26,22 @@ CONDITIONS = {
     "all": "1",
     "none": "0",
     "begin": "Entry$ < 70000",
+}
+
+
+#: Trees of chains that are given lists, by their paths and files.
+CHAINS = {
+    "same": [("T", "part0.root"), ("T", "part1.root"), ("T", "part2.root")],
+    "turned": [("T", "part2.root"), ("T", "part1.root"), ("T", "part0.root")],
+    "fewer": [("T", "part0.root"), ("T", "part2.root")],
+    "inside": [("dir/T", "part1.root"), ("dir/T", "part0.root")],
+    "others": [("T", "lists.root")],
+}
+#: What chains choose for their lists, by these names.
+CHAIN_LISTS = {
+    "of_all": ("same", "x % 7 == 3"),
+    "of_few": ("same", "x > 1040 && x < 1060"),
+    "of_inside": ("inside", "x % 5 == 0"),
 }
 
 
@@ -53,5 +74,63 @@ def write(directory: Path) -> None:
     (directory / "lists.json").write_text(json.dumps(chosen))
 
 
+def _chain(name: str, directory: Path) -> Any:
+    import ROOT
+
+    chain = ROOT.TChain(CHAINS[name][0][0])
+    for tree, file in CHAINS[name]:
+        chain.Add(f"{directory / file}?#{tree}")
+    return chain
+
+
+def _read(chain: Any) -> list[int] | None:
+    """Return what a chain reads of ``x``; None if it does not take its list."""
+    if not chain.GetEntryList():
+        return None
+    n_read = chain.Draw("x", "", "goff")
+    return [int(chain.GetV1()[i]) for i in range(n_read)]
+
+
+def write_chains(directory: Path) -> None:
+    """Write the files of the chains."""
+    import ROOT
+
+    for number in range(3):
+        file = ROOT.TFile(str(directory / f"part{number}.root"), "RECREATE")
+        for place in (file, file.mkdir("dir")):
+            place.cd()
+            tree = ROOT.TTree("T", "")
+            x = array("i", [0])
+            tree.Branch("x", x, "x/I")
+            for i in range(50 + number):
+                x[0] = 1000 * number + i + 500 * (place is not file)
+                tree.Fill()
+            tree.Write()
+        file.Close()
+    kept = ROOT.TFile(str(directory / "chain.root"), "RECREATE")
+    lists = {}
+    for name, (of, condition) in CHAIN_LISTS.items():
+        chain = _chain(of, directory)
+        kept.cd()
+        chain.Draw(f">>{name}", condition, "entrylist")
+        lists[name] = kept.Get(name)
+    # Of one tree of the chain, and of nothing that is chosen.
+    lists["of_one"] = ROOT.TEntryList(lists["of_all"].GetLists().At(1))
+    lists["of_none"] = ROOT.TEntryList("of_none", "")
+    found: dict[str, dict[str, list[int] | None]] = {}
+    for name, one in lists.items():
+        one.SetName(name)
+        one.Write()
+        found[name] = {}
+        for of in CHAINS:
+            chain = _chain(of, directory)
+            chain.SetEntryList(one)
+            found[name][of] = _read(chain)
+            chain.SetEntryList(ROOT.nullptr)
+    kept.Close()
+    (directory / "chain.json").write_text(json.dumps(found))
+
+
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
+    write_chains(Path(sys.argv[1]))

@@ -1,0 +1,124 @@
+"""TEntryLists, made by hand, and which trees of a row they are of."""
+
+import os
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from arrowroot._objects.factory import Factory
+
+from .conftest import write_tree
+
+SIZES = [20, 30, 10]
+
+
+def record(class_name, **members):
+    factory = Factory()
+    made = factory.record(class_name, ())
+    factory.fill(made, members)
+    return made
+
+
+def entry_list(entries, tree="Events", file=""):
+    block = record("TEntryListBlock", fIndices=np.array(entries, dtype=np.uint16), fType=1, fPassing=True)
+    return record(
+        "TEntryList", fName="el", fN=len(entries), fTreeName=tree, fFileName=str(file), fBlocks=[block]
+    )
+
+
+def joined(*lists):
+    return record("TEntryList", fName="el", fN=sum(one.num_entries for one in lists), fLists=list(lists))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lists")
+    files = [folder / f"f{i}.root" for i in range(len(SIZES))]
+    runs = [
+        write_tree(path, n, seed=i + 1)["run"].tolist()
+        for i, (path, n) in enumerate(zip(files, SIZES, strict=True))
+    ]
+    return files, runs
+
+
+def read(files, entries, **options):
+    return ar.scan(files, "Events", "run", entries=entries, **options).read_all()["run"].to_pylist()
+
+
+def test_a_list_of_one_file_chooses_entries_of_that_file(files):
+    files, runs = files
+    assert read(files, entry_list([0, 7], file=files[1])) == [runs[1][0], runs[1][7]]
+    whole = read(files, entry_list([0, 7], file=files[1]), filter="run >= 0")
+    assert whole == [runs[1][0], runs[1][7]]
+
+
+def test_lists_go_to_the_files_that_they_name_in_the_order_of_the_files(files):
+    files, runs = files
+    both = joined(entry_list([3], file=files[2]), entry_list([1, 5], file=files[0]))
+    assert read(files, both) == [runs[0][1], runs[0][5], runs[2][3]]
+    assert read([files[0], files[1], files[0]], both) == [runs[0][1], runs[0][5]] * 2
+    assert ar.open(files[2])["Events"].to_arrow("run", entries=both)["run"].to_pylist() == [runs[2][3]]
+
+
+def test_files_that_were_moved_are_known_by_the_last_part_of_their_names(files):
+    files, runs = files
+    moved = joined(entry_list([3], file="/elsewhere/f2.root"), entry_list([1], file="/elsewhere/f9.root"))
+    assert read(files, moved) == [runs[2][3]]
+    assert read(files, entry_list([3], file="root://server:1094//store/f1.root?x=y")) == [runs[1][3]]
+    double = joined(entry_list([3], file="/a/f2.root"), entry_list([1], file="/b/f2.root"))
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"is of 'Events' of '/a/f2\.root', 'Events' of '/b/f2\.root'"
+    ):
+        read(files, double)
+
+
+def test_relative_names_are_from_the_working_directory(files, monkeypatch):
+    files, runs = files
+    monkeypatch.chdir(files[0].parent)
+    assert read([path.name for path in files], entry_list([3], file=files[1])) == [runs[1][3]]
+    assert read(files, entry_list([3], file=os.path.join(".", "f1.root"))) == [runs[1][3]]  # noqa: PTH118 - text
+
+
+@pytest.mark.parametrize("other", [{"tree": "Other"}, {"file": "/x/other.root"}])
+def test_a_list_of_another_tree_or_file_is_refused_with_both_names(files, other):
+    files, runs = files
+    wrong = entry_list([3], **{"file": files[0], **other})
+    message = r"'el' is of .*other.*, not of 'Events' of '.*f0\.root'.*; its to_numpy\(\) gives numbers"
+    for read_with in (read, lambda files, entries: ar.open(files[0])["Events"].to_arrow(entries=entries)):
+        with pytest.raises(ar.InvalidRequestError, match=f"(?i){message}"):
+            read_with(files, wrong)
+    assert read(files, wrong.to_numpy()) == [runs[0][3]]
+    with pytest.raises(ar.InvalidRequestError, match=r"its lists\[i\].to_numpy\(\) gives"):
+        read(files, joined(wrong, wrong))
+
+
+def test_names_that_a_list_lacks_are_those_of_the_only_tree(files):
+    files, runs = files
+    assert read(files[:1], entry_list([3], tree="")) == [runs[0][3]]
+    assert (
+        ar.open(files[0])["Events"].to_arrow("run", entries=entry_list([3], tree=""))["run"][0].as_py()
+        == (runs[0][3])
+    )
+    with pytest.raises(ar.InvalidRequestError, match="not of"):
+        read(files, entry_list([3]))
+
+
+def test_a_list_of_nothing_chooses_nothing_anywhere(files):
+    files, _ = files
+    assert read(files, entry_list([], file="/x/other.root")) == []
+    assert read(files, entry_list([], file=files[1]), filter="run >= 0") == []
+
+
+def test_an_entry_that_a_file_does_not_have_is_refused_with_its_name(files):
+    files, _ = files
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"no entry 20 in .*f0\.root:Events, a tree of 20 entries"
+    ):
+        read(files, entry_list([0, 20], file=files[0]))
+
+
+def test_event_lists_name_no_file_and_count_on(files):
+    files, runs = files
+    events = record("TEventList", fName="el", fN=2, fList=np.array([1, 21]))
+    assert read(files, events) == [runs[0][1], runs[1][1]]
