@@ -383,6 +383,7 @@ class FilteredSource:
 
     def cancel(self) -> None:
         self._is_cancelled = True
+        self._running = None  # it holds this pass
         self._first.cancel()
         if second := self._second:
             second[0].cancel()

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._accounts import Account
-    from arrowroot._chain import Member
     from arrowroot._entries import EntrySet
     from arrowroot._options import Options
     from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._row import Member
 
 #: Of so many files the next ones' data are asked for while the last data of one are on their way.
 _N_FETCHED_AHEAD = 8

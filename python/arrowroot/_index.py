@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._chain import Chain, opened_trees
 from arrowroot._config import check_arguments, redacted
 from arrowroot._errors import (
     ArrowrootError,
@@ -19,6 +18,7 @@ from arrowroot._errors import (
 from arrowroot._events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._lock import held
 from arrowroot._options import MEMORY_BUDGET, Options
+from arrowroot._row import Row, opened_trees
 from arrowroot._scan import Scan
 from arrowroot._select import single_names
 from arrowroot._url import expand, split_options
@@ -349,7 +349,7 @@ def pick(
     found = events.found_by_index()
     # Where nothing is found the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
-    chain = Chain(opened_trees([(known.files[i].url, known.files[i].tree) for i in touched], storage))
-    entries = chain.entries_of(events)
-    chosen = chain.choose(columns, filter_name)
-    return Scan(lambda: chain.source(chosen, entries, options), chain.where).read_all()
+    row = Row(opened_trees([(known.files[i].url, known.files[i].tree) for i in touched], storage))
+    entries = row.entries_of(events)
+    chosen = row.choose(columns, filter_name)
+    return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from arrowroot._chain import Chain, opened_chain, opened_trees
+from arrowroot._chain import opened_chain
 from arrowroot._config import check_arguments, redacted, secret_names
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
 from arrowroot._friends import Together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
+from arrowroot._row import Row, opened_trees
 from arrowroot._select import NOT, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._tree import Tree
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from arrowroot._chain import FriendsLike, Member
+    from arrowroot._chain import Chain, FriendsLike
     from arrowroot._config import StorageOptions
     from arrowroot._filter import FilterLike
     from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
+    from arrowroot._row import Member
     from arrowroot._scan import Scan
     from arrowroot._table import Table
     from arrowroot._url import Location
@@ -165,12 +167,12 @@ class Partition:
             tree._together = together  # noqa: SLF001 - chains of a part of the entries are no friends for people
         return tree
 
-    def _friend(self, friend: FriendFiles) -> Chain:
+    def _friend(self, friend: FriendFiles) -> Row:
         files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
-        chain = Chain(opened_trees(files, cast("StorageOptions", self.storage)))
-        for member, (_, _, identity) in zip(chain.members, friend.files, strict=True):
+        row = Row(opened_trees(files, cast("StorageOptions", self.storage)))
+        for member, (_, _, identity) in zip(row.members, friend.files, strict=True):
             _refuse_changed(_identity(member), identity, f"{member.url}:{member.path}")
-        return chain
+        return row
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same piece, read in the same way."""
@@ -260,7 +262,7 @@ def partitions(
         # Whether all files have them, and of which type.
         make(chosen, (0, 0), options)
     else:
-        chosen = chain.choose(columns, filter_name, assemble=assemble)
+        chosen = chain.row.choose(columns, filter_name, assemble=assemble)
     of_filter: Collection[str] = ()
     if filter is not None:
         of_filter = chain.filtered(filter, chosen, None, options).condition.columns
@@ -272,7 +274,7 @@ def partitions(
     )
     wholes = _wholes(chain, owned, chosen, of_filter)
     pieces: list[Partition] = []
-    for member in chain.members:
+    for member in chain.row.members:
         per_entry = beside + _memory_bytes(member.tree(), needed[0]) / max(1, member.num_entries)
         pieces += [
             Partition(
@@ -315,7 +317,7 @@ def _wholes(
     ]
 
 
-def _part_of(whole: FriendFiles, friend: Chain, first_entry: int, entries: tuple[int, int]) -> FriendFiles:
+def _part_of(whole: FriendFiles, friend: Row, first_entry: int, entries: tuple[int, int]) -> FriendFiles:
     """Return what of a friend may belong to entries of a tree whose first one has a number in its chain."""
     if whole.keys is not None:
         return whole
@@ -345,8 +347,8 @@ def _memory_bytes(tree: Tree, paths: set[str]) -> int:
     return sum(branch.memory_bytes for branch in read if not branch.is_group)
 
 
-def _bytes_per_entry(chain: Chain, paths: set[str]) -> float:
-    return sum(_memory_bytes(member.tree(), paths) for member in chain.members) / max(1, chain.num_entries)
+def _bytes_per_entry(row: Row, paths: set[str]) -> float:
+    return sum(_memory_bytes(member.tree(), paths) for member in row.members) / max(1, row.num_entries)
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:

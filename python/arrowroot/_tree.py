@@ -282,7 +282,9 @@ class Tree:
             keys = _select.single_names(index, "index")
             if not keys:
                 raise InvalidRequestError("index: no columns; index=False goes by the numbers")
-        together = self._together or _friends.Together(self)
+        # Beside a twin: what hold each other keep their files open until Python looks for such.
+        alone = Tree(self._native, self._url, self._file_of_friend, self.file_identity)
+        together = self._together or _friends.Together(alone)
         together.add(alias, tree, None if keys is None else list(keys))
         self._together = together
 

@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import awkward as ak
 import numpy as np
 import pyarrow as pa
@@ -5,7 +8,8 @@ import pytest
 import uproot
 
 import arrowroot as ar
-from arrowroot import _chain
+from arrowroot import _row
+from arrowroot._tree import Tree
 
 from .conftest import write_tree
 
@@ -106,13 +110,54 @@ def test_which_tree_must_be_clear(files, tmp_path):
 
 def test_a_file_that_was_replaced_since_is_an_error(tmp_path, monkeypatch):
     """Of many files some are opened again when they are read."""
-    monkeypatch.setattr(_chain, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
     for name, n in (("a", 10), ("b", 20)):
         write_tree(tmp_path / f"{name}.root", n, seed=1)
     scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"])
     write_tree(tmp_path / "b.root", 30, seed=2)
     with pytest.raises(ar.StorageError, match=r"b\.root: the file changed since"):
         scan.read_all()
+
+
+@pytest.fixture
+def open_trees(monkeypatch):
+    """Return the trees of files that are open, as long as they are; nobody looks for cycles."""
+    trees = weakref.WeakSet()
+    opened = Tree.__init__
+
+    def note(tree, *arguments):
+        opened(tree, *arguments)
+        trees.add(tree)
+
+    monkeypatch.setattr(Tree, "__init__", note)
+    gc.collect()
+    gc.disable()
+    yield trees
+    gc.enable()
+
+
+@pytest.mark.parametrize("options", [{}, {"filter": "run >= 0"}])
+@pytest.mark.parametrize("with_friends", [False, True])
+def test_files_are_closed_when_a_scan_is_dropped(files, open_trees, options, with_friends):
+    pattern = f"{files[0]}/*.root"
+    if with_friends:
+        options = {**options, "friends": {"f": ar.Friends(pattern, "Events")}}
+    scan = ar.scan(pattern, "Events", ["pt"], batch_size="200 B", **options)
+    assert len(open_trees) >= len(SIZES)
+    del scan
+    assert len(open_trees) == 0
+    for batch in ar.scan(pattern, "Events", ["pt"], batch_size="200 B", **options):
+        assert batch.num_rows
+        break
+    assert len(open_trees) == 0
+
+
+def test_files_are_closed_when_a_tree_with_friends_is_dropped(files, open_trees):
+    trees = [ar.open(files[0] / name)["Events"] for name in ("run8.root", "run10.root")]
+    trees[0].add_friend(trees[1], "f")
+    assert trees[0].to_arrow(["run", "f.pt"]).num_rows == SIZES[0]
+    trees.clear()
+    assert len(open_trees) == 0
 
 
 def test_a_cancelled_scan_of_files_never_gives_a_part_of_them(tmp_path):

@@ -1,0 +1,273 @@
+"""Trees of many files in a row, whose entries count on from one to the next."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot import _entries
+from arrowroot._ahead import in_order
+from arrowroot._config import resolve
+from arrowroot._errors import (
+    NotFoundError,
+    SchemaMismatchError,
+    StorageError,
+    UnsupportedError,
+)
+from arrowroot._events import EventList
+from arrowroot._file import File
+from arrowroot._in_a_row import InARow, Reordered
+from arrowroot._objects.record import kind_text
+from arrowroot._options import Options
+from arrowroot._readers import open_native, scheme_of
+from arrowroot._sizes import counted
+from arrowroot._source import batches_of
+from arrowroot._tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot import _native
+    from arrowroot._config import StorageOptions
+    from arrowroot._entries import Entries, EntrySet
+    from arrowroot._source import Source
+
+#: So many trees stay open between looking at the schema and reading; more would run into the limit of open
+#: files.
+_N_KEPT_OPEN = 128
+#: So many far-away files are opened at a time.
+_N_OPENED_AHEAD = 16
+
+
+def _outermost(path: str, chosen: Container[str]) -> str | None:
+    """Return the chosen column that this one is, or is inside of."""
+    if path in chosen:
+        return path
+    around = path
+    while "/" in around:
+        around = around.rpartition("/")[0]
+        if around in chosen:
+            return around
+    return None
+
+
+def _mismatch(
+    path: str, first_url: str, first_types: Mapping[str, str], url: str, types: Mapping[str, str]
+) -> str:
+    if path not in first_types:
+        return f"{url}: column {path!r} is not in {first_url}"
+    has = f"has type {types[path]}" if path in types else "is missing or not readable"
+    return f"{url}: column {path!r} {has}, but in {first_url} it has type {first_types[path]}"
+
+
+class Member(NamedTuple):
+    """One tree of a row; ``first_entry`` is the number of its entry 0 there, ``location`` as it was given."""
+
+    url: str
+    location: str
+    path: str
+    num_entries: int
+    first_entry: int
+    #: Size in bytes and UUID of the file.
+    identity: tuple[int, str]
+    kept: Tree | None
+    reopen: Callable[[], File]
+
+    @property
+    def end_entry(self) -> int:
+        """The number in the row of what follows its last entry."""
+        return self.first_entry + self.num_entries
+
+    def tree(self) -> Tree:
+        """Return the tree, opened again if it was not kept."""
+        if self.kept is not None:
+            return self.kept
+        found = self.reopen()[self.path]
+        if not isinstance(found, Tree) or (found.file_identity, found.num_entries) != (
+            self.identity,
+            self.num_entries,
+        ):
+            raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
+        return found
+
+
+class Opened(NamedTuple):
+    """A tree of a row, and how to open its file again. ``url`` is for messages: it has no credentials."""
+
+    url: str
+    location: str
+    path: str
+    tree: Tree
+    reopen: Callable[[], File]
+
+
+def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[Opened]:
+    """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together."""
+    first = _open_member(*files[0], storage)
+    yield first
+    others = [partial(_open_member, location, name or first.path, storage) for location, name in files[1:]]
+    is_near = all(scheme_of(location) == "file" for location, _ in files)
+    yield from in_order(others, 1 if is_near else _N_OPENED_AHEAD)
+
+
+def _open_member(location: str, name: str | None, storage: StorageOptions) -> Opened:
+    urls, settings = resolve([location], storage)
+
+    def reopen() -> File:
+        return File(open_native(urls, settings), urls, settings)
+
+    file = reopen()
+    path = name or file.only_tree().path
+    found = file[path]
+    if not isinstance(found, Tree):
+        raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
+    return Opened(file.url, location, path, found, reopen)
+
+
+class Row:
+    """Trees in a row, whose entries count on from one to the next."""
+
+    def __init__(self, opened: Iterator[Opened]) -> None:
+        self.members: list[Member] = []
+        self.num_entries = 0
+        self._types: list[dict[str, str]] = []
+        #: Columns that are known to be the same in all files.
+        self._checked: set[str] = set()
+        for url, location, path, tree, reopen in opened:
+            self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
+            kept = tree if len(self.members) < _N_KEPT_OPEN else None
+            self.members.append(
+                Member(
+                    url, location, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen
+                )
+            )
+            self.num_entries += tree.num_entries
+
+    @property
+    def where(self) -> str:
+        """The first tree, and how many there are besides."""
+        first = self.members[0]
+        others = f" and {counted(len(self.members) - 1, 'more file')}" if len(self.members) > 1 else ""
+        return f"{first.url}:{first.path}{others}"
+
+    @property
+    def branches(self) -> list[_native.Branch]:
+        """All branches of the first tree."""
+        return self.members[0].tree().branches
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """Return the index that all trees record, None if none does. Raises: SchemaMismatchError."""
+        first, *others = ((member, member.tree().recorded_index) for member in self.members)
+        for member, columns in others:
+            if columns != first[1]:
+                raise SchemaMismatchError(
+                    f"{member.url}: has another index than {first[0].url}: {columns}, {first[1]}"
+                )
+        return first[1]
+
+    def choose(
+        self,
+        columns: str | Iterable[str] | None,
+        filter_name: str | Iterable[str] | None,
+        *,
+        assemble: bool = False,
+        raw: bool = False,
+    ) -> list[str]:
+        """Return the paths chosen in the first file, once all files are known to have the same."""
+        chosen = self.members[0].tree().choose(columns, filter_name, assemble=assemble, raw=raw)
+        everything = columns is None and filter_name is None
+        self._check(chosen, all_columns=everything, whole_objects=assemble and not raw)
+        return chosen
+
+    def _check(self, chosen: list[str], *, all_columns: bool = False, whole_objects: bool = False) -> None:
+        first, first_types = self.members[0], self._types[0]
+        unchecked = {path for path in chosen if path not in self._checked}
+        for member, types in zip(self.members[1:], self._types[1:], strict=True):
+            if types == first_types:
+                continue
+            wrong: dict[str, str] = {}
+            for path in {**first_types, **types}:
+                if types.get(path) != first_types.get(path):
+                    outer = _outermost(path, unchecked)
+                    if outer is not None or (all_columns and path not in first_types):
+                        wrong.setdefault(outer or path, path)
+            for outer, path in wrong.items():
+                # A whole object may be in branches of its own in one file, and in one in another.
+                if not (whole_objects and self._is_same_object(member, outer)):
+                    raise SchemaMismatchError(
+                        _mismatch(path, first.url, first_types, member.url, types)
+                        + "; choose columns that all files have"
+                    )
+        self._checked.update(unchecked)
+
+    def _is_same_object(self, member: Member, path: str) -> bool:
+        """Return whether a whole object is the same in a file and in the first, however its members are stored."""
+        fields = []
+        for tree in (self.members[0].tree(), member.tree()):
+            try:
+                fields.append(tree.source([path], (0, 0), Options.default()).schema().field(0))
+            except (NotFoundError, UnsupportedError):
+                return False
+        return bool(fields[0].equals(fields[1]))
+
+    def entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, by their numbers in the row; events are looked up."""
+        if isinstance(entries, EventList):
+            return self.entries_of(entries)
+        if _entries.is_of_trees(entries):
+            return _entries.of_trees(entries, self.members)
+        return _entries.normalise(entries, self.num_entries)
+
+    def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+        """Return the numbers in the row of events, looked up by their index or in the columns of all trees."""
+        if events.index is not None:
+            return events.entries(events.found_among(self.members), self.where)
+        columns = events.columns_in(self.members[0].tree().has_branch, self.where)
+        paths = self.choose(list(columns), None)
+        source = self.source(paths, None, Options.default())
+        return events.entries(events.found_in(batches_of(source), paths), self.where)
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
+        self._check(names)
+        parts, order = self.parts(entries)
+        row = InARow(parts, names, options)
+        return row if order is None else Reordered(row, order, options.batch_bytes or 1)
+
+    def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
+        """Return what to read of each file, and the order to bring that into; None if it is in order."""
+        if entries is None:
+            return [(member, None) for member in self.members], None
+        if isinstance(entries, tuple):
+            start, stop = entries
+            parts: list[tuple[Member, EntrySet]] = []
+            for member in self.members:
+                local = (
+                    max(0, start - member.first_entry),
+                    min(member.num_entries, stop - member.first_entry),
+                )
+                if local[0] < local[1]:
+                    parts.append((member, local))
+            return parts or [(self.members[0], (0, 0))], None
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        # An empty file starts where the next one does, and "right" finds the last of these.
+        owner = np.searchsorted(starts, entries, side="right") - 1
+        in_order = bool(np.all(owner[:-1] <= owner[1:]))
+        by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")
+        sorted_owner = owner[by_file]
+        parts = []
+        for i in np.unique(sorted_owner).tolist():
+            low, high = np.searchsorted(sorted_owner, [i, i + 1])
+            member = self.members[i]
+            parts.append((member, entries[by_file[low:high]] - member.first_entry))
+        if in_order:
+            return parts or [(self.members[0], (0, 0))], None
+        order = np.empty(len(entries), dtype=np.int64)
+        order[by_file] = np.arange(len(entries))
+        return parts, order
