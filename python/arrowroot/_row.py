@@ -20,7 +20,7 @@ from arrowroot._in_a_row import InARow, Reordered
 from arrowroot._objects.record import kind_text
 from arrowroot._options import Options
 from arrowroot._readers import open_native, scheme_of
-from arrowroot._sizes import counted
+from arrowroot._sizes import counted, parse_size
 from arrowroot._source import batches_of
 from arrowroot._tree import Tree
 
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._source import Source
 
-#: So many trees stay open between looking at the schema and reading; more would run into the limit of open
-#: files.
-_N_KEPT_OPEN = 128
+#: So many trees stay open between looking at the schema and reading, with so much metadata; more would run into the
+#: limit of open files.
+_N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
+_NONE: Mapping[str, str | None] = {}
 #: So many far-away files are opened at a time.
 _N_OPENED_AHEAD = 16
 
@@ -54,13 +55,19 @@ def _outermost(path: str, chosen: Container[str]) -> str | None:
     return None
 
 
-def _mismatch(
-    path: str, first_url: str, first_types: Mapping[str, str], url: str, types: Mapping[str, str]
-) -> str:
-    if path not in first_types:
+def _mismatch(path: str, first_url: str, first: str | None, url: str, found: str | None) -> str:
+    """Say how the types of a column differ in two files; None: it is missing or not readable."""
+    if first is None:
         return f"{url}: column {path!r} is not in {first_url}"
-    has = f"has type {types[path]}" if path in types else "is missing or not readable"
-    return f"{url}: column {path!r} {has}, but in {first_url} it has type {first_types[path]}"
+    has = "is missing or not readable" if found is None else f"has type {found}"
+    return f"{url}: column {path!r} {has}, but in {first_url} it has type {first}"
+
+
+def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[str, str | None]:
+    """Return the types that differ from those of the first tree, by column; None: it is not there."""
+    if types == first:
+        return _NONE
+    return {path: types.get(path) for path in {**first, **types} if types.get(path) != first.get(path)}
 
 
 class Member(NamedTuple):
@@ -101,6 +108,8 @@ class Opened(NamedTuple):
     location: str
     path: str
     tree: Tree
+    #: Of the file, which came with the opening and stay in memory.
+    held_bytes: int
     reopen: Callable[[], File]
 
 
@@ -124,7 +133,7 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> Op
     found = file[path]
     if not isinstance(found, Tree):
         raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
-    return Opened(file.url, location, path, found, reopen)
+    return Opened(file.url, location, path, found, sum(length for _, length in file.kept), reopen)
 
 
 class Row:
@@ -133,15 +142,29 @@ class Row:
     def __init__(self, opened: Iterator[Opened]) -> None:
         self.members: list[Member] = []
         self.num_entries = 0
-        self._types: list[dict[str, str]] = []
+        #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
+        self._types: dict[str, str] = {}
+        self._other_types: list[Mapping[str, str | None]] = []
         #: Columns that are known to be the same in all files.
         self._checked: set[str] = set()
-        for url, location, path, tree, reopen in opened:
-            self._types.append({b.path: b.arrow_type for b in tree.branches if b.arrow_type is not None})
-            kept = tree if len(self.members) < _N_KEPT_OPEN else None
+        kept_bytes = 0
+        for url, location, path, tree, held_bytes, reopen in opened:
+            types, metadata_bytes = tree.digest()
+            if not self.members:
+                self._types = types
+            self._other_types.append(_differences(self._types, types))
+            kept_bytes += held_bytes + metadata_bytes
+            is_kept = not self.members or (len(self.members) < _N_KEPT_OPEN and kept_bytes <= _KEPT_BYTES)
             self.members.append(
                 Member(
-                    url, location, path, tree.num_entries, self.num_entries, tree.file_identity, kept, reopen
+                    url,
+                    location,
+                    path,
+                    tree.num_entries,
+                    self.num_entries,
+                    tree.file_identity,
+                    tree if is_kept else None,
+                    reopen,
                 )
             )
             self.num_entries += tree.num_entries
@@ -184,22 +207,19 @@ class Row:
         return chosen
 
     def _check(self, chosen: list[str], *, all_columns: bool = False, whole_objects: bool = False) -> None:
-        first, first_types = self.members[0], self._types[0]
         unchecked = {path for path in chosen if path not in self._checked}
-        for member, types in zip(self.members[1:], self._types[1:], strict=True):
-            if types == first_types:
-                continue
+        for member, types in zip(self.members, self._other_types, strict=True):
             wrong: dict[str, str] = {}
-            for path in {**first_types, **types}:
-                if types.get(path) != first_types.get(path):
-                    outer = _outermost(path, unchecked)
-                    if outer is not None or (all_columns and path not in first_types):
-                        wrong.setdefault(outer or path, path)
+            for path in types:
+                outer = _outermost(path, unchecked)
+                if outer is not None or (all_columns and path not in self._types):
+                    wrong.setdefault(outer or path, path)
             for outer, path in wrong.items():
                 # A whole object may be in branches of its own in one file, and in one in another.
                 if not (whole_objects and self._is_same_object(member, outer)):
+                    first = self._types.get(path)
                     raise SchemaMismatchError(
-                        _mismatch(path, first.url, first_types, member.url, types)
+                        _mismatch(path, self.members[0].url, first, member.url, types[path])
                         + "; choose columns that all files have"
                     )
         self._checked.update(unchecked)

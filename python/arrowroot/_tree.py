@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from arrowroot._table import Table
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
+#: Of the metadata in memory: a branch in the tree's record and what is made of it, and where a basket or page is.
+_BRANCH_BYTES, _BASKET_BYTES = 1300, 32
 
 
 class Tree:
@@ -111,6 +113,15 @@ class Tree:
         if self._branches is None:
             self._branches = self._native.branches()
         return self._branches
+
+    def digest(self) -> tuple[dict[str, str], int]:
+        """Return the Arrow types of all branches that can be read, by path, and what the metadata take in memory.
+
+        That is an estimate in bytes, without a list of the branches, which is not kept.
+        """
+        branches = self._native.branches() if self._branches is None else self._branches
+        types = {b.path: b.arrow_type for b in branches if b.arrow_type is not None}
+        return types, len(branches) * _BRANCH_BYTES + sum(b.n_baskets for b in branches) * _BASKET_BYTES
 
     @property
     def columns(self) -> list[Column]:

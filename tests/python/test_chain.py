@@ -1,4 +1,5 @@
 import gc
+import tracemalloc
 import weakref
 
 import awkward as ak
@@ -150,6 +151,35 @@ def test_files_are_closed_when_a_scan_is_dropped(files, open_trees, options, wit
         assert batch.num_rows
         break
     assert len(open_trees) == 0
+
+
+def test_files_stay_open_as_far_as_their_metadata_have_room(files, open_trees, monkeypatch):
+    folder, run, _ = files
+    paths = [folder / "run8.root"] * 5
+    monkeypatch.setattr(_row, "_KEPT_BYTES", 0)
+    for n_kept in (1, 3, 5):
+        scan = ar.scan(paths, "Events", ["run"])
+        assert len(open_trees) == n_kept
+        assert scan.read_all()["run"].to_pylist() == run[:100].tolist() * 5
+        _, metadata_bytes = ar.open(paths[0])["Events"].digest()
+        monkeypatch.setattr(_row, "_KEPT_BYTES", (n_kept + 2) * metadata_bytes)
+        del scan
+
+
+def test_files_of_one_schema_take_some_kilobytes_each(tmp_path, monkeypatch):
+    with uproot.recreate(tmp_path / "wide.root") as file:
+        file["T"] = {f"column_{i}": np.zeros(3) for i in range(300)}
+    monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    used = []
+    for n in (2, 52):
+        gc.collect()
+        tracemalloc.start()
+        scan = ar.scan([tmp_path / "wide.root"] * n, "T", ["column_7"])
+        gc.collect()
+        used.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert scan.num_entries == 3 * n
+    assert used[1] - used[0] < 50 * 8_000
 
 
 def test_files_are_closed_when_a_tree_with_friends_is_dropped(files, open_trees):
