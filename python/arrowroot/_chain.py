@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._filter import FilterLike
-    from arrowroot._filtered import Filtered, Maker
+    from arrowroot._filtered import Files, Filtered, Maker
     from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
     from arrowroot._url import Location
@@ -120,7 +120,8 @@ def opened_chain(
         )
     for alias, given in (friends or {}).items():
         other = given if isinstance(given, Friends) else Friends(given)
-        chain.add_friend(alias, Row(opened_trees(expand(other.paths, other.tree), storage)), other.index)
+        opened = opened_trees(expand(other.paths, other.tree), storage)
+        chain.add_friend(alias, Row(opened, with_index=other.index is None), other.index)
     return chain
 
 
@@ -195,5 +196,19 @@ class Chain:
         )
         # Whether all files have them, and of which type, is told before the reading.
         make(bound.condition.columns, (0, 0), options)
-        partnered = self._together.partnered() if self._together.friends else None
-        return bound._replace(num_entries=self.row.num_entries, partnered=partnered)
+        return bound._replace(
+            num_entries=self.row.num_entries,
+            partnered=self._together.partnered() if self._together.friends else None,
+            files=self._files_of(entries),
+        )
+
+    def _files_of(self, entries: EntrySet) -> Files | None:
+        """Return which files the entries are in, here and in friends by number, if they are in order."""
+        from arrowroot._filtered import Files  # noqa: PLC0415
+
+        if not (entries is None or isinstance(entries, tuple) or bool((entries[1:] >= entries[:-1]).all())):
+            return None
+        rows = [self.row, *(row for _, row, keys in self.friends if keys is None)]
+        limited = [(row, n) for row in rows if (n := row.n_in_a_step) is not None]
+        firsts = {member.first_entry for row, _ in limited for member in row.members}
+        return Files(sorted(firsts), min(n for _, n in limited)) if limited else None

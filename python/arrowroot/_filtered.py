@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from arrowroot import _accounts
@@ -38,12 +39,20 @@ _BLOCK_BYTES = parse_size("4 MB")
 _DENSE = 0.05
 
 
+class Files(NamedTuple):
+    """Files that do not all stay open: the numbers of their first entries in order, and how many do so at a time."""
+
+    first_entries: list[int]
+    n_at_once: int
+
+
 class Filtered(NamedTuple):
     """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
 
     entry_bytes: of each column in memory, on average, by its name; an estimate.
     partnered: leaves out the entries that do not have all of some columns, as friends by an index may lack them; None:
         all entries have all.
+    files: that the entries, which are in order, are in; None: all are open, or they are not in order.
     """
 
     condition: Filter
@@ -52,6 +61,7 @@ class Filtered(NamedTuple):
     num_entries: int
     entry_bytes: Mapping[str, float]
     partnered: Callable[[list[str], EntrySet], EntrySet] | None = None
+    files: Files | None = None
 
     def that_have(self, columns: list[str], entries: EntrySet) -> EntrySet:
         """Return the entries that have all of some columns; the same object if all do."""
@@ -62,6 +72,16 @@ class Filtered(NamedTuple):
         if self.entries is None:
             return places
         return places + self.entries[0] if isinstance(self.entries, tuple) else self.entries[places]
+
+    def file_of(self, place: int) -> int:
+        """Return the number of the file with an entry, by the place of that; behind the last place, what may be it."""
+        if self.files is None:
+            return 0
+        if self.entries is None or isinstance(self.entries, tuple):
+            entry = place + (self.entries[0] if self.entries else 0)
+        else:
+            entry = int(self.entries[min(place, len(self.entries) - 1)])
+        return bisect_right(self.files.first_entries, entry)
 
 
 class _Looked(NamedTuple):
@@ -157,13 +177,11 @@ def _selected(
 
 
 class _Cost(NamedTuple):
-    """What a pass over selected entries was planned to read, and what it did; times since the first pass began.
+    """What a pass over selected entries did; times since the first pass began.
 
     Kept of a pass that has ended: the pass itself holds the places of all baskets of its columns.
     """
 
-    #: None: it was planned, but another one was better.
-    plan: Plan | None
     stats: ScanStats
     accounts: list[Account]
     reads: list[Read]
@@ -173,7 +191,6 @@ class _Cost(NamedTuple):
 
 def _cost(source: Source, later_ns: int) -> _Cost:
     return _Cost(
-        source.plan(),
         source.stats(),
         source.accounts(),
         [r._replace(start_ns=r.start_ns + later_ns, end_ns=r.end_ns + later_ns) for r in source.trace()],
@@ -206,6 +223,8 @@ class FilteredSource:
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
         self._ended: list[_Cost] = []
+        #: Of the passes over selected entries, those that were only planned left out.
+        self._plans: list[Plan] = []
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
         self._n_selected = 0
@@ -262,7 +281,14 @@ class FilteredSource:
 
         looked: list[_Looked] = []
         n_selected = 0
+        began = 0
         while self._n_wanted is None or n_selected < self._n_wanted:
+            # The second pass finds the files of the first one open.
+            here = self._filtered.file_of(self._n_looked_at) if self._rest else 0
+            if not looked:
+                began = here
+            elif self._filtered.files and here - began >= self._filtered.files.n_at_once:
+                break
             one = next(self._looks, None)
             if one is None:
                 self._is_over = True
@@ -289,6 +315,7 @@ class FilteredSource:
 
         first, end = int(entries[0]), int(entries[-1]) + 1
         source = self._make(self._rest, entries, self._options)
+        plan = source.plan()
         is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
         # Of those between that were not selected, friends may have no partners.
         is_dense = is_dense and isinstance(self._filtered.that_have(self._rest, (first, end)), tuple)
@@ -299,13 +326,16 @@ class FilteredSource:
             batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
             options = options._replace(batch_bytes=max(1, batch_bytes))
             whole = self._make(self._rest, (first, end), options)
-            is_dense = whole.plan().n_baskets == source.plan().n_baskets
+            whole_plan = whole.plan()
+            is_dense = whole_plan.n_baskets == plan.n_baskets
             source, other = (whole, source) if is_dense else (source, whole)
+            plan = whole_plan if is_dense else plan
             # Planning an RNTuple may read the pages with the ends of lists: that happened.
-            self._ended.append(_cost(other, 0)._replace(plan=None))
+            self._ended.append(_cost(other, 0))
             other.cancel()
         later_ns = time.perf_counter_ns() - self._began_ns
         self._second = (source, later_ns)
+        self._plans.append(plan)
         schema = self.schema()
         n_done = 0
         while (batch := _next_of(source)) is not None:
@@ -335,10 +365,9 @@ class FilteredSource:
 
         from arrowroot._plan import Plan  # noqa: PLC0415 - not needed to import arrowroot
 
-        plans = [self._first.plan(), *(cost.plan for cost in self._ended if cost.plan)]
-        if second := self._second:
-            plans.append(second[0].plan())
-        joined = Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+        joined = Plan.joined(
+            [self._first.plan(), *self._plans], columns=self.column_names, n_entries=self.num_entries
+        )
         left = None
         if not self._is_over and self._rest:
             can_be = self._filtered.that_have(self._rest, self._filtered.entries)

@@ -89,7 +89,7 @@ class InARow:
             if batch is not None:
                 self._n_delivered += 1
                 return batch
-            # The pass gives back its buffers and, unless the tree was kept, its file.
+            # The pass gives back its buffers.
             self._finished[self._current] = self._so_far(self._current, source)
             self._started.pop(self._current)
             self._current += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,8 +38,11 @@ if TYPE_CHECKING:
     from arrowroot._source import Source
 
 #: So many trees stay open between looking at the schema and reading, with so much metadata; more would run into the
-#: limit of open files.
+#: limit of open files, or of memory.
 _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
+#: So many files a step of a filtered pass goes through. Of those that were not kept three times as many stay open after
+#: they were used: of this step, of the one before, and what is fetched ahead meanwhile.
+_N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 24, parse_size("16 MB")
 _NONE: Mapping[str, str | None] = {}
 #: So many far-away files are opened at a time.
 _N_OPENED_AHEAD = 16
@@ -73,6 +78,7 @@ def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[
 class Member(NamedTuple):
     """One tree of a row; ``first_entry`` is the number of its entry 0 there, ``location`` as it was given."""
 
+    place: int
     url: str
     location: str
     path: str
@@ -82,6 +88,9 @@ class Member(NamedTuple):
     identity: tuple[int, str]
     kept: Tree | None
     reopen: Callable[[], File]
+    #: What it has in memory while it is open, an estimate in bytes.
+    held_bytes: int
+    reopened: Reopened
 
     @property
     def end_entry(self) -> int:
@@ -90,8 +99,10 @@ class Member(NamedTuple):
 
     def tree(self) -> Tree:
         """Return the tree, opened again if it was not kept."""
-        if self.kept is not None:
-            return self.kept
+        return self.reopened.tree(self) if self.kept is None else self.kept
+
+    def open_again(self) -> Tree:
+        """Open the tree. Raises: StorageError if it is another one than it was."""
         found = self.reopen()[self.path]
         if not isinstance(found, Tree) or (found.file_identity, found.num_entries) != (
             self.identity,
@@ -99,6 +110,33 @@ class Member(NamedTuple):
         ):
             raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
         return found
+
+
+def _first_entry(member: Member) -> int:
+    return member.first_entry
+
+
+class Reopened:
+    """The trees of a row that were not kept, opened again: those that were used last stay open."""
+
+    def __init__(self) -> None:
+        #: By their places in the row, with their bytes; what was used last is the last.
+        self._trees: dict[int, tuple[Tree, int]] = {}
+        self._lock = threading.Lock()
+
+    def tree(self, member: Member) -> Tree:
+        """Return the tree of a member, opened if it is not open."""
+        with self._lock:
+            found = self._trees.pop(member.place, None)
+        tree = member.open_again() if found is None else found[0]
+        with self._lock:
+            self._trees[member.place] = tree, member.held_bytes
+            while len(self._trees) > 1 and (
+                len(self._trees) > _N_REOPENED
+                or sum(held_bytes for _, held_bytes in self._trees.values()) > _REOPENED_BYTES
+            ):
+                del self._trees[next(iter(self._trees))]
+        return tree
 
 
 class Opened(NamedTuple):
@@ -109,7 +147,7 @@ class Opened(NamedTuple):
     path: str
     tree: Tree
     #: Of the file, which came with the opening and stay in memory.
-    held_bytes: int
+    came_bytes: int
     reopen: Callable[[], File]
 
 
@@ -139,24 +177,34 @@ def _open_member(location: str, name: str | None, storage: StorageOptions) -> Op
 class Row:
     """Trees in a row, whose entries count on from one to the next."""
 
-    def __init__(self, opened: Iterator[Opened]) -> None:
+    def __init__(self, opened: Iterator[Opened], *, with_index: bool = False) -> None:
+        """Take trees as they are opened. ``with_index``: look at the index that they record."""
         self.members: list[Member] = []
+        #: That all trees record; None: none does, or nobody looked.
+        self.recorded_index: tuple[str, ...] | None = None
         self.num_entries = 0
         #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
         self._types: dict[str, str] = {}
         self._other_types: list[Mapping[str, str | None]] = []
         #: Columns that are known to be the same in all files.
         self._checked: set[str] = set()
+        #: Numbers of the first entries of all trees; None until they are asked for.
+        self._starts: npt.NDArray[np.int64] | None = None
+        reopened = Reopened()
         kept_bytes = 0
-        for url, location, path, tree, held_bytes, reopen in opened:
+        for url, location, path, tree, came_bytes, reopen in opened:
+            if with_index:
+                self._note_index(url, tree.recorded_index)
             types, metadata_bytes = tree.digest()
             if not self.members:
                 self._types = types
             self._other_types.append(_differences(self._types, types))
-            kept_bytes += held_bytes + metadata_bytes
+            held_bytes = came_bytes + metadata_bytes
+            kept_bytes += held_bytes
             is_kept = not self.members or (len(self.members) < _N_KEPT_OPEN and kept_bytes <= _KEPT_BYTES)
             self.members.append(
                 Member(
+                    len(self.members),
                     url,
                     location,
                     path,
@@ -165,6 +213,8 @@ class Row:
                     tree.file_identity,
                     tree if is_kept else None,
                     reopen,
+                    held_bytes,
+                    reopened,
                 )
             )
             self.num_entries += tree.num_entries
@@ -177,20 +227,24 @@ class Row:
         return f"{first.url}:{first.path}{others}"
 
     @property
+    def n_in_a_step(self) -> int | None:
+        """Of how many files at a time all is read before the next ones, as they stay open so long; None: all do."""
+        largest = max((member.held_bytes for member in self.members if member.kept is None), default=None)
+        return None if largest is None else max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
+
+    @property
     def branches(self) -> list[_native.Branch]:
         """All branches of the first tree."""
         return self.members[0].tree().branches
 
-    @property
-    def recorded_index(self) -> tuple[str, ...] | None:
-        """Return the index that all trees record, None if none does. Raises: SchemaMismatchError."""
-        first, *others = ((member, member.tree().recorded_index) for member in self.members)
-        for member, columns in others:
-            if columns != first[1]:
-                raise SchemaMismatchError(
-                    f"{member.url}: has another index than {first[0].url}: {columns}, {first[1]}"
-                )
-        return first[1]
+    def _note_index(self, url: str, columns: tuple[str, ...] | None) -> None:
+        if not self.members:
+            self.recorded_index = columns
+        elif columns != self.recorded_index:
+            first = self.members[0].url
+            raise SchemaMismatchError(
+                f"{url}: has another index than {first}: {columns}, {self.recorded_index}"
+            )
 
     def choose(
         self,
@@ -208,6 +262,8 @@ class Row:
 
     def _check(self, chosen: list[str], *, all_columns: bool = False, whole_objects: bool = False) -> None:
         unchecked = {path for path in chosen if path not in self._checked}
+        if not unchecked and not all_columns:
+            return
         for member, types in zip(self.members, self._other_types, strict=True):
             wrong: dict[str, str] = {}
             for path in types:
@@ -264,8 +320,10 @@ class Row:
             return [(member, None) for member in self.members], None
         if isinstance(entries, tuple):
             start, stop = entries
+            low = max(0, bisect_right(self.members, start, key=_first_entry) - 1)
+            high = bisect_left(self.members, stop, key=_first_entry)
             parts: list[tuple[Member, EntrySet]] = []
-            for member in self.members:
+            for member in self.members[low:high]:
                 local = (
                     max(0, start - member.first_entry),
                     min(member.num_entries, stop - member.first_entry),
@@ -275,9 +333,10 @@ class Row:
             return parts or [(self.members[0], (0, 0))], None
         import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
-        starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        if self._starts is None:
+            self._starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
         # An empty file starts where the next one does, and "right" finds the last of these.
-        owner = np.searchsorted(starts, entries, side="right") - 1
+        owner = np.searchsorted(self._starts, entries, side="right") - 1
         in_order = bool(np.all(owner[:-1] <= owner[1:]))
         by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")
         sorted_owner = owner[by_file]

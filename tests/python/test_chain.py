@@ -1,6 +1,7 @@
 import gc
 import tracemalloc
 import weakref
+from collections import Counter
 
 import awkward as ak
 import numpy as np
@@ -164,6 +165,72 @@ def test_files_stay_open_as_far_as_their_metadata_have_room(files, open_trees, m
         _, metadata_bytes = ar.open(paths[0])["Events"].digest()
         monkeypatch.setattr(_row, "_KEPT_BYTES", (n_kept + 2) * metadata_bytes)
         del scan
+
+
+def write_numbers(folder, sizes):
+    """Write files of so many entries each, whose ``x`` counts on from file to file."""
+    first = 0
+    for i, n in enumerate(sizes):
+        with uproot.recreate(folder / f"{i}.root") as file:
+            file.mktree("T", {"x": "int64", "y": "int64"})
+            file["T"].extend({"x": first + np.arange(n), "y": -first - np.arange(n)})
+        first += n
+
+
+@pytest.fixture
+def openings(monkeypatch):
+    """Return the files that chains open, one after the other; few stay open."""
+    opened = []
+    open_native = _row.open_native
+
+    def note(urls, *arguments):
+        opened.append(urls)
+        return open_native(urls, *arguments)
+
+    monkeypatch.setattr(_row, "open_native", note)
+    monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_N_IN_A_STEP", 2)
+    monkeypatch.setattr(_row, "_N_REOPENED", 6)
+    return opened
+
+
+@pytest.mark.parametrize("columns", [["y"], ["f.y"], ["y", "f.y", "x"]])
+@pytest.mark.parametrize("entries", [None, slice(35, 190), np.arange(200) % 2 == 0])
+def test_a_filtered_pass_opens_each_file_once(tmp_path, openings, columns, entries):
+    for name, sizes in (("main", [20, 0, 15, 5] * 5), ("friend", [7, 13, 10] * 7)):
+        (tmp_path / name).mkdir()
+        write_numbers(tmp_path / name, sizes)
+    scan = ar.scan(
+        f"{tmp_path}/main/*.root",
+        "T",
+        columns,
+        filter="x % 3 == 0",
+        entries=entries,
+        friends={"f": f"{tmp_path}/friend/*.root"},
+    )
+    openings.clear()
+    table = scan.read_all()
+    chosen = np.arange(200)[slice(None) if entries is None else entries]
+    expected = chosen[chosen % 3 == 0]
+    for column in columns:
+        assert table[column].to_pylist() == (expected if column == "x" else -expected).tolist()
+    assert max(Counter(map(str, openings)).values()) == 1
+
+
+def test_trees_of_one_file_are_not_taken_for_each_other_when_they_are_opened_again(tmp_path, openings):
+    write_numbers(tmp_path, [5])
+    with uproot.recreate(tmp_path / "two.root") as file:
+        file["Empty"] = {"x": np.zeros(0, dtype=np.int64)}
+        file["Full"] = {"x": np.arange(3)}
+    trees = [f"{tmp_path}/0.root:T", f"{tmp_path}/two.root:Empty", f"{tmp_path}/two.root:Full"]
+    assert ar.scan(trees, columns=["x"]).read_all()["x"].to_pylist() == [*range(5), *range(3)]
+    assert len(openings) == 5
+
+
+def test_the_index_of_friends_is_looked_at_when_they_are_opened(tmp_path, openings):
+    write_numbers(tmp_path, [5] * 4)
+    ar.scan(f"{tmp_path}/*.root", "T", friends={"f": f"{tmp_path}/*.root"})
+    assert len(openings) == 8
 
 
 def test_files_of_one_schema_take_some_kilobytes_each(tmp_path, monkeypatch):
