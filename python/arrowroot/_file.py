@@ -180,7 +180,7 @@ class Directory:
         bare, semicolon, cycle = path.rpartition(";")
         if not semicolon:
             bare, cycle = path, ""
-        keys = self._native.keys()
+        keys = self._native.known_keys()
         if semicolon and not cycle.isdecimal() and any(key.path == bare for key in keys):
             raise NoSuchKeyError(
                 f'{self.url}: {path!r}: a number is expected after the ";", '
@@ -242,8 +242,7 @@ class Directory:
         """Return whether there is an object of that path, "dir/name" or "dir/name;cycle", or of that key."""
         if not isinstance(name, str | Key):
             return False
-        path = self._path_of(name)
-        return any(path in (key.path, f"{key.path};{key.cycle}") for key in self.keys())
+        return self._native.contains(self._path_of(name))
 
     def _ipython_key_completions_(self) -> list[str]:
         return [key.path for key in self.keys()]

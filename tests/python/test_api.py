@@ -57,6 +57,53 @@ def _names(file):
     return [*(key.path for key in listed), *(f"{key.path};{key.cycle}" for key in listed), "nothing"]
 
 
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory):
+    """Return a file of two histograms beside 200 directories that have two each."""
+    uproot = pytest.importorskip("uproot", reason="NO UPROOT FOUND: pip install uproot")
+    path = tmp_path_factory.mktemp("directories") / "directories.root"
+    with uproot.recreate(path) as file:
+        for directory in ("", *(f"d{k}/" for k in range(200))):
+            for name in ("first", "second"):
+                file[directory + name] = np.histogram([0.5], bins=2, range=(0, 1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("look", "n_most"),
+    [
+        (lambda file: file["first"], 4),  # the list, the object, and what describes its class
+        (lambda file: file["d7/second"], 6),  # and the directory, and its list
+        (lambda file: file["d7"]["second"], 6),
+        (lambda file: file.raw("d7/second"), 4),
+        (lambda file: "d7/second" in file, 3),
+        (lambda file: "d7;1" in file, 2),
+        (lambda file: "nothing" not in file, 1),
+        (lambda file: "d7/nothing" not in file, 3),
+    ],
+)
+def test_what_is_looked_for_costs_the_directories_of_its_path_alone(directories, look, n_most):
+    with ar.open(directories) as file:
+        n_before = file._native.stats()["read_calls"]
+        assert look(file)
+        assert file._native.stats()["read_calls"] - n_before <= n_most
+
+
+def test_a_name_that_is_not_there_is_compared_with_those_of_some_directories(directories):
+    with ar.open(directories) as file:
+        for missing, near in (("secnd", "second"), ("d3/frist", "d3/first"), ("d199/secnd", "d199/second")):
+            with pytest.raises(ar.NoSuchKeyError) as error:
+                file[missing]
+            assert near in error.value.nearest
+        assert len(file._native.known_keys()) < len(file.keys()) == 602
+
+
+def test_whether_a_name_is_there_is_looked_up(directories, monkeypatch):
+    with ar.open(directories) as file:
+        monkeypatch.setattr(ar.File, "keys", None)
+        assert "d199/second" in file
+
+
 def test_a_directory_is_a_mapping_too(sample):
     directory = ar.open(sample[0])["dir"]
     assert isinstance(directory, ar.Directory)

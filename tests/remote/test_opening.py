@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 import arrowroot
@@ -88,6 +89,34 @@ def test_opening_takes_two_requests_by_the_log_of_the_server(place, name):
 def test_metadata_in_the_middle_of_a_file_is_one_request_more(place):
     requests = requests_of(place, EVENTS)
     assert len(requests) <= (4 if place.kind in ("http-1-range", "s3") else 3), requests
+
+
+@pytest.fixture(scope="module")
+def of_directories(served):
+    """Return the name of a file whose 300 directories do not come with the opening."""
+    uproot = pytest.importorskip("uproot", reason="NO UPROOT FOUND: pip install uproot")
+    name = "directories.root"
+    random = np.random.default_rng(1)
+    with uproot.recreate(served / name, compression=None) as file:
+        file["top"] = "content"
+        for directory in range(300):
+            file[f"d{directory}/text"] = random.bytes(4000).hex()
+    return name
+
+
+@pytest.mark.parametrize("place", ["http-1-range"], indirect=True)
+def test_looking_for_a_name_asks_for_no_directory_that_it_does_not_name(place, of_directories):
+    place.publish(of_directories)
+    for look in (
+        lambda f: f["top"],
+        lambda f: "top" in f,
+        lambda f: "nothing" not in f,
+        lambda f: f["d150/text"],
+    ):
+        n_before = len(place.requests())
+        with arrowroot.open(place.url(of_directories), **place.options) as file:
+            assert look(file)
+        assert len(place.requests()) - n_before <= 8
 
 
 # A server without ranges sends the whole file, which is a stage-in.

@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{Fitness, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
-use crate::error::{Error, Result, lasting, nearest};
-use crate::listing::{depth_first, list_directories, read_ranges};
+use crate::error::{Error, Result, lasting};
+use crate::keys::Keys;
+use crate::listing::Listing;
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
-use crate::recover::Unlisted;
 use crate::scratch::Lent;
 use crate::tree::Tree;
 
@@ -24,9 +24,6 @@ use crate::tree::Tree;
 const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
-
-/// Most bytes of class descriptions that are read before they are asked for.
-const MAX_EARLY_INFO_BYTES: u32 = 256 << 10;
 
 /// What a replica is good for, by its beginning and its size: it may be a login page, or cut short.
 fn fitness(head: &[u8], size_bytes: u64) -> Fitness {
@@ -40,26 +37,21 @@ fn fitness(head: &[u8], size_bytes: u64) -> Fitness {
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     stack: Stack,
     header: FileHeader,
-    keys: OnceLock<Keys>,
-    root_directory: Option<Directory>,
+    /// What is known of the key lists, as long as not all keys are.
+    pub(crate) listing: Mutex<Listing>,
+    pub(crate) keys: OnceLock<Keys>,
+    pub(crate) root_directory: Option<Directory>,
     infos: OnceLock<StreamerInfos>,
     /// The record of the class descriptions, if it came with the key list.
-    info_record: OnceLock<Vec<u8>>,
+    pub(crate) info_record: OnceLock<Vec<u8>>,
     /// With what ROOT's own classes look like, where the file does not say.
     all_infos: OnceLock<StreamerInfos>,
-}
-
-/// The keys of a file.
-struct Keys {
-    entries: Vec<Entry>,
-    /// Some were found by walking the records.
-    were_walked: bool,
 }
 
 /// A key and where it is.
@@ -79,12 +71,6 @@ impl Entry {
     /// Path from the root of the file.
     pub fn path(&self) -> String {
         format!("{}{}", self.directory, self.key.name)
-    }
-}
-
-impl Keys {
-    fn listed(entries: Vec<Entry>) -> Keys {
-        Keys { entries, were_walked: false }
     }
 }
 
@@ -137,6 +123,7 @@ impl File {
         let inner = Inner {
             stack,
             header,
+            listing: Mutex::default(),
             keys: OnceLock::new(),
             root_directory,
             infos: OnceLock::new(),
@@ -181,16 +168,6 @@ impl File {
         self.header().end.saturating_sub(self.size_bytes())
     }
 
-    /// Whether keys were found by walking the records: there is no key list, not written or lost with the end of the file, or
-    /// the file was not closed after more had been written than the key lists say.
-    pub fn was_recovered(&self) -> bool {
-        match &self.inner.root_directory {
-            None => true,
-            // An error comes again when somebody asks for keys.
-            Some(_) => self.all_keys().is_ok_and(|keys| keys.were_walked),
-        }
-    }
-
     /// Reads of the store since the opening, those of scans among them.
     pub fn read_totals(&self) -> ReadTotals {
         self.inner.stack.ledger().read_totals()
@@ -228,91 +205,12 @@ impl File {
         &self.inner.stack
     }
 
-    /// All keys of all directories, in the order of the file; directories before what is in them.
-    ///
-    /// # Errors
-    /// [`Error::Format`] if a key list cannot be read.
-    pub fn keys(&self) -> Result<&[Entry]> {
-        Ok(&self.all_keys()?.entries)
-    }
-
-    fn all_keys(&self) -> Result<&Keys> {
-        if let Some(keys) = self.inner.keys.get() {
-            return Ok(keys);
-        }
-        let entries = match &self.inner.root_directory {
-            Some(root) => {
-                let listed = match self.read_with_infos(root)? {
-                    Some(source) => list_directories(&source, root)?,
-                    None => list_directories(self.source().as_ref(), root)?,
-                };
-                match self.unlisted(root, &listed)? {
-                    Unlisted::Nothing => return Ok(self.inner.keys.get_or_init(|| Keys::listed(listed.entries))),
-                    Unlisted::Later(later) => depth_first([listed.entries, later].concat()),
-                    Unlisted::Everything(entries) => entries,
-                }
-            }
-            None => self.recover()?,
-        };
-        Ok(self.inner.keys.get_or_init(|| Keys { entries, were_walked: true }))
-    }
-
-    /// Where the key list is far away, it is read together with the descriptions of the classes, which most columns ask for
-    /// next: they would cost a round trip of their own. `None` if there is nothing to gain.
-    fn read_with_infos(&self, root: &Directory) -> Result<Option<Known>> {
-        let header = &self.inner.header;
-        let infos = header.seek_info..header.seek_info.saturating_add(u64::from(header.n_bytes_info));
-        let list = root.seek_keys..root.seek_keys.saturating_add(u64::from(root.n_bytes_keys));
-        let is_here = |range: &Range<u64>| self.stack().holds(range.start, range.end - range.start);
-        let is_worth_it = self.source().nature().is_remote()
-            && header.has_streamer_info()
-            && header.n_bytes_info <= MAX_EARLY_INFO_BYTES
-            && infos.end.max(list.end) <= self.size_bytes()
-            && !is_here(&list)
-            && !is_here(&infos);
-        if !is_worth_it {
-            return Ok(None);
-        }
-        let starts = [list.start, infos.start];
-        let records = read_ranges(self.source().as_ref(), &[list, infos])?;
-        if let Some(infos) = records.last() {
-            let _ = self.inner.info_record.set(infos.clone()); // another thread has read the same
-        }
-        let pieces = starts.into_iter().zip(records).collect();
-        Ok(Some(Known::new(Arc::clone(self.source()), pieces, Arc::new(Ledger::new("records", false)))))
-    }
-
-    /// The key of a path such as `"dir/name"` or `"name;2"`; the highest cycle if none is given.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] with the nearest paths.
-    pub fn find(&self, path: &str) -> Result<&Entry> {
-        let keys = self.keys()?;
-        let trimmed = path.trim_start_matches('/');
-        let (name, cycle) = match trimmed.rsplit_once(';') {
-            Some((name, cycle)) if cycle.parse::<u16>().is_ok() => (name, cycle.parse::<u16>().ok()),
-            _ => (trimmed, None),
-        };
-        keys.iter()
-            .filter(|entry| is_at(entry, name) && cycle.is_none_or(|cycle| entry.key.cycle == cycle))
-            .max_by_key(|entry| entry.key.cycle)
-            .ok_or_else(|| {
-                let paths: Vec<String> = keys.iter().map(Entry::path).collect();
-                Error::NotFound {
-                    url: self.url().to_owned(),
-                    kind: "object",
-                    name: path.to_owned(),
-                    near: nearest(name, paths.iter().map(String::as_str)),
-                }
-            })
-    }
-
     /// Opens a tree.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no tree or cannot be read.
     pub fn tree(&self, path: &str) -> Result<Tree> {
-        Tree::open(self, self.find(path)?)
+        Tree::open(self, &self.find(path)?)
     }
 
     /// Opens an RNTuple.
@@ -320,7 +218,7 @@ impl File {
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no RNTuple or cannot be read.
     pub fn ntuple(&self, path: &str) -> Result<Ntuple> {
-        Ntuple::open(self, self.find(path)?)
+        Ntuple::open(self, &self.find(path)?)
     }
 
     /// Whether the objects of a class are RNTuples, readable or not.
@@ -436,10 +334,6 @@ impl File {
             .map(|infos| infos.written_by(self.inner.header.version))
             .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.placed(key.object_place())))
     }
-}
-
-fn is_at(entry: &Entry, path: &str) -> bool {
-    path.strip_prefix(entry.directory.as_str()) == Some(entry.key.name.as_str())
 }
 
 /// Names file and object in a format error.

@@ -1,4 +1,5 @@
-//! The keys of all directories of a file, level by level: two vector reads for each level, however many directories.
+//! The keys of the directories of a file: of those that a path names, or of all, level by level with two vector reads for
+//! each level, however many directories.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -12,36 +13,52 @@ use format::container::{
 use crate::error::Result;
 use crate::fetch::read_parts;
 use crate::file::{Entry, format_error};
+use crate::paths::{Paths, around};
 
-/// Directories inside directories; offsets that run in circles end here.
-const MAX_DEPTH: usize = 100;
-/// Every key has a copy of its directory's path.
-const MAX_PATH_BYTES: usize = 4096;
 /// Bytes of a key with three empty texts. Lists do not overlap, so a file has room for so many keys and no more.
 const SMALLEST_KEY_BYTES: u64 = 29;
+/// Every key has a copy of its directory's path, and directories may be as deep as the file is long. All paths together
+/// may have so many bytes, and so many more for each of the file.
+const PATH_BYTES: u64 = 64 << 20;
+const PATH_BYTES_PER_BYTE: u64 = 16;
 
 /// A directory whose keys are to be listed.
 struct Pending {
     directory: Directory,
     /// Empty, or with a slash after each name.
     path: String,
+    depth: usize,
     /// The key that names it, as place in [`Listing::nodes`]; `None` for the root directory.
     parent: Option<usize>,
 }
 
 struct Node {
     entry: Entry,
+    state: State,
     /// Places of the keys inside, if it is a directory.
     inside: Vec<usize>,
 }
 
-struct Listing<'s> {
-    source: &'s dyn Source,
+/// How far a key was looked into.
+enum State {
+    /// Its class may be that of a directory: its payload tells.
+    Unread,
+    /// A directory whose list was not read.
+    Unlisted(Box<Directory>),
+    /// A directory that was listed or has no list, or another object.
+    Done,
+}
+
+/// What is known so far of the keys of a file. What fails to be read changes nothing, and may be asked for again.
+#[derive(Default)]
+pub(crate) struct Listing {
     nodes: Vec<Node>,
     top: Vec<usize>,
+    paths: Paths,
+    /// Offsets of the lists.
     seen: HashSet<u64>,
-    /// Bytes of key lists so far.
     list_bytes: u64,
+    path_bytes: u64,
     n_without_list: usize,
 }
 
@@ -59,127 +76,202 @@ impl Listed {
     }
 }
 
-/// Lists a directory and all in it, depth first, in the order of the file.
-pub(crate) fn list_directories(source: &dyn Source, root: &Directory) -> Result<Listed> {
-    let mut listing =
-        Listing { source, nodes: Vec::new(), top: Vec::new(), seen: HashSet::new(), list_bytes: 0, n_without_list: 0 };
-    let mut level = vec![Pending { directory: root.clone(), path: String::new(), parent: None }];
-    for depth in 0..=MAX_DEPTH {
-        if level.is_empty() {
-            let n_without_list = listing.n_without_list;
-            return Ok(Listed { entries: listing.in_order(), n_without_list });
-        }
-        level = listing.list_level(level, depth)?;
+impl Listing {
+    /// Whether the keys of the root directory are known: nothing else is found before.
+    pub(crate) fn has_root(&self) -> bool {
+        !self.seen.is_empty()
     }
-    let error = format::Error::corrupt(0, format!("directories more than {MAX_DEPTH} deep"));
-    Err(format_error(source, "root directory", error))
-}
 
-impl Listing<'_> {
-    /// Lists the keys of some directories, all `depth` deep. Returns the directories among them.
-    fn list_level(&mut self, mut level: Vec<Pending>, depth: usize) -> Result<Vec<Pending>> {
-        let n_all = level.len();
-        level.retain(|pending| pending.directory.has_keys());
-        self.n_without_list += n_all - level.len();
-        for pending in &level {
-            self.check(pending)?;
+    /// Lists the root directory.
+    pub(crate) fn list_root(&mut self, source: &dyn Source, root: &Directory) -> Result<()> {
+        self.list(source, vec![Pending { directory: root.clone(), path: String::new(), depth: 0, parent: None }])
+    }
+
+    /// Lists the directories that a path goes through, by any of the ways in which it can be cut at its slashes.
+    pub(crate) fn list_around(&mut self, source: &dyn Source, path: &str) -> Result<()> {
+        for outer in around(path) {
+            // A directory is in one with a shorter path, which has been listed.
+            let places: Vec<usize> = self.paths.places(outer, self.entries()).collect();
+            self.open(source, &places)?;
         }
+        Ok(())
+    }
+
+    /// Lists directories, outer ones first, until `n_directories` have been or all are.
+    pub(crate) fn list_more(&mut self, source: &dyn Source, n_directories: usize) -> Result<()> {
+        let mut first = 0;
+        while first < self.nodes.len() {
+            let is_open = |place: &usize| !matches!(self.nodes[*place].state, State::Done);
+            let n_left = n_directories.saturating_sub(self.seen.len());
+            let places: Vec<usize> = (first..self.nodes.len()).filter(is_open).take(n_left).collect();
+            first = self.nodes.len();
+            self.open(source, &places)?;
+        }
+        Ok(())
+    }
+
+    /// The key of a path, if it is known: of `cycle`, or of the highest.
+    pub(crate) fn find(&self, path: &str, cycle: Option<u16>) -> Option<usize> {
+        self.paths.find(path, cycle, self.entries())
+    }
+
+    /// A key that was found; what it is, its payload may have to tell.
+    pub(crate) fn entry(&mut self, source: &dyn Source, place: usize) -> Result<Entry> {
+        self.look_into(source, &[place])?;
+        Ok(self.nodes[place].entry.clone())
+    }
+
+    /// Directories without a list that were met.
+    pub(crate) fn n_without_list(&self) -> usize {
+        self.n_without_list
+    }
+
+    fn entries<'l>(&'l self) -> impl Fn(usize) -> &'l Entry + Copy {
+        |place| &self.nodes[place].entry
+    }
+
+    /// Lists those of some keys that are directories and were not listed.
+    fn open(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
+        self.look_into(source, places)?;
+        let pending = places.iter().filter_map(|&place| {
+            let Node { entry, state: State::Unlisted(directory), .. } = &self.nodes[place] else { return None };
+            let path = format!("{}/", entry.path());
+            Some(Pending { directory: directory.as_ref().clone(), path, depth: entry.depth + 1, parent: Some(place) })
+        });
+        let pending = pending.collect();
+        self.list(source, pending)
+    }
+
+    /// Lists the keys of directories that have a list.
+    fn list(&mut self, source: &dyn Source, level: Vec<Pending>) -> Result<()> {
+        self.check(source, &level)?;
         let ranges = level.iter().map(|pending| {
             let start = pending.directory.seek_keys;
             start..start.saturating_add(u64::from(pending.directory.n_bytes_keys))
         });
-        let records = read_ranges(self.source, &ranges.collect::<Vec<_>>())?;
-        let first = self.nodes.len();
+        let records = read_ranges(source, &ranges.collect::<Vec<_>>())?;
+        let mut lists = Vec::with_capacity(level.len());
+        let (mut n_keys, mut path_bytes) = (self.nodes.len(), self.path_bytes);
         for (pending, record) in level.iter().zip(records) {
-            let list = parse_key_list(&record).map_err(|error| self.fault(pending, error))?;
-            if (self.nodes.len() + list.len()) as u64 > self.source.size_bytes() / SMALLEST_KEY_BYTES {
-                let what = format!("{} keys, more than a file of this size holds", self.nodes.len() + list.len());
-                return Err(self.fault(pending, format::Error::corrupt(0, what)));
-            }
-            for key in list {
-                let place = self.nodes.len();
-                let entry = Entry { directory: pending.path.clone(), depth, key, is_directory: false };
-                self.nodes.push(Node { entry, inside: Vec::new() });
-                match pending.parent {
-                    Some(parent) => self.nodes[parent].inside.push(place),
-                    None => self.top.push(place),
-                }
-            }
+            let list = parse_key_list(&record).map_err(|error| fault(source, pending, error))?;
+            n_keys += list.len();
+            path_bytes = path_bytes.saturating_add((pending.path.len() * list.len()) as u64);
+            let size_bytes = source.size_bytes();
+            let what = if n_keys as u64 > size_bytes / SMALLEST_KEY_BYTES {
+                format!("{n_keys} keys, more than a file of this size holds")
+            } else if path_bytes > PATH_BYTES.saturating_add(size_bytes.saturating_mul(PATH_BYTES_PER_BYTE)) {
+                format!("paths of {path_bytes} bytes in a file of {size_bytes}")
+            } else {
+                lists.push(list);
+                continue;
+            };
+            return Err(fault(source, pending, format::Error::corrupt(0, what)));
         }
-        self.directories_from(first)
+        self.path_bytes = path_bytes;
+        for (pending, list) in level.into_iter().zip(lists) {
+            self.add(pending, list);
+        }
+        Ok(())
     }
 
-    /// The directories that keys name, from a place on. Frameworks have classes of their own for them.
-    fn directories_from(&mut self, first: usize) -> Result<Vec<Pending>> {
-        let mut candidates = Vec::new();
-        let mut ranges = Vec::new();
-        for (place, node) in self.nodes.iter().enumerate().skip(first) {
-            let key = &node.entry.key;
-            let is_known = is_directory_class(&key.class_name);
-            if is_known || (may_be_directory(key) && looks_like_class_of_directory(&key.class_name)) {
-                let range = key.payload_range().map_err(|error| self.fault_of_key(key, error))?;
-                // It is never compressed, and longer only if it is none.
-                let end = range.end.min(range.start.saturating_add(Directory::MAX_BYTES as u64));
-                candidates.push((place, is_known));
-                ranges.push(range.start..end);
-            }
+    /// Adds the keys of one directory.
+    fn add(&mut self, pending: Pending, list: Vec<Key>) {
+        self.seen.insert(pending.directory.seek_keys);
+        self.list_bytes += u64::from(pending.directory.n_bytes_keys);
+        let places: Vec<usize> = (self.nodes.len()..).take(list.len()).collect();
+        for key in list {
+            let state = if may_be_of_directory(&key) { State::Unread } else { State::Done };
+            let entry = Entry { directory: pending.path.clone(), depth: pending.depth, key, is_directory: false };
+            self.nodes.push(Node { entry, state, inside: Vec::new() });
+            self.paths.add(self.nodes.len() - 1, |place| &self.nodes[place].entry);
         }
-        let payloads = read_ranges(self.source, &ranges)?;
-        let mut directories = Vec::new();
-        for ((place, is_known), payload) in candidates.into_iter().zip(payloads) {
-            let entry = &self.nodes[place].entry;
-            let is_directory =
-                if is_known { !is_object(&entry.key, &payload) } else { looks_like_directory(&entry.key, &payload) };
-            if !is_directory {
+        match pending.parent.map(|parent| &mut self.nodes[parent]) {
+            Some(parent) => (parent.inside, parent.state) = (places, State::Done),
+            None => self.top = places,
+        }
+    }
+
+    /// Reads which of some keys are directories. Frameworks have classes of their own for them.
+    fn look_into(&mut self, source: &dyn Source, places: &[usize]) -> Result<()> {
+        let is_unread = |place: &usize| matches!(self.nodes[*place].state, State::Unread);
+        let unread: Vec<usize> = places.iter().copied().filter(is_unread).collect();
+        let ranges = unread.iter().map(|&place| {
+            let key = &self.nodes[place].entry.key;
+            let range = key.payload_range().map_err(|error| fault_of_key(source, key, error))?;
+            // It is never compressed, and longer only if it is none.
+            Ok(range.start..range.end.min(range.start.saturating_add(Directory::MAX_BYTES as u64)))
+        });
+        let payloads = read_ranges(source, &ranges.collect::<Result<Vec<_>>>()?)?;
+        for (place, payload) in unread.into_iter().zip(payloads) {
+            let node = &mut self.nodes[place];
+            let key = &node.entry.key;
+            node.entry.is_directory = if is_directory_class(&key.class_name) {
+                !is_object(key, &payload)
+            } else {
+                looks_like_directory(key, &payload)
+            };
+            if !node.entry.is_directory {
+                node.state = State::Done;
                 continue;
             }
             let directory = Directory::parse(&mut format::Cursor::new(&payload))
-                .map_err(|error| self.fault_of_key(&entry.key, error.placed(entry.key.object_place())))?;
-            let path = format!("{}{}/", entry.directory, entry.key.name);
-            self.nodes[place].entry.is_directory = true;
-            directories.push(Pending { directory, path, parent: Some(place) });
-        }
-        Ok(directories)
-    }
-
-    fn check(&mut self, pending: &Pending) -> Result<()> {
-        let directory = &pending.directory;
-        self.list_bytes = self.list_bytes.saturating_add(u64::from(directory.n_bytes_keys));
-        let what = if !self.seen.insert(directory.seek_keys) {
-            "a directory inside itself".to_owned()
-        } else if self.list_bytes > self.source.size_bytes() {
-            format!("key lists of {} bytes in a file of {}", self.list_bytes, self.source.size_bytes())
-        } else if pending.path.len() > MAX_PATH_BYTES {
-            format!("a path of {} bytes", pending.path.len())
-        } else {
-            return Ok(());
-        };
-        Err(self.fault(pending, format::Error::corrupt(0, what)))
-    }
-
-    fn fault(&self, pending: &Pending, error: format::Error) -> crate::Error {
-        let path = pending.path.trim_end_matches('/');
-        let name = if path.is_empty() { "root directory" } else { path.get(..100).unwrap_or(path) };
-        format_error(self.source, name, error.at(pending.directory.seek_keys))
-    }
-
-    fn fault_of_key(&self, key: &Key, error: format::Error) -> crate::Error {
-        format_error(self.source, &key.name, error.at(key.seek_key))
-    }
-
-    /// All keys, each directory's after its own.
-    fn in_order(self) -> Vec<Entry> {
-        let mut entries: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
-        let mut ordered = Vec::with_capacity(entries.len());
-        let mut stack: Vec<usize> = self.top.into_iter().rev().collect();
-        while let Some(place) = stack.pop() {
-            if let Some(node) = entries.get_mut(place).and_then(Option::take) {
-                stack.extend(node.inside.into_iter().rev());
-                ordered.push(node.entry);
+                .map_err(|error| fault_of_key(source, key, error.placed(key.object_place())))?;
+            if directory.has_keys() {
+                node.state = State::Unlisted(Box::new(directory));
+            } else {
+                node.state = State::Done;
+                self.n_without_list += 1;
             }
         }
-        ordered
+        Ok(())
     }
+
+    fn check(&self, source: &dyn Source, level: &[Pending]) -> Result<()> {
+        let mut list_bytes = self.list_bytes;
+        let mut new = HashSet::new();
+        for pending in level {
+            let Directory { seek_keys, n_bytes_keys, .. } = pending.directory;
+            list_bytes = list_bytes.saturating_add(u64::from(n_bytes_keys));
+            let what = if self.seen.contains(&seek_keys) || !new.insert(seek_keys) {
+                "a directory inside itself".to_owned()
+            } else if list_bytes > source.size_bytes() {
+                format!("key lists of {list_bytes} bytes in a file of {}", source.size_bytes())
+            } else {
+                continue;
+            };
+            return Err(fault(source, pending, format::Error::corrupt(0, what)));
+        }
+        Ok(())
+    }
+
+    /// All keys that are known, each directory's after its own.
+    pub(crate) fn in_order(self) -> Listed {
+        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let mut entries = Vec::with_capacity(nodes.len());
+        let mut stack: Vec<usize> = self.top.into_iter().rev().collect();
+        while let Some(place) = stack.pop() {
+            if let Some(node) = nodes.get_mut(place).and_then(Option::take) {
+                stack.extend(node.inside.into_iter().rev());
+                entries.push(node.entry);
+            }
+        }
+        Listed { entries, n_without_list: self.n_without_list }
+    }
+
+    /// The keys that are known.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &Entry> {
+        self.nodes.iter().map(|node| &node.entry)
+    }
+}
+
+fn fault(source: &dyn Source, pending: &Pending, error: format::Error) -> crate::Error {
+    let path = pending.path.trim_end_matches('/');
+    let name = if path.is_empty() { "root directory" } else { path.get(..100).unwrap_or(path) };
+    format_error(source, name, error.at(pending.directory.seek_keys))
+}
+
+fn fault_of_key(source: &dyn Source, key: &Key, error: format::Error) -> crate::Error {
+    format_error(source, &key.name, error.at(key.seek_key))
 }
 
 /// The same keys, those of each directory behind the directory's own. What is in no directory among them comes last.
@@ -217,9 +309,12 @@ pub(crate) fn read_ranges(source: &dyn Source, ranges: &[Range<u64>]) -> Result<
     Ok(buffers)
 }
 
-/// Classes of objects that are as small as a directory are many; only these are worth a read.
-fn looks_like_class_of_directory(class: &str) -> bool {
-    class.is_empty() || class.contains("File") || class.contains("Dir")
+/// Whether the payload of a key is worth a read. Classes of objects that are as small as a directory are many; only these may
+/// be of directories.
+fn may_be_of_directory(key: &Key) -> bool {
+    let class = key.class_name.as_str();
+    let looks_like_one = class.is_empty() || class.contains("File") || class.contains("Dir");
+    is_directory_class(class) || (looks_like_one && may_be_directory(key))
 }
 
 #[cfg(test)]

@@ -222,8 +222,24 @@ impl PyFile {
     /// The key of that path; the highest cycle if none is named.
     fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
         let file = self.file.clone();
-        let key = patiently(py, self.is_remote(), move || PyKey::new(&file, file.find(&path)?))?;
+        let key = patiently(py, self.is_remote(), move || PyKey::new(&file, &file.find(&path)?))?;
         key.map_err(to_python)
+    }
+
+    /// Whether there is a key of that path.
+    fn contains(&self, py: Python<'_>, path: String) -> PyResult<bool> {
+        let file = self.file.clone();
+        let found = patiently(py, self.is_remote(), move || file.found(&path))?;
+        found.map(|entry| entry.is_some()).map_err(to_python)
+    }
+
+    /// Keys for those who look for a name that is not there: not all, where there are many directories.
+    fn known_keys(&self, py: Python<'_>) -> PyResult<Vec<PyKey>> {
+        let file = self.file.clone();
+        let keys = patiently(py, self.is_remote(), move || {
+            file.known_keys()?.iter().map(|entry| PyKey::new(&file, entry)).collect::<arrowroot::Result<Vec<_>>>()
+        })?;
+        keys.map_err(to_python)
     }
 
     /// The object of a key, made by a factory of the Python layer.

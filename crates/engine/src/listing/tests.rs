@@ -10,6 +10,8 @@ const BEGIN: usize = 100;
 const NAME_BYTES: usize = 60;
 /// A list without keys.
 const EMPTY_LIST_AT: usize = 900_000;
+/// Room for the lists of [`nested`].
+const LIST_BYTES: usize = 16_000;
 
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap().to_be_bytes()
@@ -28,30 +30,58 @@ fn key(at: usize, key_bytes: usize, payload_bytes: usize, class: &str, name: &st
     bytes
 }
 
-fn directory(seek_keys: usize) -> Vec<u8> {
-    let n_bytes_keys = 16_000;
+fn directory(seek_keys: usize, n_bytes_keys: usize) -> Vec<u8> {
     let words = [0, 0, n_bytes_keys, NAME_BYTES, BEGIN, 0, seek_keys].map(word).concat();
     [[0, 5].as_slice(), &words, &[0, 1], &[7; 16], &[0; 12]].concat()
 }
 
-/// A file of 1 MB with the keys of `n_directories` named `name` one behind the other. The list of the root directory begins
-/// at the first key, that of the first directory at the second key, and so on, in the same bytes; that of the last is empty. `n_keys`: how many keys the list that begins at a key has.
-fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> Vec<u8> {
+/// The header of a file of 1 MB, and its root directory.
+fn beginning(seek_keys: usize, n_bytes_keys: usize) -> Vec<u8> {
     let mut file = [b"root".as_slice(), &word(62_804), &word(BEGIN), &word(1_000_000)].concat();
     file.resize(28, 0);
     file.extend(word(NAME_BYTES));
     file.push(4);
     file.resize(BEGIN, 0);
+    file.extend(key(BEGIN, 40, 0, "TFile", "f", b""));
+    file.resize(BEGIN + NAME_BYTES, 0);
+    file.extend(directory(seek_keys, n_bytes_keys));
+    file
+}
+
+/// A file of 1 MB of directories named `name`, each in the one before.
+fn chain(n_directories: usize, name: &str) -> Vec<u8> {
+    let own_key = key(0, 0, 0, "", "", b"").len();
+    let payload_bytes = directory(0, 0).len();
+    let list_bytes = own_key + 4 + key(0, 0, 0, "TDirectory", name, b"").len();
+    let lists_at = BEGIN + 200;
+    let mut file = beginning(lists_at, list_bytes);
+    file.resize(lists_at, 0);
+    for place in 0..=n_directories {
+        let at = file.len();
+        file.extend(key(at, own_key, 4, "", "", b""));
+        if place == n_directories {
+            break; // what follows are zeros: no keys
+        }
+        file.extend(word(1));
+        let payload_at = at + list_bytes;
+        file.extend(key(payload_at - 30, 30, payload_bytes, "TDirectory", name, b""));
+        file.extend(directory(payload_at + payload_bytes, list_bytes));
+    }
+    file.resize(1_000_000, 0);
+    file
+}
+
+/// A file of 1 MB with the keys of `n_directories` named `name` one behind the other. The list of the root directory begins
+/// at the first key, that of the first directory at the second key, and so on, in the same bytes; that of the last is empty. `n_keys`: how many keys the list that begins at a key has.
+fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> Vec<u8> {
     let heads_at = BEGIN + 200;
     let head_bytes = key(0, 0, 0, "", "", b"").len();
     let payloads_at = heads_at + n_directories * head_bytes;
-    let payload_bytes = directory(0).len();
+    let payload_bytes = directory(0, LIST_BYTES).len();
     let keys_at = payloads_at + n_directories * payload_bytes + 4;
     let key_bytes = key(0, 0, 0, "TDirectory", name, &[0; 4]).len();
     let list_at = |place: usize| keys_at + place * key_bytes;
-    file.extend(key(BEGIN, 40, 0, "TFile", "f", b""));
-    file.resize(BEGIN + NAME_BYTES, 0);
-    file.extend(directory(heads_at));
+    let mut file = beginning(heads_at, LIST_BYTES);
     file.resize(heads_at, 0);
     for place in 0..n_directories {
         // The list's own key says that its payload, the number of keys and these, is far behind it.
@@ -60,7 +90,7 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
     }
     for place in 0..n_directories {
         let is_last = place + 1 == n_directories;
-        file.extend(directory(if is_last { EMPTY_LIST_AT } else { heads_at + (place + 1) * head_bytes }));
+        file.extend(directory(if is_last { EMPTY_LIST_AT } else { heads_at + (place + 1) * head_bytes }, LIST_BYTES));
     }
     file.extend(word(n_keys(0)));
     for place in 0..n_directories {
@@ -95,17 +125,61 @@ fn key_lists_that_share_their_bytes_are_refused() {
 }
 
 #[test]
+fn directories_may_be_deep() {
+    let file = File::from_source(Arc::new(MemorySource::new("f", chain(3000, "d")))).unwrap();
+    assert_eq!(file.find(&["d"; 2000].join("/")).unwrap().depth, 1999);
+    assert_eq!(file.keys().unwrap().len(), 3000);
+    assert_eq!(file.keys().unwrap()[2999].path(), ["d"; 3000].join("/"));
+}
+
+#[test]
 fn paths_of_directories_in_directories_are_bounded() {
-    let message = keys_of(nested(60, &"d".repeat(100), |_| 1)).unwrap_err().to_string();
-    assert!(message.contains("a path of 4141 bytes"), "{message}");
+    let message = keys_of(chain(900, &"d".repeat(250))).unwrap_err().to_string();
+    assert!(message.contains("bytes in a file of 1000000") && message.contains("paths of"), "{message}");
+}
+
+#[test]
+fn a_key_is_found_without_the_directories_that_its_path_does_not_name() {
+    let file = File::from_source(Arc::new(MemorySource::new("f", chain(1000, "d")))).unwrap();
+    let n_reads = || file.read_totals().n_reads;
+    assert!(file.found("nothing").unwrap().is_none());
+    assert_eq!(n_reads(), 2, "the beginning and one list");
+    assert!(file.find("d;1").unwrap().is_directory);
+    assert_eq!(n_reads(), 3, "and what the key is of");
+    assert_eq!(file.find("d/d").unwrap().depth, 1);
+    assert_eq!(n_reads(), 5, "one list more, and what that key is of");
+    assert!(file.found("d/d").unwrap().is_some() && file.found("d;2").unwrap().is_none());
+    assert_eq!(n_reads(), 5);
+    file.find("nothing").unwrap_err();
+    assert_eq!(n_reads(), 200, "suggestions are those of 100 directories");
+    file.find("nothing").unwrap_err();
+    assert_eq!(n_reads(), 200);
+    assert_eq!(file.keys().unwrap().len(), 1000);
+    assert_eq!(n_reads(), 2002, "nothing is read twice");
+}
+
+#[test]
+fn names_may_have_slashes_and_semicolons() {
+    let mut bytes = chain(2, "a;12");
+    let inner = bytes.windows(5).rposition(|window| window == b"\x04a;12").unwrap();
+    bytes[inner + 1..inner + 5].copy_from_slice(b"b/;x");
+    let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
+    for path in ["a;12", "a;12;1", "/a;12", "a;12/b/;x", "a;12/b/;x;1"] {
+        assert!(file.found(path).unwrap().is_some(), "{path}");
+    }
+    for path in ["a", "a;1", "a/b", "a;12;2", "a;12/b", "", "a;12/"] {
+        assert!(file.found(path).unwrap().is_none(), "{path}");
+    }
+    file.keys().unwrap();
+    assert!(file.found("a;12/b/;x;1").unwrap().is_some() && file.found("a;12;2").unwrap().is_none());
 }
 
 #[test]
 fn a_directory_inside_itself_is_refused() {
     let mut bytes = nested(3, "d", |_| 1);
-    let inner = directory(BEGIN + 200 + 2 * 29);
+    let inner = directory(BEGIN + 200 + 2 * 29, LIST_BYTES);
     let at = bytes.windows(inner.len()).position(|window| window == inner).unwrap();
-    bytes[at..at + inner.len()].copy_from_slice(&directory(BEGIN + 200));
+    bytes[at..at + inner.len()].copy_from_slice(&directory(BEGIN + 200, LIST_BYTES));
     let message = keys_of(bytes).unwrap_err().to_string();
     assert!(message.contains("a directory inside itself"), "{message}");
 }
@@ -113,7 +187,7 @@ fn a_directory_inside_itself_is_refused() {
 #[test]
 fn an_object_of_the_class_of_a_directory_hides_no_key() {
     let mut bytes = nested(1, "d", |_| 1);
-    let payload = directory(EMPTY_LIST_AT);
+    let payload = directory(EMPTY_LIST_AT, LIST_BYTES);
     let at = bytes.windows(payload.len()).rposition(|window| window == payload).unwrap();
     bytes[at..at + 4].copy_from_slice(&word(0x4000_0000 | (payload.len() - 4)));
     let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();
