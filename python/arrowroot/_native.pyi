@@ -101,6 +101,7 @@ class Tree:
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
+    def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]
     ) -> list[str] | None: ...  # paths, if each name is one readable column's; else None
@@ -149,6 +150,7 @@ class Ntuple:
     def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
     def branches(self) -> list[Branch]: ...  # fields, and the members of records in them, depth first
     def branch(self, name: str) -> Branch: ...
+    def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]
     ) -> list[str] | None: ...  # paths, if each name is one readable column's; else None

@@ -180,7 +180,7 @@ class Tree:
 
     def has_branch(self, name: object) -> bool:
         """Return whether the tree itself has a branch of that path."""
-        return any(branch.path == name for branch in self.branches)
+        return isinstance(name, str) and self._native.has_path(name)
 
     @property
     def written_by(self) -> str:

@@ -104,6 +104,14 @@ def test_whether_a_name_is_there_is_looked_up(directories, monkeypatch):
         assert "d199/second" in file
 
 
+def test_a_column_is_found_without_a_list_of_all(tree, monkeypatch):
+    monkeypatch.setattr(ar.Tree, "branches", property(lambda _: pytest.fail("all branches were listed")))
+    assert "weight" in tree
+    assert "nothing" not in tree
+    assert 3 not in tree
+    assert len(tree["weight"]) == N_ENTRIES
+
+
 def test_a_directory_is_a_mapping_too(sample):
     directory = ar.open(sample[0])["dir"]
     assert isinstance(directory, ar.Directory)

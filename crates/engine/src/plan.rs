@@ -277,7 +277,7 @@ impl Plan {
             Entries::Range(range) => {
                 // Before they are cut: how many a tree says it has may be wrong.
                 columns.iter().try_for_each(|column| check_cover(tree, column, range))?;
-                cut_range(range, size.as_ref(), || tree.clusters())?
+                cut_range(range, size.as_ref(), || tree.clusters().into_owned())?
             }
             Entries::List(list) => {
                 if let Some(&wrong) = list.iter().find(|&&entry| entry >= n_entries) {

@@ -1,5 +1,6 @@
 //! A tree in a file, and what is known of its branches before anything is read of them.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use ahash::{HashMap, HashMapExt};
@@ -34,6 +35,8 @@ struct Inner {
     columns: Vec<OnceLock<format::Result<Column>>>,
     paths: OnceLock<Paths>,
     by_name: OnceLock<ByName>,
+    /// Where baskets tell them, and not the record.
+    clusters: OnceLock<Vec<u64>>,
 }
 
 /// Names by which branches are found.
@@ -79,6 +82,7 @@ impl Tree {
             columns,
             paths: OnceLock::new(),
             by_name: OnceLock::new(),
+            clusters: OnceLock::new(),
         };
         Ok(Tree { inner: Arc::new(inner) })
     }
@@ -187,6 +191,11 @@ impl Tree {
     /// As [`Tree::find`]; `None` if no branch or several have the name.
     pub fn found(&self, name: &str) -> Option<BranchId> {
         self.paths().by_path.get(name).copied().or_else(|| *self.by_name().get(name)?)
+    }
+
+    /// Whether a branch has that path.
+    pub fn has_path(&self, path: &str) -> bool {
+        self.paths().by_path.contains_key(path)
     }
 
     /// What a branch holds; compiled when first asked for.
@@ -304,11 +313,16 @@ impl Tree {
     /// First entries of the clusters, and the number of entries.
     ///
     /// Where the tree does not record them, they are the entries at which all of the branches begin a basket.
-    pub fn clusters(&self) -> Vec<u64> {
+    pub fn clusters(&self) -> Cow<'_, [u64]> {
         let recorded = self.inner.record.clusters(MAX_CLUSTERS);
         if !recorded.is_empty() {
-            return recorded;
+            return recorded.into();
         }
+        self.inner.clusters.get_or_init(|| self.common_starts()).into()
+    }
+
+    /// Entries at which all branches begin a basket, and the number of entries.
+    fn common_starts(&self) -> Vec<u64> {
         let mut common: Option<Vec<u64>> = None;
         for (id, _) in self.walk() {
             let Ok(baskets) = self.baskets(id) else { continue };

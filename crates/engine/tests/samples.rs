@@ -174,6 +174,12 @@ fn objects_that_cannot_be_unpacked_are_not_unsupported_and_hide_no_other_column(
 }
 
 #[test]
+fn clusters_that_only_baskets_tell_are_worked_out_once() {
+    let tree = open(OBJECTS).tree("tree").unwrap();
+    assert_eq!(tree.clusters().as_ptr(), tree.clusters().as_ptr());
+}
+
+#[test]
 fn a_basket_behind_the_end_hides_no_other_column() {
     let source = FailsOnce::new(OBJECTS);
     let tree = File::from_source(Arc::clone(&source) as _).unwrap().tree("tree").unwrap();

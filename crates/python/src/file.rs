@@ -413,6 +413,10 @@ impl PyTree {
         branch.map_err(to_python)
     }
 
+    fn has_path(&self, path: &str) -> bool {
+        self.tree.has_path(path)
+    }
+
     fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
         let tree = &self.tree;
         py.detach(|| {
@@ -428,7 +432,7 @@ impl PyTree {
     }
 
     fn clusters(&self, py: Python<'_>) -> Vec<u64> {
-        py.detach(|| self.tree.clusters())
+        py.detach(|| self.tree.clusters().into_owned())
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

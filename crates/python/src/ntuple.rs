@@ -183,6 +183,10 @@ impl PyNtuple {
         Ok(PyBranch::of_ntuple(&self.ntuple, id))
     }
 
+    fn has_path(&self, path: &str) -> bool {
+        self.ntuple.has_path(path)
+    }
+
     /// Version of the format, and what wrote it.
     #[getter]
     fn written_by(&self) -> String {

@@ -41,6 +41,11 @@ impl Index {
         by_path.or_else(by_name).map(|found| found.number)
     }
 
+    /// Whether a member has the path, as this library spells it.
+    pub(super) fn has_path(&self, path: &str) -> bool {
+        self.first(PATH, path).is_some()
+    }
+
     /// Whether any member has the name.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.first(NAME, name).is_some()

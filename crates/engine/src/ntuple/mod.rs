@@ -228,6 +228,11 @@ impl Ntuple {
         self.index().find(name).map(MemberId)
     }
 
+    /// Whether a field has that path.
+    pub fn has_path(&self, path: &str) -> bool {
+        self.index().has_path(path)
+    }
+
     /// The Arrow field of a readable field, by a name of the caller's choice.
     ///
     /// # Errors
