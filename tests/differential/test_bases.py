@@ -77,6 +77,8 @@ def test_roots_classes_are_read_wherever_they_are(
             texts = [text.replace(IGNORED, "") for text in lines[place :: len(BRANCHES)]]
             if texts[0] == "null":
                 continue
+            if branch == "clones":
+                assert file["T"].matching(branch)[0].type_name == "TClonesArray"
             found = pa.table(file["T"].to_arrow([branch], assemble=True))[branch].to_pylist()
             assert len(found) == len(texts) == N_ENTRIES
             for entry, (ours, text) in enumerate(zip(found, texts, strict=True)):

@@ -110,9 +110,14 @@ pub fn resolve<'i>(
     }
 }
 
+/// Node type of a `TClonesArray` that was split.
+const CLONES: i32 = 3;
+
 /// A split object: a branch of a member names the class that has the member.
 fn of_group<'i>(part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Column {
-    let member = (part.id >= 0).then(|| infos().ok().and_then(|infos| find_element(infos, part))).flatten();
+    // One that is a branch of the tree has the number of a member, 0, and is none.
+    let is_member = part.id >= 0 && !(part.node_type == CLONES && part.class_name == "TClonesArray");
+    let member = is_member.then(|| infos().ok().and_then(|infos| find_element(infos, part))).flatten();
     match member {
         Some(element) if element.class == ElementClass::Base => {
             Column { is_base: true, ..Column::group(element.name.clone()) }
