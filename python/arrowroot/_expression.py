@@ -31,7 +31,7 @@ _MAX_INTEGER = 2**64 - 1
 
 #: Names of functions, with the fewest and most arguments.
 FUNCTIONS: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("any", "all", "sum", "count", "len"), (1, 1)),
+    **dict.fromkeys(("any", "all", "sum", "count", "len", "Min$", "Max$"), (1, 1)),
     **dict.fromkeys(("min", "max"), (1, 1000)),
     **dict.fromkeys(("abs", "sqrt", "exp", "log", "log10", "floor", "ceil"), (1, 1)),
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), (1, 1)),
@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "isin": (2, 10_000),
 }
 #: As TTree::Draw and C++ spell them.
-_ALIASES = {"Sum$": "sum", "Length$": "len", "Min$": "min", "Max$": "max", "fabs": "abs", "TMath::Abs": "abs"}
+_ALIASES = {"Sum$": "sum", "Length$": "len", "fabs": "abs", "TMath::Abs": "abs"}
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _INSTEAD = {
     "=": 'to compare, write "=="',

@@ -251,7 +251,7 @@ class _Evaluation:
         name = node.function
         if name in ("min", "max") and len(values) > 1:
             return _numbers.extreme(name, values)
-        if name in ("any", "all", "sum", "count", "len", "min", "max"):
+        if name in ("any", "all", "sum", "count", "len", "min", "max", "Min$", "Max$"):
             return _lists.reduce(name, values[0])
         if name == "isin":
             return _lists.logic("||", [_lists.compare("==", values[0], value) for value in values[1:]])

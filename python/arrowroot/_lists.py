@@ -13,6 +13,8 @@ from arrowroot import _arrays
 
 Array: TypeAlias = npt.NDArray[Any]
 
+#: Those of TTree::Draw pass over items that are NaN, the others do not.
+_EXTREMES = {"min": np.minimum, "max": np.maximum, "Min$": np.fmin, "Max$": np.fmax}
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
@@ -411,7 +413,12 @@ def reduce(function: str, of: Items) -> Items:
         return Items(_sums(of.data, starts, is_filled, of.levels), is_there, of.levels[:-1])
     extremes = np.zeros(len(ends) - 1, dtype=of.data.dtype)
     if len(starts):
-        extremes[is_filled] = (np.minimum if function == "min" else np.maximum).reduceat(of.data, starts)
+        extremes[is_filled] = _EXTREMES[function].reduceat(of.data, starts)
+        if function.endswith("$") and of.data.dtype.kind == "f":
+            # TTree::Draw begins with the first item, and takes another if it compares: one that is NaN stays.
+            is_nan = np.zeros_like(is_filled)
+            is_nan[is_filled] = np.isnan(of.data[starts])
+            extremes[is_nan] = np.nan
     return Items(extremes, None if is_filled.all() else is_filled, of.levels[:-1])
 
 

@@ -40,9 +40,11 @@ void write(const char *path, int n_entries) {
   double y;
   bool b;
   std::vector<int> w;
+  std::vector<float> g;
   tree.Branch("i", &i); tree.Branch("j", &j); tree.Branch("u", &u); tree.Branch("s", &s);
   tree.Branch("x", &x); tree.Branch("y", &y); tree.Branch("b", &b); tree.Branch("fixed", fixed, "fixed[3]/F");
   tree.Branch("n", &n); tree.Branch("v", v, "v[n]/F"); tree.Branch("w", &w);
+  tree.Branch("g", &g);
   auto model = ROOT::RNTupleModel::Create();
   auto ni = model->MakeField<int>("i"), nj = model->MakeField<int>("j"), nn = model->MakeField<int>("n");
   auto nu = model->MakeField<std::uint32_t>("u");
@@ -53,6 +55,7 @@ void write(const char *path, int n_entries) {
   auto nfixed = model->MakeField<std::array<float, 3>>("fixed");
   auto nv = model->MakeField<std::vector<float>>("v");
   auto nw = model->MakeField<std::vector<int>>("w");
+  auto ng = model->MakeField<std::vector<float>>("g");
   auto writer = ROOT::RNTupleWriter::Append(std::move(model), "N", file);
   TRandom3 random(7);
   for (int entry = 0; entry < n_entries; ++entry) {
@@ -63,8 +66,10 @@ void write(const char *path, int n_entries) {
     for (int k = 0; k < n; ++k) v[k] = random.Gaus(0, 3);
     w.resize(random.Integer(4));
     for (auto &one : w) one = random.Integer(9) - 4;
+    g.resize(entry % 4);
+    for (int k = 0; k < entry % 4; ++k) g[k] = (entry >> (2 * k + 2)) % 4 ? (entry >> (2 * k + 2)) % 4 : NAN;
     tree.Fill();
-    *ni = i; *nj = j; *nn = n; *nu = u; *ns = s; *nx = x; *ny = y; *nb = b; *nw = w;
+    *ni = i; *nj = j; *nn = n; *nu = u; *ns = s; *nx = x; *ny = y; *nb = b; *nw = w; *ng = g;
     for (int k = 0; k < 3; ++k) (*nfixed)[k] = fixed[k];
     nv->assign(v, v + n);
     writer->Fill();
@@ -108,6 +113,8 @@ CHOSEN = [
     "Sum$(v) > 3", "Length$(v) == n && n == 3", "n > 0 && Max$(v) > 5", "n > 0 && Min$(v) < -4", "Sum$(v > 1) >= 2",
     "abs(i) == 4", "sqrt(y) < 1", "pow(x, 2) > 2", "log(y) > 1", "min(i, j) == 2", "max(x, y) < 0.3", "x", "i",
     "j == 3 && i < 0", "1e-1 < x && x < 5.e-1", "x == 0.1", "u > -1", "floor(y) == 2", "0x10 == u", "Sum$(w == 2) == 1",
+    "Length$(g) > 0 && Max$(g) > 1", "Length$(g) > 0 && Min$(g) < 3", "Max$(g) != Max$(g)",
+    "!(Min$(g) < 2) && n > 0 && Length$(g) > 0",
 ]  # fmt: skip
 #: In C++ for RDataFrame, and in our grammar.
 FRAMES = [

@@ -235,6 +235,7 @@ WRONG = {
     "npt and good": 'write "&&"',
     "pt[0": "']' is expected",
     "foo(npt)": "there is no function 'foo'",
+    "Max$(pt, 1)": "takes 1, not 2",
     "max()": "takes 1 or more, not 0",
     "run & 1 == 1": "binds less than a comparison",
     "any(npt)": "is of a list",
@@ -452,6 +453,20 @@ def binary(operands, sign, function, strength, *, nulls=False, above=False):
             strength,
         )
     )
+
+
+def test_extremes_of_draw_pass_over_what_is_not_a_number_but_for_the_first():
+    from arrowroot import _lists
+
+    nan = float("nan")
+    lists = pa.array([[1, nan, 3], [nan, 1], [2, nan], [nan], []], pa.list_(pa.float32()))
+    found = {
+        name: _lists.reduce(name, _lists.of_arrow(lists)).data for name in ("Max$", "Min$", "max", "min")
+    }
+    assert np.array_equal(found["Max$"][:4], [3, nan, 2, nan], equal_nan=True)
+    assert np.array_equal(found["Min$"][:4], [1, nan, 2, nan], equal_nan=True)
+    assert np.isnan(found["max"][:4]).all()
+    assert np.isnan(found["min"][:4]).all()
 
 
 @hypothesis.given(conditions)
