@@ -92,6 +92,7 @@ class Tree:
     cycle: int
     num_entries: int
     n_leaves: int
+    aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
     friends: list[
         tuple[str, str, str]
     ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
@@ -137,6 +138,7 @@ class Ntuple:
     cycle: int
     num_entries: int
     n_leaves: int
+    aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
     friends: list[
         tuple[str, str, str]
     ]  # recorded in the tree: alias, name of the tree, file ("" if the same)

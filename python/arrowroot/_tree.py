@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot import _entries, _select
 from arrowroot._column import Column, rows_of
-from arrowroot._errors import InvalidRequestError, UnsupportedError, not_picklable, warn_left_out
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
+    UnsupportedError,
+    not_picklable,
+    warn_left_out,
+)
 from arrowroot._events import EventList, OnlyTree
 from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
@@ -16,7 +23,7 @@ from arrowroot._sizes import checked_count, counted, format_bytes, format_count,
 from arrowroot._source import TreeSource, batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Literal
 
     import awkward as ak
@@ -201,6 +208,11 @@ class Tree:
         if open_set is None:
             raise InvalidRequestError(f"{self.where}: a {self.class_name} has no attribute sets")
         return Tree(open_set(name), self._url, self._file_of_friend, self.file_identity)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Expressions that ``TTree::SetAlias`` gave names, by these. Filters and columns do not go by them."""
+        return dict(self._native.aliases)
 
     @property
     def recorded_friends(self) -> list[tuple[str, str, str]]:
@@ -491,7 +503,8 @@ class Tree:
         if self._together is None:
             return self.choose(columns, filter_name), self.source
         candidates = self._together.candidates(columns)
-        selection = _select.select(candidates, columns, filter_name, self.where)
+        with self._saying_aliases():
+            selection = _select.select(candidates, columns, filter_name, self.where)
         warn_left_out(selection.left_out, self.where)
         return selection.paths, self._together.maker(candidates)
 
@@ -516,13 +529,14 @@ class Tree:
         make = make or self._maker()
         if branches is None:
             branches = self._together.all_names() if self._together else self.branches
-        bound = _filter.bind(
-            condition,
-            branches,
-            lambda paths: make(paths, (0, 0), options).schema(),
-            self.where,
-            getattr(self._native, "canonical", None),
-        )
+        with self._saying_aliases():
+            bound = _filter.bind(
+                condition,
+                branches,
+                lambda paths: make(paths, (0, 0), options).schema(),
+                self.where,
+                getattr(self._native, "canonical", None),
+            )
         # A friend's columns count as a byte: it is an estimate.
         sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
         partnered = self._together.partnered() if self._together else None
@@ -585,12 +599,26 @@ class Tree:
             if paths is not None:
                 return list(dict.fromkeys(paths))
         branches = self.branches
-        selection = _select.select(
-            branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
-        )
+        with self._saying_aliases():
+            selection = _select.select(
+                branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
+            )
         warn_left_out(selection.left_out, self.where)
         are_chosen = columns is not None and bool(_select.divided(branches, columns)[0])
         return selection.paths if are_chosen else self._without_short(selection.paths)
+
+    @contextmanager
+    def _saying_aliases(self) -> Iterator[None]:
+        """Say in an error of a column that is not there what an alias of that name stands for."""
+        try:
+            yield
+        except NoSuchColumnError as error:
+            expression = self.aliases.get(error.name)
+            if expression is not None:
+                first, newline, rest = str(error).partition("\n")
+                hint = f"it is an alias of the tree, for {expression!r}"
+                error.args = (f"{first}; {hint}{newline}{rest}",)
+            raise
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
         """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot.cli import main
 
 from .compare import assert_same_values, values_of
 
@@ -160,6 +163,28 @@ def test_recorded_friends_are_opened_and_longer_ones_cut(root_files):
     assert tree.to_arrow(["distance"], entries=[9, 3])["distance"].to_pylist() == [9, 3]
     with pytest.raises(ar.InvalidRequestError, match=r"friend .few. .* has only 8 entries"):
         tree.add_friend(few)
+
+
+def test_recorded_aliases_are_told(root_files, capsys):
+    path = root_files.path("friends.root")
+    with ar.open(path) as file:
+        tree = file["T"]
+        assert tree.aliases == {"twice": "2 * closeness", "shifted": "x + 1"}
+        assert file["near"].aliases == {}
+        assert tree.recorded_friends
+    told = "it is an alias of the tree, for '2 * closeness'"
+    for look in (
+        lambda: tree["twice"],
+        lambda: tree.to_arrow(["x", "twice"]),
+        lambda: tree.scan(filter="twice > 1"),
+    ):
+        with pytest.raises(ar.NoSuchColumnError) as caught:
+            look()
+        assert told in str(caught.value)
+    assert main(["ls", f"{path}:T"]) == 0
+    assert "alias twice = 2 * closeness\nalias shifted = x + 1\n" in capsys.readouterr().out
+    assert main(["ls", "--json", f"{path}:T"]) == 0
+    assert json.loads(capsys.readouterr().out)["trees"][0]["aliases"] == tree.aliases
 
 
 def test_branches_of_one_name_are_told_apart(root_files):

@@ -391,6 +391,7 @@ void friends(const char *path, const char *other) {
   for (i = 0; i < 10; ++i) { x = i + 0.5f; tree.Fill(); }
   for (i = 0; i < 12; ++i) near.Fill();
   for (i = 0; i < 8; ++i) few.Fill();
+  tree.SetAlias("twice", "2 * closeness"); tree.SetAlias("shifted", "x + 1");
   tree.AddFriend("near");
   tree.AddFriend("f = far", strrchr(other, '/') + 1);
   tree.Write(); near.Write(); few.Write();

@@ -355,6 +355,12 @@ impl PyTree {
         self.tree.record().memory_bytes
     }
 
+    /// Names of expressions, and these.
+    #[getter]
+    fn aliases(&self) -> Vec<(String, String)> {
+        self.tree.record().aliases.clone()
+    }
+
     #[getter]
     fn friends(&self) -> Vec<(String, String, String)> {
         let friends = &self.tree.record().friends;

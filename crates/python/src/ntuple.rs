@@ -140,6 +140,12 @@ impl PyNtuple {
         self.totals(py).map(|totals| totals.memory_bytes)
     }
 
+    /// An RNTuple records no aliases.
+    #[getter]
+    fn aliases(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     #[getter]
     fn friends(&self) -> Vec<(String, String, String)> {
         Vec::new()

@@ -266,6 +266,8 @@ def _print_tree(listed: _Listed, style: terminal.Style, *, long: bool) -> None:
     if tree.written_by:
         sets = ", ".join(printable(name) for name in tree.attribute_sets)
         print(f"{printable(tree.written_by)}{', attribute sets: ' + sets if sets else ''}")
+    for alias, expression in tree.aliases.items():
+        print(f"alias {printable(alias)} = {printable(expression)}")
     columns = _counted_once(listed.branches)
     stored = sum(branch.stored_bytes for branch in columns)
     memory = sum(branch.memory_bytes for branch in columns)
@@ -390,6 +392,7 @@ def _print_json(
                 "stored_bytes": tree.stored_bytes,
                 "memory_bytes": tree.memory_bytes,
                 "clusters": tree.clusters,
+                "aliases": tree.aliases,
                 "branches": [{name: getattr(b, name) for name in _BRANCH_KEYS} for b in listed.branches],
             }
         document["trees"].append(entry)

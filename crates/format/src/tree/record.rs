@@ -31,6 +31,8 @@ pub struct TreeRecord {
     pub leaves: Vec<Leaf>,
     /// The branches of the tree itself.
     pub top_branches: Vec<BranchId>,
+    /// `fAliases`: names of expressions, and these (`TTree::SetAlias`).
+    pub aliases: Vec<(String, String)>,
     /// `fFriends`.
     pub friends: Vec<Friend>,
     /// `fTreeIndex`: where it is a friend, its entries are found by this, not by their number.
@@ -51,6 +53,7 @@ pub struct RecordedIndex {
 /// What follows the branches in the record.
 #[derive(Default)]
 struct Tail {
+    aliases: Vec<(String, String)>,
     friends: Vec<Friend>,
     index: Option<RecordedIndex>,
 }
@@ -148,6 +151,7 @@ impl TreeRecord {
             branches,
             leaves: reading.leaves,
             top_branches,
+            aliases: tail.aliases,
             friends: tail.friends,
             index: tail.index,
         })
@@ -361,14 +365,44 @@ fn read_tail<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version: u1
     if let Some(end) = end {
         cursor.leave(end)?;
     }
-    skip_pointer(cursor, reading)?; // fAliases
+    let aliases = read_aliases(cursor, reading)?;
     let n_doubles = cursor.count(8)?;
     cursor.skip(n_doubles * 8)?; // fIndexValues
     let n_integers = cursor.count(4)?;
     cursor.skip(n_integers * 4)?; // fIndex
     let index = read_index(cursor, reading)?;
     let friends = read_friends(cursor, reading).unwrap_or_default();
-    Ok(Tail { friends, index })
+    Ok(Tail { aliases, friends, index })
+}
+
+/// Reads the pointer `fAliases`, a list of `TNamed`.
+fn read_aliases<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<(String, String)>> {
+    match reading.objects.slot(cursor)? {
+        Slot::Null | Slot::Seen(_) => Ok(Vec::new()),
+        Slot::New { class, end: Some(end), .. } => {
+            let mut inside = *cursor;
+            let aliases = if class == "TList" { read_named_list(&mut inside, reading) } else { Ok(Vec::new()) };
+            cursor.leave(end)?;
+            Ok(aliases.unwrap_or_default()) // what follows is not worth failing for them
+        }
+        Slot::New { class, position, .. } => {
+            Err(Error::unsupported(position, format!("a {class} without a byte count")))
+        }
+    }
+}
+
+/// Reads the names and titles in a `TList`.
+fn read_named_list<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<(String, String)>> {
+    let (n_items, _) = read_list_head(cursor)?;
+    let mut named = Vec::new();
+    for _ in 0..n_items {
+        if let Slot::New { class: "TNamed", end: Some(end), .. } = reading.objects.slot(cursor)? {
+            named.push(read_named(cursor)?);
+            cursor.leave(end)?;
+        }
+        cursor.string_bytes()?; // option
+    }
+    Ok(named)
 }
 
 fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<Friend>> {
@@ -408,19 +442,6 @@ fn read_index<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<
             Ok(Some(index))
         }
         Slot::Seen(_) => Ok(Some(RecordedIndex::default())),
-        Slot::New { class, position, .. } => {
-            Err(Error::unsupported(position, format!("a {class} without a byte count")))
-        }
-    }
-}
-
-fn skip_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<()> {
-    match reading.objects.slot(cursor)? {
-        Slot::Null | Slot::Seen(_) => Ok(()),
-        Slot::New { end: Some(end), .. } => {
-            cursor.leave(end)?;
-            Ok(())
-        }
         Slot::New { class, position, .. } => {
             Err(Error::unsupported(position, format!("a {class} without a byte count")))
         }
