@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot import _entries, _select
-from arrowroot._column import Column, rows_of
+from arrowroot._column import rows_of
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
@@ -21,6 +21,7 @@ from arrowroot._render import html_table, text_table
 from arrowroot._scan import Scan
 from arrowroot._sizes import checked_count, counted, format_bytes, format_count, parse_size
 from arrowroot._source import TreeSource, batches_of
+from arrowroot._tree_metadata import TreeMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,11 +45,9 @@ if TYPE_CHECKING:
     from arrowroot._table import Table
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
-#: Of the metadata in memory: a branch in the tree's record and what is made of it, and where a basket or page is.
-_BRANCH_BYTES, _BASKET_BYTES = 1300, 32
 
 
-class Tree:
+class Tree(TreeMetadata):
     """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
 
     The fields of an RNTuple are its columns; the members of records inside them can be asked for as "field.member".
@@ -66,79 +65,11 @@ class Tree:
         file_of_friend: opens the file that a recorded friend names, "" for the same one. file_identity: size in bytes
         and UUID of the file.
         """
-        self._native = native
-        self._url = url
+        super().__init__(native, url)
         self._file_of_friend = file_of_friend
         #: Size in bytes and UUID of the file.
         self.file_identity = file_identity
-        self._branches: list[_native.Branch] | None = None
         self._together: _friends.Together | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the tree, without the directory."""
-        return self._native.name
-
-    @property
-    def path(self) -> str:
-        """Path of the tree in its file."""
-        return self._native.path
-
-    @property
-    def title(self) -> str:
-        """Title of the tree."""
-        return self._native.title
-
-    @property
-    def class_name(self) -> str:
-        """C++ class: TTree, TNtuple, TNtupleD, ROOT::RNTuple."""
-        return self._native.class_name
-
-    @property
-    def num_entries(self) -> int:
-        """Number of entries."""
-        return self._native.num_entries
-
-    @property
-    def stored_bytes(self) -> int:
-        """Bytes of all baskets, compressed, with their keys (fZipBytes); of all pages of an RNTuple."""
-        return self._native.stored_bytes
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of all baskets, uncompressed, with their keys (fTotBytes); of all pages of an RNTuple."""
-        return self._native.memory_bytes
-
-    @property
-    def clusters(self) -> list[int]:
-        """Boundaries of the clusters: the first entry of each, then the number of entries."""
-        return self._native.clusters()
-
-    @property
-    def branches(self) -> list[_native.Branch]:
-        """All branches, depth first, with the groups that hold others."""
-        if self._branches is None:
-            self._branches = self._native.branches()
-        return self._branches
-
-    def digest(self) -> tuple[dict[str, str], int]:
-        """Return the Arrow types of all branches that can be read, by path, and what the metadata take in memory.
-
-        That is an estimate in bytes, without a list of the branches, which is not kept.
-        """
-        branches = self._native.branches() if self._branches is None else self._branches
-        types = {b.path: b.arrow_type for b in branches if b.arrow_type is not None}
-        return types, len(branches) * _BRANCH_BYTES + sum(b.n_baskets for b in branches) * _BASKET_BYTES
-
-    @property
-    def columns(self) -> list[Column]:
-        """All columns, readable or not, without those of friends."""
-        return [Column.of(branch) for branch in self.branches if not branch.is_group and not branch.is_part]
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of all columns, readable or not, without those of friends."""
-        return self._native.column_names()
 
     @property
     def schema(self) -> pa.Schema:
@@ -185,20 +116,6 @@ class Tree:
     def _ipython_key_completions_(self) -> list[str]:
         return self.column_names
 
-    def has_branch(self, name: object) -> bool:
-        """Return whether the tree itself has a branch of that path."""
-        return isinstance(name, str) and self._native.has_path(name)
-
-    @property
-    def written_by(self) -> str:
-        """Version of an RNTuple's format and what wrote it; "" for a TTree."""
-        return str(getattr(self._native, "written_by", ""))
-
-    @property
-    def attribute_sets(self) -> list[str]:
-        """Names of an RNTuple's attribute sets: what was noted of ranges of its entries. None of a TTree."""
-        return list(getattr(self._native, "attribute_sets", []))
-
     def attribute_set(self, name: str) -> Tree:
         """Open an attribute set. Its entries hold ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
 
@@ -208,19 +125,6 @@ class Tree:
         if open_set is None:
             raise InvalidRequestError(f"{self.where}: a {self.class_name} has no attribute sets")
         return Tree(open_set(name), self._url, self._file_of_friend, self.file_identity)
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """Expressions that ``TTree::SetAlias`` gave names, by these. Filters and columns do not go by them."""
-        return dict(self._native.aliases)
-
-    @property
-    def recorded_friends(self) -> list[tuple[str, str, str]]:
-        """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
-
-        They are not opened by themselves: :meth:`add_recorded_friends` opens them.
-        """
-        return self._native.friends
 
     def add_recorded_friends(self) -> None:
         """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
@@ -235,32 +139,6 @@ class Tree:
             if not isinstance(found, Tree):
                 raise UnsupportedError(f"{self.where}: its friend {name!r} is {kind_text(found)}")
             self.add_friend(found, alias)
-
-    @property
-    def recorded_index(self) -> tuple[str, ...] | None:
-        """Columns by which the tree's entries are found where it is a friend (TTree::BuildIndex); None: by number.
-
-        Raises: UnsupportedError for an index that is no TTreeIndex of columns.
-        """
-        recorded = self._native.recorded_index
-        if recorded is None:
-            return None
-        class_name, names = recorded
-        if names is None:
-            what = (
-                f"has an index that cannot be read, a {class_name}"
-                if class_name
-                else "may have an index: its record cannot be read that far"
-            )
-            raise UnsupportedError(f"{self.where}: {what}")
-        columns = tuple(name for name in names if name not in ("", "0"))
-        own = {name for branch in self.branches for name in (branch.path, branch.name)}
-        wrong = next((name for name in columns if name not in own), None)
-        if wrong is not None or not columns:
-            raise UnsupportedError(
-                f"{self.where}: has an index of {' and '.join(names)}, which are no columns of it"
-            )
-        return columns
 
     def add_friend(
         self,
@@ -310,21 +188,6 @@ class Tree:
         together = self._together or _friends.Together(alone)
         together.add(alias, tree, None if keys is None else list(keys))
         self._together = together
-
-    @property
-    def url(self) -> str:
-        """Where the file is."""
-        return self._url
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves, readable or not; a branch of a leaf list has several."""
-        return self._native.n_leaves
-
-    @property
-    def where(self) -> str:
-        """The tree as "FILE:TREE"."""
-        return f"{self._url}:{self.path}"
 
     def scan(
         self,
