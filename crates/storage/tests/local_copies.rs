@@ -253,7 +253,7 @@ fn who_waits_for_a_process_that_is_stopped_waits_for_the_deadline() {
     let scan = scan(far_away(&content), &options);
     check(&scan, &content, 0, 1000);
     let lock = scratch.files().into_iter().find(|path| path.to_str().unwrap().ends_with(".lock")).unwrap();
-    let held = std::fs::File::open(lock).unwrap();
+    let held = std::fs::OpenOptions::new().read(true).open(lock).unwrap();
     held.lock().unwrap();
     let start = Instant::now();
     let error = scan.source.read_at(2_000_000, &mut [0; 10]).unwrap_err().to_string();
