@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use arrowroot_storage::{Error, Network, Opened, Operation, Result, Source, open_xrootd, open_xrootd_once};
+use arrowroot_storage::{Error, Network, Opened, Result, Source, open_xrootd, open_xrootd_once};
 
 use crate::fake::{
     ATTENTION, AUTH, Client, ERROR, OK, OK_SO_FAR, OPEN, QUERY, READ, READ_VECTOR, REDIRECT, Request, STAT, WAIT,
     WAIT_RESPONSE, framed, right_body, start,
 };
 use crate::server::content;
-use crate::{NONE, SPECULATION, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
+use crate::{NONE, check_ranges, hasty, network, read_ranges, refusal, some_ranges, url};
 
-const FILE_BYTES: usize = 300_000;
+pub(crate) const FILE_BYTES: usize = 300_000;
 
-fn open_hastily(port: u16) -> Result<Opened> {
+pub(crate) fn open_hastily(port: u16) -> Result<Opened> {
     open_xrootd_once(&url(port), &hasty(), NONE)
 }
 
@@ -38,7 +38,7 @@ fn with_first_vector(
     (open_hastily(port).unwrap().source, file)
 }
 
-const RANGES: [(usize, usize); 3] = [(10, 100), (5000, 70_000), (200_000, 1)];
+pub(crate) const RANGES: [(usize, usize); 3] = [(10, 100), (5000, 70_000), (200_000, 1)];
 
 #[test]
 fn answers_may_come_in_parts_cut_anywhere() {
@@ -259,112 +259,6 @@ fn one_failed_request_leaves_the_others_of_the_connection_alone() {
         }
     });
     assert_eq!(n_connections.load(SeqCst), 1);
-}
-
-#[test]
-fn a_read_may_be_redirected() {
-    let file = content(FILE_BYTES, 1);
-    let second = file.clone();
-    let (second_port, _) = start(move |mut client, _| {
-        client.greet("")?;
-        client.serve(&second, &[]).map(drop)
-    });
-    let first = file.clone();
-    let (port, _) = start(move |mut client, _| {
-        client.greet("")?;
-        loop {
-            let request = client.serve(&first, &[READ, READ_VECTOR])?;
-            client.answer(
-                &request,
-                REDIRECT,
-                &[&u32::from(second_port).to_be_bytes(), b"127.0.0.1?a=b".as_slice()].concat(),
-            );
-        }
-    });
-    let opened = open_hastily(port).unwrap();
-    check_ranges(&*opened.source, &RANGES, &file);
-    check_ranges(&*opened.source, &[(3, 4)], &file);
-    let ledger = &opened.ledgers.all()[0];
-    let n = |operation| (ledger.totals(operation).n_attempted, ledger.totals(operation).n_successful);
-    assert_eq!((n(Operation::Open), n(Operation::Redirect)), ((2, 2), (1, 1)), "what is asked there is asked at once");
-}
-
-#[test]
-fn another_file_of_the_same_size_on_the_server_that_a_read_is_sent_to_is_a_change() {
-    let file = content(FILE_BYTES, 1);
-    for (seed, is_same) in [(1, true), (2, false)] {
-        let second = content(FILE_BYTES, seed);
-        let (second_port, _) = start(move |mut client, _| {
-            client.greet("")?;
-            client.serve(&second, &[]).map(drop)
-        });
-        let first = file.clone();
-        let (port, _) = start(move |mut client, _| {
-            client.greet("")?;
-            let opening = client.serve(&first, &[READ, READ_VECTOR])?;
-            client.answer_rightly(&opening, &first);
-            let request = client.serve(&first, &[READ, READ_VECTOR])?;
-            let place = [&u32::from(second_port).to_be_bytes(), b"127.0.0.1".as_slice()].concat();
-            client.answer(&request, REDIRECT, &place);
-            client.serve(&first, &[]).map(drop)
-        });
-        let source = open_xrootd_once(&url(port), &hasty(), SPECULATION).unwrap().source;
-        let read = read_ranges(&*source, &[(3, 4)]);
-        match read {
-            Ok(_) => assert!(is_same),
-            Err(error) => assert!(!is_same && matches!(error, Error::Changed { .. }), "{error}"),
-        }
-    }
-}
-
-#[test]
-fn redirections_in_a_circle_end() {
-    let file = content(FILE_BYTES, 1);
-    let for_server = file.clone();
-    let own = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let of_server = Arc::clone(&own);
-    let (port, _) = start(move |mut client, _| {
-        client.greet("")?;
-        loop {
-            let request = client.serve(&for_server, &[READ, OPEN])?;
-            if request.code == OPEN && !request.payload.starts_with(b"/circle") {
-                client.answer_rightly(&request, &for_server);
-                continue;
-            }
-            let port = u32::try_from(of_server.load(SeqCst)).unwrap();
-            client.answer(&request, REDIRECT, &[&port.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
-        }
-    });
-    own.store(usize::from(port), SeqCst);
-    let error = refusal(open_xrootd_once(&format!("root://127.0.0.1:{port}//circle"), &hasty(), NONE));
-    assert!(error.to_string().contains("redirections"), "{error}");
-    let source = open_hastily(port).unwrap().source;
-    let error = read_ranges(&*source, &[(3, 4)]).unwrap_err();
-    assert!(error.to_string().contains("redirections"), "{error}");
-}
-
-#[test]
-fn a_redirector_is_told_which_server_failed() {
-    let file = content(FILE_BYTES, 1);
-    let for_server = file.clone();
-    let (good, _) = start(move |mut client, _| {
-        client.greet("")?;
-        client.serve(&for_server, &[]).map(drop)
-    });
-    let bad = crate::server::free_port();
-    let (port, _) = start(move |mut client, _| {
-        client.greet("")?;
-        loop {
-            let request = client.serve(&[], &[OPEN])?;
-            let has_tried = request.payload == b"/f?authz=x&tried=127.0.0.1";
-            let next = u32::from(if has_tried { good } else { bad });
-            client.answer(&request, REDIRECT, &[&next.to_be_bytes(), b"127.0.0.1".as_slice()].concat());
-        }
-    });
-    let opened = open_xrootd_once(&format!("{}?authz=x", url(port)), &hasty(), NONE).unwrap();
-    check_ranges(&*opened.source, &RANGES, &file);
-    let redirects = opened.ledgers.all()[0].totals(Operation::Redirect);
-    assert_eq!((redirects.n_attempted, redirects.n_successful), (2, 2));
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod deadlines;
 mod fake;
 mod ledgers;
 mod real;
+mod redirections;
 mod relay;
 mod secure;
 mod server;
