@@ -268,7 +268,10 @@ impl Opening<'_> {
             };
             match kind {
                 Kind::Multi(parts) => match answer.receive_multi(parts, &mut pieces) {
-                    Ok(()) => found = Found::Pieces(pieces, version),
+                    Ok(()) => {
+                        origin.approve();
+                        found = Found::Pieces(pieces, version);
+                    }
                     Err(Error::WrongAnswer { .. }) => origin.strike(2, answer.asked_at),
                     Err(error) => return Err(error),
                 },
