@@ -24,8 +24,8 @@ import arrowroot
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from digest import digest, values_bytes
 
-#: Readings after the first: the limit is a median of several in one process, too.
-N_LATER = 3
+#: Readings after the first: the limit is a median of five passes in one process, too.
+N_LATER = 5
 
 Job = dict[str, Any]
 Answer = dict[str, Any]

@@ -1,6 +1,6 @@
 """Measures remote reading from real servers behind a simulated line, beside what it allows: ``make bench-remote``.
 
-Uses the data of the peers kit, and with ``--tasks peers`` the kit's own ``remote`` beside it. METHODOLOGY.md says
+Uses the data of the peers kit, and the kit's own ``remote`` beside it (the task ``peers``). METHODOLOGY.md says
 what the numbers mean.
 """
 
@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,15 @@ REPOSITORY = HERE.parent
 sys.path[:0] = [str(HERE), str(REPOSITORY)]
 from tests.servers import S3, Nginx, NotInstalledError, Relay, XRootD  # noqa: E402
 
+import arrowroot  # noqa: E402
+import entry_lists  # noqa: E402
 import run  # noqa: E402
 from remote_tables import render  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    Ask = Callable[[dict[str, Any], dict[str, str]], dict[str, Any]]
 
 BEGIN, END = "<!-- bench-remote:begin -->", "<!-- bench-remote:end -->"
 RESULT = run.RESULTS / "remote.json"
@@ -35,6 +40,9 @@ TIMEOUT_S = 300
 STORES = ("root", "http", "s3")
 LINKS = ((5.0, 100.0), (50.0, 100.0), (5.0, 12.0), (50.0, 12.0))
 CASES = ("flat:s10", "flat:c2", "flat:s10_el1", "nano:s10", "nano:c2", "nano:s10_el1")
+TASKS = ("wall", "efficiency", "lists", "peers")
+#: Of a few entries from all over the file.
+LIST_CASES = ("flat:s10", "nano:s10")
 #: Of the scan that shows whether reading and decoding overlap, and the round trips of its table in ms.
 EFFICIENCY_CASE, EFFICIENCY_MB_PER_S, EFFICIENCY_MS = "flat:j10", 100.0, (5.0, 20.0, 50.0, 150.0)
 #: Of the peers: ROOT's default tree cache, its asynchronous prefetching, uproot.
@@ -51,7 +59,9 @@ class Case:
     columns: list[dict[str, Any]]
     entries: str | None
     #: Stored bytes of the baskets that it needs.
-    needed_bytes: int
+    baskets_bytes: int
+    #: Stored bytes of the tree's record, without which nobody finds them.
+    record_bytes: int
 
     def job(self, **more: Any) -> dict[str, Any]:
         """The case as a job of the engine (the kit's protocol)."""
@@ -70,12 +80,18 @@ class Row:
     store: str
     latency_ms: float
     mb_per_s: float
-    needed_bytes: int
+    baskets_bytes: int
+    record_bytes: int
     #: Answers of the engine, in ns and bytes, with what passed the relay.
     samples: list[dict[str, Any]] = field(default_factory=list)
     #: Requests for the file by the server's own log, in a run of its own.
     requests: int | None = None
     error: str | None = None
+
+    @classmethod
+    def of(cls, case: Case, store: str, latency_ms: float, mb_per_s: float) -> Row:
+        """A row without samples."""
+        return cls(case.name, store, latency_ms, mb_per_s, case.baskets_bytes, case.record_bytes)
 
 
 def parser_of(
@@ -99,7 +115,7 @@ def parse() -> argparse.Namespace:
     """Return the options."""
     parser = parser_of(__doc__, CASES, LINKS)
     parser.add_argument(
-        "--tasks", type=run.names, default=["wall", "efficiency"], help="of wall,efficiency,peers"
+        "--tasks", type=run.names, default=list(TASKS), help=f"of {','.join(TASKS)} (default: all)"
     )
     parser.add_argument("--threads", type=int, default=2, help="of arrowroot (default 2)")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions, in turns (default 3)")
@@ -117,7 +133,15 @@ def find_case(name: str) -> Case:
         name, directory / f"{dataset}_zstd.root", spec["tree"], chosen["columns"],
         str(directory / "spec" / f"{dataset}.entries") if chosen["sampled"] else None,
         spec["baskets"][f"{dataset}_zstd.{case}"]["compressed_bytes"],
+        record_bytes(directory / f"{dataset}_zstd.root", spec["tree"]),
     )  # fmt: skip
+
+
+@cache
+def record_bytes(path: Path, tree: str) -> int:
+    """Stored bytes of a tree's record, as its key in the file says."""
+    with arrowroot.open(path) as file:
+        return max((key.cycle, key.stored_bytes) for key in file.keys() if key.path == tree)[1]  # noqa: SIM118
 
 
 class Store:
@@ -141,12 +165,12 @@ class Store:
                 "ARROWROOT_S3_ENDPOINT": self.server.endpoint(self.relay.port),
             }
 
-    def read(self, case: Case, **more: Any) -> dict[str, Any]:
-        """One sample: a fresh process reads the case."""
+    def read(self, case: Case, ask: Ask | None = None, **more: Any) -> dict[str, Any]:
+        """One sample: a fresh process reads the case; of arrowroot unless another is asked."""
         self.relay.cut()
         self.relay.counts()
         job = case.job(url=self.server.url(case.file.name, self.relay.port), **more)
-        answer = ask_engine(job, self.environment)
+        answer = (ask or ask_engine)(job, self.environment)
         counts = self.relay.counts()
         return answer | {"wire_bytes": counts.bytes_down, "connections": counts.connections}
 
@@ -185,13 +209,13 @@ class Bench:
         self.result: dict[str, Any] = {
             "date": run.today(),
             "repeat": options.repeat, "threads": options.threads, "handshake": options.handshake,
-            "machine": machine(), "rows": [], "efficiency": [], "peers": [],
+            "machine": machine(), "rows": [], "efficiency": [], "lists": [], "peers": [],
         }  # fmt: skip
         self._local: dict[tuple[str, int, bool], dict[str, Any]] = {}
 
     def local(self, case: Case, threads: int, *, streamed: bool = False) -> Row:
         """The local read of a case, which is also what its content must be."""
-        row = Row(case.name, "local", 0, 0, case.needed_bytes)
+        row = Row.of(case, "local", 0, 0)
         warm(case.file)
         for _ in range(max(3, self._options.repeat)):
             answer = ask_engine(case.job(file=str(case.file), threads=threads, streamed=streamed))
@@ -219,7 +243,7 @@ class Bench:
         threads = self._options.threads
         rows = [self.local(case, threads)]
         for latency_ms, mb_per_s in self._options.links:
-            group = [Row(case.name, kind, latency_ms, mb_per_s, case.needed_bytes) for kind in timed]
+            group = [Row.of(case, kind, latency_ms, mb_per_s) for kind in timed]
             for _ in range(self._options.repeat):
                 for row in group:
                     self.sample(row, timed[row.store], case, threads)
@@ -237,13 +261,20 @@ class Bench:
         """A streamed scan on one thread over longer and longer round trips."""
         rows = [self.local(case, 1, streamed=True)]
         group = [
-            Row(case.name, kind, latency_ms, EFFICIENCY_MB_PER_S, case.needed_bytes)
+            Row.of(case, kind, latency_ms, EFFICIENCY_MB_PER_S)
             for kind in timed for latency_ms in EFFICIENCY_MS
         ]  # fmt: skip
         for _ in range(self._options.repeat):
             for row in group:
                 self.sample(row, timed[row.store], case, 1, streamed=True)
         self.result["efficiency"] = [asdict(row) for row in rows + group]
+        self.save()
+
+    def lists(self, timed: dict[str, Store], counted: dict[str, Store]) -> None:
+        """A few entries from all over a file, beside ROOT."""
+        for name in LIST_CASES:
+            rows = entry_lists.measure(find_case(name), timed, counted, self._options.repeat)
+            self.result["lists"] += [asdict(row) for row in rows]
         self.save()
 
     def peers(self) -> None:
@@ -286,10 +317,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     start = time.monotonic()
     try:
         with stores(options.stores, directory, trace=False) as timed:
-            if "wall" in options.tasks:
-                with stores(options.stores, directory, trace=True) as counted:
+            with stores(options.stores, directory, trace=True) as counted:
+                if "wall" in options.tasks:
                     for case in cases:
                         bench.walls(case, timed, counted)
+                if "lists" in options.tasks:
+                    bench.lists(timed, counted)
             if "efficiency" in options.tasks:
                 bench.efficiency(find_case(EFFICIENCY_CASE), timed)
     except NotInstalledError as lack:
@@ -324,9 +357,9 @@ def report(
 def main() -> int:
     """Return 1 if something was read wrongly or not at all."""
     result = report(parse(), RESULT, measure, render, (BEGIN, END))
-    failed = [row for row in result["rows"] + result["efficiency"] if row["error"]]
+    failed = [row for row in result["rows"] + result["efficiency"] + result["lists"] if row["error"]]
     for row in failed:
-        print(f"!! {row['case']} {row['store']}: {row['error']}", file=sys.stderr)
+        print(f"!! {row['case']} {row.get('store') or row['reader']}: {row['error']}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -52,6 +52,8 @@ class Group:
 
 
 ALL_CASES = tuple(case.name for case in CASES)
+#: What the README shows of them.
+MAIN_CASES = ("flat:s10", "flat:j10", "flat:mix_el1", "nano:all")
 #: For ZSTD all fast ways to read a TTree with ROOT or uproot take part; for other codecs not the slowest.
 GROUPS = [
     Group("", ("zstd",), ALL_CASES, ("root-ttreereader", "root-branchentry", "root-bulk", "uproot-ak")),
