@@ -22,6 +22,7 @@ from arrowroot._config import Configuration, Option, configuration
 from arrowroot._errors import (
     AccessDeniedError,
     ArrowrootError,
+    BatchTooLongError,
     CorruptFileError,
     CutShortWarning,
     FilterError,
@@ -71,6 +72,7 @@ __all__ = [
     "Account",
     "ArrowrootError",
     "Axis",
+    "BatchTooLongError",
     "Branch",
     "Column",
     "Configuration",

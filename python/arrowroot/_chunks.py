@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._errors import BatchTooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +21,12 @@ _ITEMS_PER_BYTE = 8
 
 def needs_chunks(error: Exception) -> bool:
     """Return whether an error says that a batch would be too long, so that several will do."""
-    if isinstance(error, (InvalidRequestError, UnsupportedError)):
-        # The engine has no kind of its own for this: it is of a request, or found while text is decoded.
-        return f"more than {_MAX_ITEMS} items" in str(error)
-    # pyarrow, of several arrays that are made one: a kind of ValueError.
-    return isinstance(error, ValueError) and "overflow" in str(error)
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+
+    # pyarrow has no kind of its own for several arrays that are too long to be made one.
+    return isinstance(error, BatchTooLongError) or (
+        isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)
+    )
 
 
 def may_be_too_long(values: pa.Table | pa.ChunkedArray) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._native import (
     AccessDeniedError,
     ArrowrootError,
+    BatchTooLongError,
     CorruptFileError,
     InvalidRequestError,
     InvalidTextError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessDeniedError",
     "ArrowrootError",
+    "BatchTooLongError",
     "CorruptFileError",
     "CutShortWarning",
     "FilterError",

@@ -277,7 +277,7 @@ class Tree(TreeMetadata):
         for batch_bytes in (None, parse_size(BATCH_SIZE)):
             try:
                 return scan_with(options._replace(batch_bytes=batch_bytes)).read_all()
-            except (ValueError, UnsupportedError) as error:
+            except ValueError as error:
                 from arrowroot._chunks import needs_chunks  # noqa: PLC0415 - hardly ever
 
                 if not needs_chunks(error):

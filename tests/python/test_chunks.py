@@ -48,12 +48,18 @@ def test_more_than_2_31_bytes_of_text_come_in_chunks(long_lists):
     assert sum(chunk.nbytes for chunk in column.chunks) > N_LONG * N_ITEMS
 
 
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_batch_that_was_asked_for_and_is_too_long_has_an_error_of_its_own(long_lists, raw):
+    with pytest.raises(ar.BatchTooLongError, match="more than 2147483647 items"):
+        next(iter(long_lists.scan(["v"], batch_size="8 GB", memory_budget="16 GB", raw=raw)))
+
+
 def test_what_is_too_long_for_any_batch_is_an_error(monkeypatch, sample):
     def refuse(_):
-        raise ar.UnsupportedError("x: more than 2147483647 items in one batch")
+        raise ar.BatchTooLongError("x: more than 2147483647 items in one batch")
 
     monkeypatch.setattr("arrowroot._source.TreeSource.next_batch", refuse)
-    with pytest.raises(ar.UnsupportedError, match="2147483647"):
+    with pytest.raises(ar.BatchTooLongError, match="2147483647"):
         ar.open(sample[0])["Events"].to_arrow("pt")
 
 

@@ -153,9 +153,9 @@ impl Builder {
                 if n_bytes > values.left() && !grow(arena, values, n_bytes)? {
                     return Ok(None);
                 }
-                let base = u32::try_from(*before).map_err(|_| too_many_items())?;
+                let base = u32::try_from(*before).map_err(|_| Error::BatchTooLong)?;
                 if *before + n_items > i32::MAX as usize {
-                    return Err(too_many_items());
+                    return Err(Error::BatchTooLong);
                 }
                 let slot = values.lease(n_bytes).ok_or_else(too_large)?;
                 *before += n_items;
@@ -200,7 +200,7 @@ impl Builder {
             let finishing = Finishing { column, place, entries, n_entries, text: self.text, url };
             let array = finishing.finish(sink, &mut all_ends)?;
             let array = match &order {
-                Some(order) => take(&array, order, None).map_err(|_| too_many_items())?,
+                Some(order) => take(&array, order, None).map_err(|_| Error::BatchTooLong)?,
                 None => array,
             };
             n_bytes += array.get_buffer_memory_size().saturating_sub(shared) as u64;
@@ -215,12 +215,6 @@ impl Builder {
 
 pub(crate) fn too_large() -> Error {
     Error::InvalidRequest { what: "a batch larger than the address space: set a smaller batch size".to_owned() }
-}
-
-pub(crate) fn too_many_items() -> Error {
-    Error::InvalidRequest {
-        what: "more than 2147483647 items of a list column in one batch: set a batch size".to_owned(),
-    }
 }
 
 fn too_many_entries() -> Error {

@@ -43,6 +43,9 @@ pub enum Error {
         /// Why.
         what: String,
     },
+    /// A batch with more items in a list column, or bytes in a text, than Arrow numbers by 32 bits.
+    #[error("more than {} items of a list column in one batch: set a smaller batch size", i32::MAX)]
+    BatchTooLong,
     /// Text that is not UTF-8 in a column of text.
     #[error(
         "{url}: column {object:?}, entry {entry}: the text b\"{text}\" is not UTF-8; read with strings=\"replace\" to get \

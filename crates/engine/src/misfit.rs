@@ -39,7 +39,7 @@ impl Entries<'_> {
     /// that is more likely than damage: the objects of an entry do not begin with byte counts, or no object of the class is
     /// as described in several entries. A class of which others can be read, and one of ROOT's own, is as described.
     pub(crate) fn judge(&self, error: format::Error, layout: &Layout, entry: usize) -> format::Error {
-        if matches!(error, format::Error::Unsupported(_)) {
+        if !error.is_doubtful() {
             return error;
         }
         let found = self.trace(layout, entry);

@@ -18,6 +18,9 @@ pub enum Error {
     /// The bytes may well be right, but this version of arrowroot does not read them.
     #[error("unsupported: {0}")]
     Unsupported(Box<Fault>),
+    /// More items than the lists of one batch can number: fewer entries at a time can be read.
+    #[error("{0}")]
+    BatchTooLong(Box<Fault>),
 }
 
 /// Where in which structure something is wrong, and what was expected.
@@ -109,17 +112,30 @@ impl Error {
         Error::Unsupported(Fault::boxed(offset, what))
     }
 
+    /// A batch has more items in its lists, or bytes in its texts, than 32 bits number.
+    pub fn batch_too_long() -> Self {
+        Error::BatchTooLong(Fault::boxed(
+            0,
+            format!("more than {} items in one batch: set a smaller batch size", i32::MAX),
+        ))
+    }
+
     /// Where it went wrong and what was expected.
     pub fn fault(&self) -> &Fault {
-        match self {
-            Error::Corrupt(fault) | Error::Truncated(fault) | Error::Unsupported(fault) => fault,
-        }
+        let (Error::Corrupt(fault) | Error::Truncated(fault) | Error::Unsupported(fault) | Error::BatchTooLong(fault)) =
+            self;
+        fault
     }
 
     fn fault_mut(&mut self) -> &mut Fault {
-        match self {
-            Error::Corrupt(fault) | Error::Truncated(fault) | Error::Unsupported(fault) => fault,
-        }
+        let (Error::Corrupt(fault) | Error::Truncated(fault) | Error::Unsupported(fault) | Error::BatchTooLong(fault)) =
+            self;
+        fault
+    }
+
+    /// Whether the bytes, as far as they were read, may be other than the format says.
+    pub fn is_doubtful(&self) -> bool {
+        matches!(self, Error::Corrupt(_) | Error::Truncated(_))
     }
 
     /// Names the structure that was being read; call it from the inside out.
@@ -141,9 +157,13 @@ impl Error {
     /// The same bytes, if they are more likely right than not, for a reason that is said first.
     #[must_use]
     pub fn as_unsupported(self, reason: &str) -> Self {
-        let (Error::Corrupt(mut fault) | Error::Truncated(mut fault) | Error::Unsupported(mut fault)) = self;
-        fault.what = format!("{reason}: {}", fault.what);
-        Error::Unsupported(fault)
+        match self {
+            Error::Corrupt(mut fault) | Error::Truncated(mut fault) | Error::Unsupported(mut fault) => {
+                fault.what = format!("{reason}: {}", fault.what);
+                Error::Unsupported(fault)
+            }
+            Error::BatchTooLong(_) => self,
+        }
     }
 
     /// Says where the buffer that was decoded begins. An error that knows its place in the file keeps it.

@@ -18,6 +18,7 @@ static NO_SUCH_FILE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static DENIED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static TOO_LONG: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INVALID_TEXT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// Adds the exceptions to the module.
@@ -33,13 +34,13 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     };
     let base =
         make("ArrowrootError", "Base of all errors of arrowroot.", PyTuple::new(py, [py.get_type::<PyException>()])?)?;
-    let derive = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, bases: [Bound<'_, PyType>; 2]| {
+    let derive = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, bases: &[Bound<'_, PyType>]| {
         let exception = make(name, doc, PyTuple::new(py, bases)?)?;
         let _ = cell.set(py, exception.clone_ref(py));
         PyResult::Ok(exception)
     };
     let add = |cell: &PyOnceLock<Py<PyType>>, name: &str, doc: &str, builtin: Bound<'_, PyType>| {
-        derive(cell, name, doc, [base.bind(py).clone(), builtin])
+        derive(cell, name, doc, &[base.bind(py).clone(), builtin])
     };
     add(&CORRUPT, "CorruptFileError", "The bytes contradict the format.", py.get_type::<PyValueError>())?;
     add(
@@ -53,16 +54,22 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         &NO_SUCH_FILE,
         "NoSuchFileError",
         "There is no such file.",
-        [storage.bind(py).clone(), py.get_type::<PyFileNotFoundError>()],
+        &[storage.bind(py).clone(), py.get_type::<PyFileNotFoundError>()],
     )?;
     derive(
         &DENIED,
         "AccessDeniedError",
         "The file is there for others, or for other credentials.",
-        [storage.bind(py).clone(), py.get_type::<PyPermissionError>()],
+        &[storage.bind(py).clone(), py.get_type::<PyPermissionError>()],
     )?;
     add(&NOT_FOUND, "NotFoundError", "There is no such file object, tree or column.", py.get_type::<PyKeyError>())?;
-    add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
+    let invalid = add(&INVALID, "InvalidRequestError", "The request makes no sense.", py.get_type::<PyValueError>())?;
+    derive(
+        &TOO_LONG,
+        "BatchTooLongError",
+        "A batch has more items in a list, or bytes in a text, than 32 bits number.",
+        &[invalid.bind(py).clone()],
+    )?;
     add(&INVALID_TEXT, "InvalidTextError", "Text in the file is not UTF-8.", py.get_type::<PyUnicodeError>())?;
     let _ = BASE.set(py, base);
     Ok(())
@@ -83,6 +90,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             Error::OutOfMemory { .. } => return PyMemoryError::new_err(message),
             Error::Storage(error) => exception_of_storage(error),
             Error::Format { source: format::Error::Unsupported(_), .. } => &UNSUPPORTED,
+            Error::BatchTooLong | Error::Format { source: format::Error::BatchTooLong(_), .. } => &TOO_LONG,
             Error::Format { .. } => &CORRUPT,
             Error::NotFound { .. } => &NOT_FOUND,
             Error::InvalidRequest { .. } => &INVALID,

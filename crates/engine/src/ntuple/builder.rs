@@ -14,7 +14,7 @@ use super::assemble::Assembly;
 use super::page::{ItemRun, Items, Piece, Target};
 use super::plan::{PagePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
-use crate::batch::{Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large, too_many_items};
+use crate::batch::{Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
 use crate::error::{Error, Result};
 use crate::memory::{Arena, Column};
 use crate::plan::{BatchEntries, Plan};
@@ -197,7 +197,7 @@ fn n_elements(slot: &PlannedSlot, runs: &BatchRuns) -> Result<usize> {
     let is_offset = matches!(slot.kind, SlotKind::Ends { .. } | SlotKind::Switches { .. });
     // Arrow numbers the items of lists with 32 bits.
     if n_elements > i32::MAX as usize && (is_offset || slot.domain > 0) {
-        return Err(too_many_items());
+        return Err(Error::BatchTooLong);
     }
     Ok(n_elements)
 }
@@ -253,7 +253,7 @@ fn fill_gap(sink: &mut Sink, start: usize, n_elements: usize, items: Items) -> R
         Target::Bits { mut whole, .. } => whole.fill(0),
         Target::Ends(mut slot) => {
             let dest = if let Items::List(items) = items { items.dest } else { 0 };
-            let end = i32::try_from(dest).map_err(|_| too_many_items())?.to_ne_bytes();
+            let end = i32::try_from(dest).map_err(|_| Error::BatchTooLong)?.to_ne_bytes();
             slot.as_chunks_mut::<4>().0.fill(end);
         }
         Target::Switches { mut types, mut offsets } => {

@@ -11,7 +11,6 @@ use super::Ntuple;
 use super::clusters::Cluster;
 use super::look_up::{Found, LookUp, PageId, Wanted};
 use super::plan::PlannedSlot;
-use crate::batch::too_many_items;
 use crate::error::{Error, Result};
 use crate::plan::BatchEntries;
 
@@ -248,7 +247,7 @@ impl Finder<'_> {
                         for &end in within {
                             let offset = end.checked_sub(start).and_then(|n_items| dest.checked_add(n_items));
                             let offset = offset.filter(|_| end >= last).ok_or_else(backwards)?;
-                            ends.push(i32::try_from(offset).map_err(|_| too_many_items())?);
+                            ends.push(i32::try_from(offset).map_err(|_| Error::BatchTooLong)?);
                             last = end;
                         }
                     }

@@ -92,7 +92,7 @@ pub fn read_graph(class: &str, data: &[u8], key_bytes: usize, infos: &StreamerIn
         }
         let outermost = read.map_err(|error| {
             let error = first_error.unwrap_or(error);
-            let is_own = !matches!(error, Error::Unsupported(_)) && !StreamerInfos::is_of_root(class);
+            let is_own = error.is_doubtful() && !StreamerInfos::is_of_root(class);
             if is_own {
                 error.or(&format!("{class} is written by code of its own (File.raw gives the bytes)"))
             } else {

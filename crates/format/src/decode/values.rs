@@ -254,19 +254,15 @@ fn scaled(n_values: usize, times: f64) -> usize {
 }
 
 pub(super) fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Result<()> {
-    let base = i32::try_from(base).map_err(|_| too_many())?;
+    let base = i32::try_from(base).map_err(|_| Error::batch_too_long())?;
     ends.reserve(more.len());
     for &end in more {
-        ends.push(end.checked_add(base).ok_or_else(too_many)?);
+        ends.push(end.checked_add(base).ok_or_else(Error::batch_too_long)?);
     }
     Ok(())
 }
 
 /// The end of a list whose items are `n_items` long by now.
 pub(super) fn list_end(n_items: usize) -> Result<i32> {
-    i32::try_from(n_items).map_err(|_| too_many())
-}
-
-fn too_many() -> Error {
-    Error::unsupported(0, "more than 2147483647 items in one batch: set a smaller batch size")
+    i32::try_from(n_items).map_err(|_| Error::batch_too_long())
 }
