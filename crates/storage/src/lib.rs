@@ -8,6 +8,7 @@ mod account;
 mod background;
 mod block_cache;
 mod coalesce;
+mod connect;
 mod error;
 mod evict;
 mod excess;

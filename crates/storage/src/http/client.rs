@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::{ConnectProxyConnector, Connector as _, TcpConnector};
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector as _};
 use ureq::{Agent, Proxy};
 use url::Url;
 
@@ -17,6 +17,7 @@ use super::credentials::Credentials;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, place_of};
+use super::tcp::Tcp;
 use super::transport::{Tls, take_connecting};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
@@ -113,10 +114,7 @@ impl Client {
     fn new(key: Key) -> Client {
         let tls = Arc::new(OnceLock::new());
         let connector =
-            ().chain(ConnectProxyConnector::default())
-                .chain(TcpConnector::default())
-                .chain(Tls(Arc::clone(&tls)))
-                .chain(NamesAsWritten);
+            ().chain(ConnectProxyConnector::default()).chain(Tcp).chain(Tls(Arc::clone(&tls))).chain(NamesAsWritten);
         let config = Agent::config_builder()
             .proxy(None) // which one is told with each request
             .http_status_as_error(false)

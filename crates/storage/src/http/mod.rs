@@ -61,6 +61,7 @@ mod proxy;
 mod range;
 mod slots;
 mod store;
+mod tcp;
 mod transport;
 mod whole;
 

@@ -5,11 +5,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::failure::Failure;
 use super::url::Target;
 use super::wire::{Patience, TICK, reason};
+use crate::connect::connect_to_any;
 
 #[cfg(target_os = "linux")]
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -21,7 +22,7 @@ static LOOKUPS: Mutex<(u32, usize)> = Mutex::new((0, 0));
 /// Connects to the server of a target, by the first of its addresses that answers.
 pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
     let addresses = addresses(&target.host, target.port, patience)?;
-    let stream = connect_to_any(&addresses, patience.rest()?)?;
+    let stream = connect_to_any(&addresses, patience.rest()?).map_err(|error| Failure::Broken(reason(&error)))?;
     prepare(&stream, patience.timeout).map_err(|error| Failure::Broken(reason(&error)))?;
     Ok(stream)
 }
@@ -77,23 +78,6 @@ fn look_up<T: Send + 'static>(patience: Patience, ask: impl FnOnce() -> T + Send
     })
 }
 
-/// Each address gets its share of the time that is left, so that one which does not answer leaves some to the others.
-fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, Failure> {
-    let started = Instant::now();
-    let mut last = Failure::Broken("the name has no address".to_owned());
-    for (address, n_left) in addresses.iter().zip((1..=addresses.len()).rev()) {
-        let share = timeout.saturating_sub(started.elapsed()) / u32::try_from(n_left).unwrap_or(u32::MAX);
-        if share.is_zero() {
-            break;
-        }
-        match TcpStream::connect_timeout(address, share) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Failure::Broken(reason(&error)),
-        }
-    }
-    Err(last)
-}
-
 fn prepare(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(TICK.min(timeout)))?;
@@ -107,27 +91,8 @@ fn prepare(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::time::Instant;
 
-    #[test]
-    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
-        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
-        rustix::net::listen(&deaf, 0).unwrap();
-        let address = deaf.local_addr().unwrap();
-        // Nobody accepts: once its queue is full it lets everybody wait.
-        let attempts = (0..16).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100)));
-        let queue: Vec<_> = attempts.map_while(Result::ok).collect();
-        assert!(queue.len() < 16, "it answers");
-        let refusing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let addresses = [address, refusing, server.local_addr().unwrap()];
-        let started = Instant::now();
-        let connected =
-            connect_to_any(&addresses, Duration::from_millis(1500)).map(|stream| stream.peer_addr().unwrap());
-        assert_eq!(connected.ok(), Some(addresses[2]));
-        assert!(started.elapsed() >= Duration::from_millis(400), "the first got its share");
-        assert!(connect_to_any(&[address], Duration::from_millis(50)).is_err());
-    }
     #[test]
     fn a_name_that_is_not_resolved_in_time_is_given_up() {
         let (short, long) = (Duration::from_millis(200), Duration::from_secs(60));

@@ -1,0 +1,185 @@
+//! Connections of the HTTP client, which acknowledge what they get at once.
+//!
+//! A server that sends an answer in pieces, as nginx does the parts of several ranges, keeps a small one back until what
+//! went before is acknowledged (Nagle's algorithm, RFC 896), and a receiver may put that off (RFC 1122, 4.2.3.2: on Linux
+//! for 40 ms, to send it along with an answer of its own). So the parts of one answer took 45 ms from the next
+//! room, of which 40 were nothing. ureq's own connections do not let one ask for it.
+
+#![expect(clippy::disallowed_types, reason = "this is where connections to HTTP servers are made")]
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use ureq::unversioned::transport::time::{Duration as Limit, Instant as Moment};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport,
+};
+
+use crate::connect::connect_to_any;
+
+/// Without one of its own a request waits no longer than this.
+const NO_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+
+/// The link of the chain of connectors that connects, unless one before it did.
+#[derive(Debug)]
+pub(super) struct Tcp;
+
+impl<In: Transport> Connector<In> for Tcp {
+    type Out = Either<In, TcpTransport>;
+
+    fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
+        if let Some(connected) = chained {
+            return Ok(Some(Either::A(connected)));
+        }
+        let mut timeout = patience(&details.timeout);
+        if let Moment::Exact(start) = details.now {
+            timeout = timeout.saturating_sub(start.elapsed());
+        }
+        let stream = connect_to_any(&details.addrs, timeout).map_err(|error| timely(error, ureq::Timeout::Connect))?;
+        stream.set_nodelay(true)?;
+        let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
+        Ok(Some(Either::B(TcpTransport { stream, buffers, read_timeout: None, write_timeout: None })))
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct TcpTransport {
+    stream: TcpStream,
+    buffers: LazyBuffers,
+    /// What the socket is set to.
+    read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
+}
+
+impl Transport for TcpTransport {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        let timeout = timeout.for_write();
+        let rest = patience(&timeout);
+        if rest.is_zero() {
+            return Err(ureq::Error::Timeout(timeout.reason));
+        }
+        if self.write_timeout.replace(rest) != Some(rest) {
+            self.stream.set_write_timeout(Some(rest))?;
+        }
+        self.stream.write_all(&self.buffers.output()[..amount]).map_err(|error| timely(error, timeout.reason))
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        let timeout = timeout.for_read();
+        let (started, patience) = (Instant::now(), patience(&timeout));
+        let mut rest = patience;
+        loop {
+            if rest.is_zero() {
+                return Err(ureq::Error::Timeout(timeout.reason));
+            }
+            if self.read_timeout.replace(rest) != Some(rest) {
+                self.stream.set_read_timeout(Some(rest))?;
+            }
+            acknowledge(&self.stream);
+            match (&self.stream).read(self.buffers.input_append_buf()) {
+                Ok(amount) => {
+                    self.buffers.input_appended(amount);
+                    return Ok(amount > 0);
+                }
+                // Linux goes on by itself only where there is no timeout.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    rest = patience.saturating_sub(started.elapsed());
+                }
+                Err(error) => return Err(timely(error, timeout.reason)),
+            }
+        }
+    }
+
+    fn is_open(&mut self) -> bool {
+        // Bytes that nobody asked for are no good sign, either.
+        let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+        matches!(rustix::net::recv(&self.stream, &mut [0; 1], flags), Err(rustix::io::Errno::AGAIN))
+    }
+}
+
+/// Sends the acknowledgements that are due. Linux forgets the wish with the next bytes.
+fn acknowledge(stream: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    // A system that will not acknowledges later.
+    let _ = rustix::net::sockopt::set_tcp_quickack(stream, true);
+    #[cfg(not(target_os = "linux"))]
+    let _ = stream;
+}
+
+fn patience(timeout: &NextTimeout) -> Duration {
+    match timeout.after {
+        Limit::Exact(rest) => rest,
+        Limit::NotHappening => NO_TIMEOUT,
+    }
+}
+
+/// What a socket that waited too long says, as the HTTP library has it.
+fn timely(error: io::Error, reason: ureq::Timeout) -> ureq::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ureq::Error::Timeout(reason),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn pair() -> (TcpTransport, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let buffers = LazyBuffers::new(1 << 10, 1 << 10);
+        let transport = TcpTransport { stream, buffers, read_timeout: None, write_timeout: None };
+        (transport, listener.accept().unwrap().0)
+    }
+
+    fn within(limit: Duration) -> NextTimeout {
+        NextTimeout { after: Limit::Exact(limit), reason: ureq::Timeout::PerRead, ..NextTimeout::default() }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_comes_is_acknowledged_at_once_however_much_was_asked_before() {
+        let (mut transport, mut server) = pair();
+        let mut byte = [0];
+        // Who answers soon what it gets is taken for one that has an acknowledgement sent along.
+        for _ in 0..8 {
+            transport.stream.write_all(&byte).unwrap();
+            server.read_exact(&mut byte).unwrap();
+            server.write_all(&byte).unwrap();
+            transport.stream.read_exact(&mut byte).unwrap();
+        }
+        assert!(!rustix::net::sockopt::tcp_quickack(&transport.stream).unwrap());
+        server.write_all(b"answer").unwrap();
+        assert!(transport.await_input(within(Duration::from_secs(60))).unwrap());
+        assert!(rustix::net::sockopt::tcp_quickack(&transport.stream).unwrap());
+        assert_eq!(transport.buffers.input(), b"answer");
+    }
+
+    #[test]
+    fn silence_is_a_timeout_and_an_end_is_no_input() {
+        let (mut transport, mut server) = pair();
+        for limit in [Duration::ZERO, Duration::from_millis(20)] {
+            let late = transport.await_input(within(limit));
+            assert!(matches!(late, Err(ureq::Error::Timeout(ureq::Timeout::PerRead))), "{late:?}");
+        }
+        assert!(transport.is_open());
+        transport.buffers.output()[..3].copy_from_slice(b"GET");
+        transport.transmit_output(3, NextTimeout::default()).unwrap();
+        let mut request = [0; 3];
+        server.read_exact(&mut request).unwrap();
+        assert_eq!(&request, b"GET");
+        server.write_all(b"unasked").unwrap();
+        assert!(transport.await_input(within(Duration::from_secs(60))).unwrap());
+        drop(server);
+        assert!(!transport.await_input(within(Duration::from_secs(60))).unwrap());
+        assert!(!transport.is_open());
+    }
+}
