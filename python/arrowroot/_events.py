@@ -372,9 +372,9 @@ class EventIndex:
             raise NoSuchFileError(f"{self.path}: there is no such index; arrowroot index makes one") from None
         except (pa.ArrowException, OSError) as error:
             what = str(error).split("\n", 1)[0]
-            raise (CorruptFileError if isinstance(error, pa.ArrowInvalid) else StorageError)(
-                f"{self.path}: {what}"
-            ) from None
+            if isinstance(error, pa.ArrowInvalid):
+                raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
+            raise StorageError(f"{self.path}: {what}") from None
 
     def __len__(self) -> int:
         """Return the number of events."""

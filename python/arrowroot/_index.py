@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,7 @@ from arrowroot._select import single_names
 from arrowroot._url import expand, split_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -239,6 +240,16 @@ def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
                 writer.add(piece.file, batches)
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Have an error of writing name the file."""
+    try:
+        yield
+    except OSError as error:
+        what = os.strerror(error.errno) if error.errno else error
+        raise StorageError(f"{path}: cannot be written: {what}") from error
+
+
 class _Writer:
     """Writes an index to a file among the parts, which takes the place of the old one when it is whole."""
 
@@ -254,7 +265,7 @@ class _Writer:
         self._n_groups = 0
         # Which tree and entry a row is of follows from its place; here for those who query the file by other means.
         whole = pa.schema([pa.field("tree", pa.int32()), pa.field("entry", pa.int64()), *schema])
-        try:
+        with _writing(self._beside):
             self._writer = pq.ParquetWriter(
                 self._beside,
                 whole,
@@ -262,8 +273,6 @@ class _Writer:
                 use_dictionary=[name for name in whole.names if name != "entry"],
                 column_encoding={"entry": "DELTA_BINARY_PACKED"},
             )
-        except OSError as error:
-            raise StorageError(f"{self._beside}: {error}") from error
 
     def add(self, known: IndexedFile, batches: Iterable[pa.RecordBatch]) -> IndexedFile:
         """Write the events of a tree, in the order of its entries."""
@@ -281,7 +290,8 @@ class _Writer:
             done += table.num_rows
             for name, values in (("entry", numbers), ("tree", tree)):
                 table = table.add_column(0, name, values)
-            self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            with _writing(self._beside):
+                self._writer.write_table(table, row_group_size=max(1, table.num_rows))
             self._n_groups += 1
 
         for batch in batches:
@@ -302,18 +312,26 @@ class _Writer:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if error is None:
-            document = {
-                "form": INDEX_FORM,
-                "columns": self.schema.names,
-                "files": [file._asdict() for file in self._files],
-            }
-            self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(document)})
-        self._writer.close()
-        if error is None:
-            self._beside.replace(self._path)
-        else:
+        try:
+            if error is None:
+                self._end()
+        finally:
+            # It writes what is left, for which a full disk has no room.
+            with suppress(OSError):
+                self._writer.close()
             self._beside.unlink(missing_ok=True)
+
+    def _end(self) -> None:
+        document = {
+            "form": INDEX_FORM,
+            "columns": self.schema.names,
+            "files": [file._asdict() for file in self._files],
+        }
+        with _writing(self._beside):
+            self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(document)})
+            self._writer.close()
+        with _writing(self._path):
+            self._beside.replace(self._path)
 
 
 def pick(

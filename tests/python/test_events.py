@@ -1,5 +1,6 @@
 """Events are found by their ids, in the trees or in an index that is made once."""
 
+import errno
 import json
 import os
 import subprocess
@@ -293,6 +294,21 @@ def test_many_processes_at_once_make_one_whole_index(files):
         assert ar.pick(files / "index.parquet", [id_of(2000)], "x")["x"].to_pylist() == [1000.0]
 
 
+@pytest.mark.parametrize("method", ["write_table", "close"])
+def test_an_index_on_a_full_disk_names_the_file_and_leaves_none(files, monkeypatch, method):
+    whole = getattr(pq.ParquetWriter, method)
+
+    def full(*arguments, **options):
+        whole(*arguments, **options)
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, method, full)
+    with pytest.raises(ar.StorageError, match=r"\.parquet\.new: cannot be written: No space left on device"):
+        ar.index(files / "run*.root", files / "full.parquet")
+    assert not (files / "full.parquet").exists()
+    assert not list(files.glob("full.parquet.parts/*.new"))
+
+
 def test_what_is_no_index_is_never_replaced(files):
     other = files / "other.parquet"
     pq.write_table(pa.table({"a": [1]}), other)
@@ -300,7 +316,7 @@ def test_what_is_no_index_is_never_replaced(files):
     with pytest.raises(ar.CorruptFileError, match="no index of arrowroot"):
         ar.index(files / "run*.root", other)
     assert other.read_bytes() == before
-    with pytest.raises(ar.CorruptFileError):
+    with pytest.raises(ar.CorruptFileError, match="no index of arrowroot"):
         ar.EventIndex(files / "run0.root")
     with pytest.raises(ar.NoSuchFileError, match="arrowroot index makes one"):
         ar.EventIndex(files / "nothing.parquet")
