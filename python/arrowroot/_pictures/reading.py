@@ -39,7 +39,8 @@ def draw(
     """Draw the physical reads of one pass over ``entries`` (half-open) into a file.
 
     Each read is a box: as wide as the entries of its baskets, as high as its bytes. A dot is the real time when a
-    read had ended; the line is the real time when entries were delivered: (end of the entries, ns) of each batch.
+    read had ended; the line is the real time when entries were delivered: (end of the entries, ns) of each batch, whose
+    entries all come at once.
     ``series``: what was sampled meanwhile, in panels below.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
@@ -173,6 +174,7 @@ def _draw_time(
         [0.0, *(ns / factor for _, ns in delivered)],
         color=style.RED,
         linewidth=1.6,
+        drawstyle="steps-pre",
         marker="o" if len(delivered) <= _N_MARKED else None,
         markersize=3.5,
         clip_on=False,
