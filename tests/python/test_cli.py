@@ -188,6 +188,7 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["perf", "{file}", "--trace", "{folder}/no/x.csv"], 2, "no such directory"),
         (["perf", "{file}", "--fjr", "/dev/full"], 1, "/dev/full"),
         (["perf", "{file}", "--trace", "/dev/full"], 1, "/dev/full"),
+        (["perf", "{file}", "--plot", "{folder}/full.png"], 1, "full.png"),
         (["head", "{file}", "-c", ","], 2, "which columns"),
         (["ls", "{folder}"], 1, "directory"),
         (["perf"], 2, "which file"),
@@ -203,6 +204,7 @@ def test_errors_are_one_line_and_the_code_says_whose_fault_it_is(  # noqa: PLR09
 ):
     (tmp_path / "text.root").write_text("no ROOT file\n" * 30)
     write_tree(tmp_path / "two.root", 3, names=("A", "B"))
+    (tmp_path / "full.png").symlink_to("/dev/full")
     filled = [part.format(folder=tmp_path, file=sample[0]) for part in arguments]
     done = arrowroot_command(*filled, check=False)
     assert done.returncode == code, done.stderr

@@ -55,15 +55,16 @@ def run(options: argparse.Namespace) -> None:
             for n, ns in report.passes[0].deliveries
             if n
         ]
-        reading.draw(
-            options.plot,
-            scan.trace(),
-            report.passes[0],
-            title,
-            entries=(first_entry, end),
-            delivered=delivered,
-            series=report.series,
-        )
+        with writing(options.plot):
+            reading.draw(
+                options.plot,
+                scan.trace(),
+                report.passes[0],
+                title,
+                entries=(first_entry, end),
+                delivered=delivered,
+                series=report.series,
+            )
         print(f"picture: {options.plot}", file=sys.stderr)
 
 

@@ -20,6 +20,7 @@ from arrowroot._sizes import (
     three_digits,
 )
 from arrowroot.cli import terminal
+from arrowroot.cli.failures import writing
 from arrowroot.cli.progress import bar
 from arrowroot.cli.target import storage_options
 
@@ -65,7 +66,8 @@ def run(options: argparse.Namespace) -> None:
     if options.plot and sweep:
         swept = [(size, outcome) for _, size, outcome in outcomes if size is not None]
         others = [(name, outcome) for name, size, outcome in outcomes if size is None]
-        curve.draw(options.plot, _title(options, log, line, sweep), swept, others)
+        with writing(options.plot):
+            curve.draw(options.plot, _title(options, log, line, sweep), swept, others)
         print(f"picture: {options.plot}", file=sys.stderr)
 
 
