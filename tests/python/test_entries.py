@@ -1,3 +1,6 @@
+import sys
+import types
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -96,3 +99,8 @@ def test_masked_values_are_no_entries():
     assert normalise(plain, 5).tolist() == [1, 2]
     with pytest.raises(InvalidRequestError, match="masked"):
         normalise(np.ma.masked_array([1, 2], mask=[False, True]), 5)
+
+
+def test_masked_arrays_that_another_thread_is_importing_are_none_yet(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy.ma", types.ModuleType("numpy.ma"))
+    assert normalise(np.array([1, 2]), 5).tolist() == [1, 2]
