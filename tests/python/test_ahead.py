@@ -1,8 +1,12 @@
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
-from arrowroot._ahead import in_order
+from arrowroot._ahead import Crew, in_order
 
 
 @pytest.mark.parametrize("n_ahead", [1, 2, 5, 100])
@@ -29,3 +33,39 @@ def test_an_error_comes_in_its_turn_and_ends_it():
     with pytest.raises(OSError, match="no such file"):
         next(results)
     assert len(begun) <= 5
+
+
+def test_a_crew_works_at_the_same_time_and_its_errors_come_out():
+    all_here = threading.Barrier(4, timeout=60)
+    done = []
+
+    def fail():
+        done.append(0)
+        raise OSError("no such file")
+
+    with Crew(4) as crew:
+        crew.do(all_here.wait, 12)
+        with pytest.raises(OSError, match="no such file"):
+            crew.do(fail, 1000)
+        crew.do(all_here.wait, 4)
+    assert done
+
+
+def test_an_interrupt_waits_for_none_of_a_crew():
+    program = """
+import time
+from arrowroot._ahead import Crew
+print(flush=True)
+with Crew(2) as crew:
+    crew.do(lambda: time.sleep(60), 4)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            process.stdout.readline()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            assert b"KeyboardInterrupt" in process.communicate(timeout=20)[1]
+        finally:
+            process.kill()

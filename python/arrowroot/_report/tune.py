@@ -6,10 +6,11 @@ import random
 import shlex
 import statistics
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot._ahead import Crew
 from arrowroot._report.replay import Line, Outcome, replay, shown, strategies
 
 if TYPE_CHECKING:
@@ -130,9 +131,9 @@ def measure_store(file: File, until: float) -> Store:
 def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
     """Return bytes per second of several large reads at once."""
     share = min(n_bytes, max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL))
-    with ThreadPoolExecutor(_N_PARALLEL) as pool:
+    with Crew(_N_PARALLEL) as crew:
         start = time.perf_counter()
-        list(pool.map(timed, [share] * _N_PARALLEL, [1] * _N_PARALLEL))
+        crew.do(partial(timed, share, 1), _N_PARALLEL)
         elapsed_s = time.perf_counter() - start
     return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
 
@@ -147,10 +148,10 @@ def _parallel_requests(timed: Timed, latency_s: float, file: File) -> tuple[floa
         timed(_SMALL_BYTES, n_requests)
         elapsed_s = timed(_SMALL_BYTES, n_requests)
     else:
-        with ThreadPoolExecutor(n_parallel) as pool:
-            list(pool.map(timed, [_SMALL_BYTES] * n_parallel, [1] * n_parallel))
+        with Crew(n_parallel) as crew:
+            crew.do(partial(timed, _SMALL_BYTES, 1), n_parallel)
             start = time.perf_counter()
-            list(pool.map(timed, [_SMALL_BYTES] * n_requests, [1] * n_requests))
+            crew.do(partial(timed, _SMALL_BYTES, 1), n_requests)
             elapsed_s = time.perf_counter() - start
     # The answer to the last one comes a latency after it began.
     interval_s = max(0.0, elapsed_s - latency_s) / (n_requests - 1)
