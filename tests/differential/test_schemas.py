@@ -33,6 +33,14 @@ def test_bases_that_root_does_not_split_inside_a_split_collection_are_read(tmp_p
     assert result.n_columns == 10
 
 
+def test_bases_that_root_does_not_split_inside_a_split_pair_are_put_together_in_its_members(tmp_path):
+    if root_peer.python_with_root() is None:
+        pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
+    result = run_seeds(1, 79_300, tmp_path)
+    assert not result.findings, "\n".join(map(str, result.findings))
+    assert result.n_columns > 20
+
+
 def test_random_ntuples_are_read_as_root_wrote_them(tmp_path):
     if root_peer.python_with_root() is None:
         pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")

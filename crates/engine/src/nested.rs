@@ -141,8 +141,11 @@ fn add_members(
             read.push((id, tree.path(id).to_owned()));
             let parts = parts_of_base(tree, id)?;
             if !parts.is_empty() {
-                let parts = parts.into_iter().enumerate();
-                members.extend(parts.map(|(part, name)| (name, Shape::Part(column, part))));
+                path.pop(); // the base; its members are those of the class, which may be that of a member
+                for (part, name) in parts.iter().enumerate() {
+                    let path: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
+                    put(members, &path, Shape::Part(column, part));
+                }
                 continue;
             }
             Shape::Column(column)
@@ -176,7 +179,16 @@ fn member_path<'n>(name: &'n str, groups: &[&str]) -> Vec<&'n str> {
     let own = groups.iter().find_map(without).unwrap_or(name);
     let own = own.split('[').next().unwrap_or(own);
     // The dots in the arguments of a template do not part members.
-    if own.contains('<') { vec![own] } else { own.split('.').filter(|part| !part.is_empty()).collect() }
+    let mut depth = 0_usize;
+    let parts = own.split(move |letter| {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == '.' && depth == 0
+    });
+    parts.filter(|part| !part.is_empty()).collect()
 }
 
 fn put(members: &mut Vec<(String, Shape)>, path: &[&str], shape: Shape) {
@@ -383,5 +395,7 @@ mod tests {
         assert_eq!(member_path("event.n", &["event.ar::Base", "event."]), ["n"]);
         assert_eq!(member_path("map.second.point.x", &["map"]), ["second", "point", "x"]);
         assert_eq!(member_path("mapping.x", &["map"]), ["mapping", "x"]);
+        assert_eq!(member_path("top.pair.first.ar::Base", &["top.pair"]), ["first", "ar::Base"]);
+        assert_eq!(member_path("pair.first.Base<a.b,C<d> >.n", &["pair"]), ["first", "Base<a.b,C<d> >", "n"]);
     }
 }
