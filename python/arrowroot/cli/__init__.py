@@ -38,6 +38,8 @@ def _main(argv: Sequence[str] | None) -> int:
     options = parser().parse_args(argv)
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
+    # What one library says to another's authors; pyparsing's are UserWarnings too.
+    warnings.simplefilter("ignore", DeprecationWarning)
     try:
         code = _run(options)
         sys.stdout.flush()
