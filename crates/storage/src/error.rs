@@ -125,7 +125,7 @@ pub enum Error {
         what: String,
     },
     /// All tries together took too long.
-    #[error("{url}: gave up after {:.1} s and {n_tries} tries: {last}", elapsed.as_secs_f64())]
+    #[error("{url}: gave up after {:.1} s and {n_tries} tries: {}", elapsed.as_secs_f64(), last.without_url(url))]
     Deadline {
         /// What was read.
         url: String,
@@ -192,6 +192,12 @@ impl Error {
             }
             _ => self,
         }
+    }
+
+    /// The text of an error that is told behind its URL.
+    fn without_url(&self, url: &str) -> String {
+        let text = self.to_string();
+        text.strip_prefix(url).and_then(|rest| rest.strip_prefix(": ")).map_or(text.clone(), str::to_owned)
     }
 
     fn rank(&self) -> u8 {

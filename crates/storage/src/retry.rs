@@ -116,6 +116,7 @@ impl Policy {
         let until = start + self.deadline;
         let mut n_tries = 0;
         let mut n_in_vain = 0;
+        let mut before = None;
         loop {
             n_tries += 1;
             let (error, brought_something) = match work(until) {
@@ -129,9 +130,12 @@ impl Policy {
                 return Err(error);
             }
             if Instant::now() + pause >= until {
+                // A try that the deadline ended tells less than the one before.
+                let telling = if Instant::now() < until { error } else { before.unwrap_or(error) };
                 let (url, elapsed) = (url.to_owned(), start.elapsed());
-                return Err(Error::Deadline { url, elapsed, n_tries, last: Box::new(error) });
+                return Err(Error::Deadline { url, elapsed, n_tries, last: Box::new(telling) });
             }
+            before = Some(error);
             std::thread::sleep(pause);
         }
     }
@@ -327,8 +331,24 @@ mod tests {
         let start = Instant::now();
         let error = retry.read_at(0, &mut [0; 5]).unwrap_err();
         assert!(matches!(&error, Error::Deadline { n_tries: 1.., .. }), "{error}");
-        assert!(error.to_string().contains("reset"), "{error}");
+        assert!(error.to_string().starts_with("m: gave up after 0."), "{error}");
+        assert!(error.to_string().ends_with(" tries: reading: reset"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_try_that_the_deadline_ended_does_not_hide_why_the_one_before_failed() {
+        let policy = Policy { retries: 5, deadline: Duration::from_millis(300) };
+        let mut failures = vec![broken()];
+        let error = policy.run("m", |until| {
+            let failure = failures.pop().unwrap_or_else(|| {
+                std::thread::sleep(until.saturating_duration_since(Instant::now()));
+                Error::Connection { url: "m".to_owned(), doing: "reading".to_owned(), what: "nothing".to_owned() }
+            });
+            Err::<(), _>((failure, false))
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.ends_with("and 2 tries: reading: reset"), "{error}");
     }
 
     #[test]
