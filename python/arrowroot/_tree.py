@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from arrowroot._table import Table
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
+#: What scans, chains and friends ask of a tree.
+_FOR_SCANS = frozenset({"choose", "digest", "filtered", "source"})
 
 
 class Tree(TreeMetadata):
@@ -112,6 +114,10 @@ class Tree(TreeMetadata):
 
     # By numbers, which are what Python would try, there is nothing.
     __iter__ = None
+
+    def __dir__(self) -> list[str]:
+        """Return the names that are for users, which is what completion offers."""
+        return [name for name in super().__dir__() if name not in _FOR_SCANS]
 
     def _ipython_key_completions_(self) -> list[str]:
         return self.column_names

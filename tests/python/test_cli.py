@@ -182,6 +182,7 @@ def test_perf_explains_every_measure(arrowroot_command):
         (["perf", "{file}", "--plot", "x.gif"], 2, ".png"),
         (["perf", "{file}", "--batch-size", "big"], 2, "batch_size"),
         (["perf", "{file}", "--entries", "7"], 2, "0:1000"),
+        (["perf", "{file}", "--entries", "5:2"], 2, "none of them"),
         (["perf", "{file}", "--fraction", "2"], 2, "at most 1"),
         (["perf", "{file}", "--threads", "x"], 2, "'x' is not a number"),
         (["perf", "{file}", "--plot", "{folder}/no/x.png"], 2, "no such directory"),

@@ -86,6 +86,8 @@ def test_a_tree_gives_a_column_by_its_name(tree):
         with pytest.raises(TypeError):
             wrong()
     assert tree._ipython_key_completions_() == tree.column_names
+    assert {"scan", "to_arrow", "columns"} <= set(dir(tree))
+    assert not {"source", "filtered", "digest"} & set(dir(tree)), "what scans ask of a tree is not offered"
 
 
 def test_counters_are_shown_for_people(tree):

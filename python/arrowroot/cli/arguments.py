@@ -15,11 +15,18 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
+_SPLIT_HELP = (
+    'The text is split at the last ":" before which stands what ends in ".root" or is a file, '
+    "unless the whole is one"
+)
+_OPTION_HELP = "?arrowroot.NAME=VALUE sets an option of the storage"
 URL_HELP = (
     "a ROOT file or URL, and the tree in it after a colon: data/run7.root:Events, run7.root:dir/Events;2, "
-    'root://host//run7.root:Events. The text is split at the last ":" before which stands what '
-    'ends in ".root" or is a file, unless the whole is one; the tree may be left out if the file has only one. '
-    "?arrowroot.NAME=VALUE sets an option of the storage"
+    f"root://host//run7.root:Events. {_SPLIT_HELP}; the tree may be left out if the file has only one. {_OPTION_HELP}"
+)
+OBJECT_HELP = (
+    "a ROOT file or URL, and an object in it after a colon: run7.root:h_pt, run7.root:dir/h_pt;2. "
+    f"{_SPLIT_HELP}. {_OPTION_HELP}"
 )
 
 

@@ -9,6 +9,7 @@ from arrowroot import __version__
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_study
 from arrowroot.cli.arguments import (
+    OBJECT_HELP,
     URL_HELP,
     add_columns,
     add_filter,
@@ -168,7 +169,7 @@ def _head(head: argparse.ArgumentParser) -> None:
 
 
 def _show(show: argparse.ArgumentParser) -> None:
-    show.add_argument("url", metavar="URL:NAME", help=URL_HELP)
+    show.add_argument("url", metavar="URL:NAME", help=OBJECT_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument(
         "-m",

@@ -151,6 +151,10 @@ def _chosen_entries(
 ) -> tuple[int, int, slice | npt.NDArray[np.int64]]:
     """Return the range asked for, and the entries to read of it."""
     start, stop, _ = (options.entries or slice(None)).indices(tree.num_entries)
+    if options.entries is not None and start >= stop and tree.num_entries:
+        raise InvalidRequestError(
+            f"perf: {tree.where} has {tree.num_entries} entries, none of them in these --entries"
+        )
     stop = max(start, stop)
     if options.fraction is None:
         return start, stop, slice(start, stop)
