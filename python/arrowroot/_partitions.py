@@ -274,8 +274,9 @@ def partitions(
     )
     wholes = _wholes(chain, owned, chosen, of_filter)
     pieces: list[Partition] = []
-    for member in chain.row.members:
-        per_entry = beside + _memory_bytes(member.tree(), needed[0]) / max(1, member.num_entries)
+    looks = chain.row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
+    for member, (clusters, n_bytes) in zip(chain.row.members, looks, strict=True):
+        per_entry = beside + n_bytes / max(1, member.num_entries)
         pieces += [
             Partition(
                 location=member.location,
@@ -293,7 +294,7 @@ def partitions(
                     for whole, (_, other, _) in zip(wholes, chain.friends, strict=True)
                 ),
             )
-            for entries in _cut(member.tree().clusters, target_bytes, per_entry)
+            for entries in _cut(clusters, target_bytes, per_entry)
         ]
     # Of nothing there is one piece, which tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
@@ -348,7 +349,8 @@ def _memory_bytes(tree: Tree, paths: set[str]) -> int:
 
 
 def _bytes_per_entry(row: Row, paths: set[str]) -> float:
-    return sum(_memory_bytes(member.tree(), paths) for member in row.members) / max(1, row.num_entries)
+    n_bytes = sum(row.of_each(lambda tree: _memory_bytes(tree, paths)))
+    return n_bytes / max(1, row.num_entries)
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:

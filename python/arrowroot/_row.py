@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arrowroot import _entries
 from arrowroot._ahead import in_order
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._source import Source
+
+T = TypeVar("T")
 
 #: So many trees stay open between looking at the schema and reading, with so much metadata; more would run into the
 #: limit of open files, or of memory.
@@ -156,8 +158,12 @@ def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -
     first = _open_member(*files[0], storage)
     yield first
     others = [partial(_open_member, location, name or first.path, storage) for location, name in files[1:]]
-    is_near = all(scheme_of(location) == "file" for location, _ in files)
-    yield from in_order(others, 1 if is_near else _N_OPENED_AHEAD)
+    yield from in_order(others, _n_ahead(location for location, _ in files))
+
+
+def _n_ahead(locations: Iterable[str]) -> int:
+    """Return how many files to open at a time."""
+    return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
 
 
 def _open_member(location: str, name: str | None, storage: StorageOptions) -> Opened:
@@ -236,6 +242,11 @@ class Row:
     def branches(self) -> list[_native.Branch]:
         """All branches of the first tree."""
         return self.members[0].tree().branches
+
+    def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
+        """Yield what ``look`` finds in each tree; far-away ones that were not kept open wait together."""
+        jobs = (lambda member=member: look(member.tree()) for member in self.members)
+        return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
 
     def _note_index(self, url: str, columns: tuple[str, ...] | None) -> None:
         if not self.members:

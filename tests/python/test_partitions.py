@@ -1,6 +1,7 @@
 """Pieces of trees are together the whole, exactly, wherever they are read."""
 
 import pickle
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
+from arrowroot import _row
 
 from .conftest import write_tree
 
@@ -37,6 +39,21 @@ def test_pieces_are_the_whole_and_end_at_clusters(files, target):
     n_clusters = sum(-(-n // 300) for n in SIZES)
     assert len(pieces) == {"1 kB": n_clusters, "1 GB": 3}.get(target, len(pieces))
     assert 3 <= len(pieces) <= n_clusters
+
+
+def test_far_away_files_that_were_not_kept_open_are_opened_again_together(files, monkeypatch):
+    expected = ar.partitions(files[0] / "run*.root", "Events", target="1 kB")
+    monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "scheme_of", lambda _location: "https")
+    both = threading.Barrier(2, timeout=20)
+    open_again = _row.Member.open_again
+
+    def opened_together(member):
+        both.wait()
+        return open_again(member)
+
+    monkeypatch.setattr(_row.Member, "open_again", opened_together)
+    assert ar.partitions(files[0] / "run*.root", "Events", target="1 kB") == expected
 
 
 def test_no_basket_is_read_twice(files):
