@@ -90,7 +90,10 @@ pub fn resolve<'i>(
 ) -> Result<Column> {
     let branch = tree.branch(id);
     if !branch.branches.is_empty() {
-        return Ok(branch.element.as_ref().map_or_else(|| Column::group(String::new()), |part| of_group(part, infos)));
+        return Ok(branch
+            .element
+            .as_ref()
+            .map_or_else(|| Column::group(String::new()), |part| of_group(branch, part, infos)));
     }
     let column = match &branch.element {
         Some(part) => of_element(tree, branch, part, infos, met),
@@ -114,10 +117,10 @@ pub fn resolve<'i>(
 const CLONES: i32 = 3;
 
 /// A split object: a branch of a member names the class that has the member.
-fn of_group<'i>(part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Column {
+fn of_group<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Column {
     // One that is a branch of the tree has the number of a member, 0, and is none.
     let is_member = part.id >= 0 && !(part.node_type == CLONES && part.class_name == "TClonesArray");
-    let member = is_member.then(|| infos().ok().and_then(|infos| find_element(infos, part))).flatten();
+    let member = is_member.then(|| infos().ok().and_then(|infos| find_element(infos, &branch.name, part))).flatten();
     match member {
         Some(element) if element.class == ElementClass::Base => {
             Column { is_base: true, ..Column::group(element.name.clone()) }
@@ -276,7 +279,7 @@ fn of_element<'i>(
     }
     let mut column = if part.id >= 0 {
         let infos = infos().ok();
-        match infos.and_then(|infos| find_element(infos, part).map(|element| (infos, element))) {
+        match infos.and_then(|infos| find_element(infos, &branch.name, part).map(|element| (infos, element))) {
             Some((infos, element)) => of_member(tree, branch, element, in_collection, (infos, met))?,
             None => of_streamer_type(tree, branch, part, in_collection)?,
         }
@@ -295,7 +298,7 @@ fn of_element<'i>(
 
 /// What was split and has no branches: of a class without members, such as the base `edm::EDProduct`.
 fn of_split<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<&'i StreamerInfos>) -> Result<Column> {
-    let group = of_group(part, infos);
+    let group = of_group(branch, part, infos);
     let class = if part.clones_name.is_empty() { &group.type_name } else { &part.clones_name };
     match part.is_base() || infos().is_ok_and(|infos| infos.is_without_members(class)) {
         true => Ok(group),
@@ -303,11 +306,27 @@ fn of_split<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<
     }
 }
 
-fn find_element<'i>(infos: &'i StreamerInfos, part: &ElementPart) -> Option<&'i Element> {
+/// The element that a branch holds.
+///
+/// Where rules made further members when the tree was written, the stored number counts these too, and is that of another
+/// one or of none in the file's streamer information. ROOT looks for the name as well (`TBranchElement::InitInfo`, 6.40).
+fn find_element<'i>(infos: &'i StreamerInfos, branch: &str, part: &ElementPart) -> Option<&'i Element> {
     let by_checksum = || (part.checksum != 0).then(|| infos.by_checksum(&part.class_name, part.checksum)).flatten();
     let by_version = || infos.get(&part.class_name, u16::try_from(part.class_version).ok()?);
     let info = by_checksum().or_else(by_version).or_else(|| infos.latest(&part.class_name))?;
-    info.elements.get(usize::try_from(part.id).ok()?)
+    let numbered = info.elements.get(usize::try_from(part.id).ok()?);
+    let name = member_name(branch);
+    if numbered.is_some_and(|element| element.name == name) {
+        return numbered;
+    }
+    info.elements.iter().find(|element| element.name == name).or(numbered)
+}
+
+/// The last part of the name of a branch, without dimensions.
+fn member_name(branch: &str) -> &str {
+    let name = branch.trim_end_matches('.');
+    let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
+    name.split_once('[').map_or(name, |(name, _)| name)
 }
 
 /// One member of a class, or of each item of a collection.
@@ -510,6 +529,29 @@ fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, met: &Arc<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::streamer::StreamerInfo;
+
+    #[test]
+    fn a_number_that_counts_members_of_rules_gives_way_to_the_name() {
+        let members = [("Base", 0), ("x", 5), ("n", 3), ("list", 300)];
+        let elements = members.map(|(name, code)| Element::member(name, "T", code)).to_vec();
+        let info = StreamerInfo { name: "C".to_owned(), checksum: 9, version: 2, info_version: 9, elements };
+        let infos = StreamerInfos::of(vec![info]);
+        let name_of = |branch: &str, id| {
+            let part = ElementPart { class_name: "C".to_owned(), checksum: 9, id, ..ElementPart::default() };
+            find_element(&infos, branch, &part).map(|element| element.name.as_str())
+        };
+        // As counted by the file: what has another name, such as a TClonesArray, goes by its number.
+        for (branch, id) in [("obj.Base", 0), ("x", 1), ("obj.n[3]", 2), ("obj.list.", 3)] {
+            assert_eq!(name_of(branch, id), Some(members[usize::try_from(id).unwrap()].0), "{branch}");
+            assert_eq!(name_of("tracks", id), name_of(branch, id));
+        }
+        // Two of a rule before them.
+        for (branch, id, name) in [("x", 3, "x"), ("obj.n[3]", 4, "n"), ("obj.list.", 5, "list")] {
+            assert_eq!(name_of(branch, id), Some(name));
+        }
+        assert_eq!(name_of("obj.other", 4), None);
+    }
 
     #[test]
     fn dimensions_are_the_numbers_in_brackets() {
