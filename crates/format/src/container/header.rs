@@ -63,6 +63,9 @@ impl FileHeader {
     }
 }
 
+/// What the version of a large file is raised by.
+const LARGE: i32 = 1_000_000;
+
 fn parse(data: &[u8]) -> Result<FileHeader> {
     let mut cursor = Cursor::new(data);
     let Some(magic) = data.first_chunk::<4>() else {
@@ -72,12 +75,13 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
         return Err(Error::corrupt(0, not_root(data)));
     }
     cursor.skip(4)?;
-    let version = cursor.u32()?;
-    let is_large = version >= 1_000_000;
+    // With a sign, as ROOT has it: one writer took 1000000 from the version of its small files.
+    let version = cursor.i32()?;
+    let is_large = version >= LARGE;
     let offset = |cursor: &mut Cursor<'_>| if is_large { cursor.u64() } else { cursor.u32().map(u64::from) };
     let begin = u64::from(cursor.u32()?);
     let header = FileHeader {
-        version: version % 1_000_000,
+        version: version.rem_euclid(LARGE).unsigned_abs(),
         is_large,
         begin,
         end: offset(&mut cursor)?,

@@ -125,6 +125,13 @@ fn owned(keys: &[(&str, u16)]) -> Vec<(String, u16)> {
 }
 
 #[test]
+fn a_negative_version_is_that_of_a_small_file() {
+    let mut file = File::new();
+    file.0[4..8].copy_from_slice(&(62_804_i32 - 1_000_000).to_be_bytes());
+    assert_eq!((file.header().root_version().as_str(), file.header().is_large), ("6.28/04", false));
+}
+
+#[test]
 fn a_header_is_read_in_both_layouts() {
     let mut small = b"root".to_vec();
     small.extend(62_804_u32.to_be_bytes());
