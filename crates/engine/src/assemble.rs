@@ -27,7 +27,7 @@ pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
         DataType::FixedList(item, n_items) => {
             ArrowType::FixedSizeList(field(ITEM, item), i32::try_from(*n_items).unwrap_or(i32::MAX))
         }
-        DataType::Map(key, value) => ArrowType::Map(map_field(field("key", key), field("value", value)), false),
+        DataType::Map(key, value) => map_type(field("key", key), field("value", value)),
         DataType::Struct(members) => {
             ArrowType::Struct(members.iter().map(|(name, member)| field(name, member)).collect::<Fields>())
         }
@@ -48,8 +48,14 @@ fn item_field(item: ArrowType) -> Arc<Field> {
     Arc::new(Field::new(ITEM, item, false))
 }
 
-fn map_field(key: Arc<Field>, value: Arc<Field>) -> Arc<Field> {
-    Arc::new(Field::new("entries", ArrowType::Struct(Fields::from(vec![key, value])), false))
+/// A map; a list of pairs if the keys may be null, which those of Arrow's maps must not be.
+fn map_type(key: Arc<Field>, value: Arc<Field>) -> ArrowType {
+    let can_be_map = !key.is_nullable();
+    let pair = ArrowType::Struct(Fields::from(vec![key, value]));
+    match can_be_map {
+        true => ArrowType::Map(Arc::new(Field::new("entries", pair, false)), false),
+        false => ArrowType::List(item_field(pair)),
+    }
 }
 
 pub(crate) fn primitive_type(primitive: Primitive) -> ArrowType {
@@ -183,14 +189,10 @@ fn data_of(collected: Values, text: TextForm) -> Result<ArrayData, Fault> {
                 child(name, values, text).map_err(|fault| fault.in_list(|item| list_of(&ends, item)))
             };
             let ((key_field, keys), (value_field, values)) = (inner("key", *keys)?, inner("value", *values)?);
-            let field = map_field(key_field, value_field);
             let n_maps = ends.len();
-            let pairs = ArrayData::builder(field.data_type().clone())
-                .len(keys.len())
-                .add_child_data(keys)
-                .add_child_data(values)
-                .build()?;
-            ArrayData::builder(ArrowType::Map(field, false))
+            let pair = ArrowType::Struct(Fields::from(vec![Arc::clone(&key_field), Arc::clone(&value_field)]));
+            let pairs = ArrayData::builder(pair).len(keys.len()).add_child_data(keys).add_child_data(values).build()?;
+            ArrayData::builder(map_type(key_field, value_field))
                 .len(n_maps)
                 .add_buffer(offsets(ends))
                 .add_child_data(pairs)
@@ -252,6 +254,17 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn maps_whose_keys_may_be_null_are_lists_of_pairs() {
+        let pointer = DataType::Optional(Box::new(DataType::Primitive(Primitive::Int32)));
+        for (key, is_map) in [(DataType::Text, true), (DataType::Nothing, false), (pointer, false)] {
+            let of = DataType::Map(Box::new(key), Box::new(DataType::Text));
+            let array = values(Values::empty(&of), TextForm::Utf8).unwrap();
+            assert_eq!(array.data_type(), &arrow_type(&of, TextForm::Utf8));
+            assert_eq!(matches!(array.data_type(), ArrowType::Map(..)), is_map);
+        }
+    }
 
     #[test]
     fn nulls_take_bounded_memory() {
