@@ -95,6 +95,10 @@ def test_json_has_no_nan_and_says_what_cannot_be_read():
     assert "not readable, 3 bytes" in repr(outer)
 
 
+def test_a_member_that_is_called_like_a_name_may_be_anything():
+    assert "'t'" in repr(record("A", {"fName": np.array([1, 2]), "fTitle": "t"}))
+
+
 def test_objects_nested_without_end_are_an_error_and_no_crash():
     deep = record("A", {})
     for _ in range(5000):

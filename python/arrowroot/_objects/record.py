@@ -139,8 +139,9 @@ class Record:
         return counted(len(self._members), "member")
 
     def _head(self) -> str:
-        label = next((self._members[name] for name in ("fName", "fTitle") if self._members.get(name)), "")
-        quoted = f" {label!r}" if isinstance(label, str) and label else ""
+        labels = (self._members.get(name) for name in ("fName", "fTitle"))
+        label = next((label for label in labels if isinstance(label, str) and label), "")
+        quoted = f" {label!r}" if label else ""
         summary = self.summary()
         return printable(f"{self.class_name}{quoted}" + (f": {summary}" if summary else ""))
 
