@@ -271,13 +271,15 @@ impl<'a> Basket<'a> {
                 if number.is_packed() {
                     self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
                     let mut unpacked = Vec::with_capacity(slot.len());
-                    self.each_entry(wanted, entry_bytes, |entry| {
-                        let mut cursor = format::Cursor::new(entry);
-                        while cursor.remaining() > 0 {
-                            number.unpack(&mut cursor, &mut unpacked)?;
+                    match wanted {
+                        Wanted::Range(range) => {
+                            number.append(self.fixed_entries(range, entry_bytes)?, &mut unpacked);
                         }
-                        Ok(())
-                    })?;
+                        Wanted::List(_) => self.each_entry(wanted, entry_bytes, |entry| {
+                            number.append(entry, &mut unpacked);
+                            Ok(())
+                        })?,
+                    }
                     return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut slot, Writes::Cached);
                 }
                 match wanted {
@@ -439,6 +441,17 @@ impl<'a> Basket<'a> {
     fn collect(&self, wanted: &Wanted, layout: &Layout, values: &mut Values) -> format::Result<()> {
         let words = self.offset_words()?;
         let data = self.data()?;
+        if let Wanted::Range(range) = wanted
+            && layout.may_be_alike()
+        {
+            let bounds = (range.start..=range.end).map(|entry| self.entry_start(words, entry));
+            // What is wrong with a bound is said when its entry is read.
+            if let Ok(bounds) = bounds.collect::<format::Result<Vec<usize>>>()
+                && layout.decode_alike(data, &bounds, values)?
+            {
+                return Ok(());
+            }
+        }
         let mut one = |entry: usize| -> format::Result<()> {
             let (start, stop) = (self.entry_start(words, entry)?, self.entry_start(words, entry + 1)?);
             let bytes =

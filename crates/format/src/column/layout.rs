@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::class::{Class, CountedHead};
 use super::evolve::Conversion;
-use crate::cursor::Cursor;
-use crate::decode::{Values, decode_arrays, decode_members, decode_streamed};
+use crate::decode::{Values, decode_alike, decode_arrays, decode_members, decode_streamed, kernels, may_be_alike};
 use crate::error::Result;
 use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
 
@@ -271,21 +270,25 @@ impl Number {
         }
     }
 
-    /// Whether the stored form differs from the one in memory by more than the byte order.
+    /// Whether it is of a packed type.
     pub fn is_packed(&self) -> bool {
         matches!(self.primitive, Primitive::Float16 | Primitive::Double32)
     }
 
-    /// Reads one packed number and appends it in the byte order of the machine.
-    ///
-    /// # Errors
-    /// Truncated at the end of the buffer.
-    pub fn unpack(&self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<()> {
+    /// Whether the stored form differs from the one in memory by no more than the byte order.
+    pub fn is_plain(&self) -> bool {
+        !self.is_packed() && self.primitive != Primitive::Bool
+    }
+
+    /// Appends numbers in the byte order of the machine. What is left of `stored` after whole numbers is left out.
+    pub fn append(&self, stored: &[u8], out: &mut Vec<u8>) {
         match self.primitive {
-            Primitive::Float16 => out.extend_from_slice(&self.packing.decode_f32(cursor)?.to_ne_bytes()),
-            _ => out.extend_from_slice(&self.packing.decode_f64(cursor)?.to_ne_bytes()),
+            // What was never assigned may have any bits set.
+            Primitive::Bool => out.extend(stored.iter().map(|&byte| u8::from(byte != 0))),
+            Primitive::Float16 => self.packing.append_f32(stored, out),
+            Primitive::Double32 => self.packing.append_f64(stored, out),
+            plain => kernels::append_swapped(stored, out, plain.stored_bytes()),
         }
-        Ok(())
     }
 }
 
@@ -311,11 +314,6 @@ impl Node {
             Node::Fixed(item, n_items) => item.min_bytes().saturating_mul(*n_items as usize),
             Node::Struct(members) => members.iter().fold(0, |sum, (_, node)| sum.saturating_add(node.min_bytes())),
         }
-    }
-
-    /// Whether it is a number that needs its bytes swapped and no more.
-    pub fn is_plain_number(&self) -> bool {
-        matches!(self, Node::Number(number) if !number.is_packed())
     }
 
     /// What comes out.
@@ -392,6 +390,22 @@ impl Layout {
         }
     }
 
+    /// Whether [`Layout::decode_alike`] may read entries.
+    pub fn may_be_alike(&self) -> bool {
+        may_be_alike(self)
+    }
+
+    /// Appends the values of entries of objects that all take the same bytes, which is fast. If they are not such, nothing is
+    /// appended, and the answer is `false`.
+    ///
+    /// `bounds`: where each begins in `data`, and where the last one ends.
+    ///
+    /// # Errors
+    /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
+    pub fn decode_alike(&self, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
+        decode_alike(self, data, bounds, out)
+    }
+
     /// Whether only the number of objects in an entry tells how it is read.
     pub fn needs_counts(&self) -> bool {
         matches!(self, Layout::Streamed { node: Node::MembersOfEach(_) | Node::ArrayOfEach { .. }, .. })
@@ -436,7 +450,7 @@ fn fewest_of_frame(value_bytes: usize) -> usize {
 }
 
 /// Wraps a node into fixed arrays, the first dimension outermost.
-pub(super) fn node_with_dims(item: Node, dims: &[u32]) -> Node {
+pub(crate) fn node_with_dims(item: Node, dims: &[u32]) -> Node {
     dims.iter().rev().fold(item, |inner, &n_items| Node::Fixed(Box::new(inner), n_items))
 }
 

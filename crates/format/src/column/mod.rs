@@ -18,6 +18,7 @@ mod special;
 pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use evolve::Conversion;
+pub(crate) use layout::node_with_dims;
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;
 pub use met::Met;

@@ -1,7 +1,7 @@
 //! Objects of classes that only the data tell.
 
 use super::objects::Reader;
-use super::pointers::{Followed, is_class};
+use super::pointers::{Followed, class_name, is_class};
 use super::streamed::{decode_members_with, misfit};
 use super::values::{Values, list_end};
 use crate::column::{AnyNode, Class, Layout, Met, Node};
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
     pub(super) fn named_any(&mut self, cursor: &mut Cursor<'a>, any: &AnyNode, out: &mut Values) -> Result<()> {
         let Values::Struct(n_values, columns) = out else { return Err(misfit(cursor)) };
         let start = cursor.position();
-        let class = self.class_name(cursor)?;
+        let class = class_name(cursor)?;
         let end = Some(cursor.data().len());
         self.one_of(cursor, any, &Followed { class, start, end }, columns)?;
         *n_values += 1;

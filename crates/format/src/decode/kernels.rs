@@ -132,6 +132,41 @@ dispatched! {
     }
 }
 
+/// Appends a number from each of some slices; 0 from one that is too short.
+#[inline(always)]
+fn append_firsts<'a, const N: usize>(slices: impl ExactSizeIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+    let n_before = out.len();
+    out.resize(n_before + slices.len() * N, 0);
+    for (slice, to) in slices.zip(out[n_before..].as_chunks_mut::<N>().0) {
+        if let Some(from) = slice.first_chunk() {
+            *to = to_native(*from);
+        }
+    }
+}
+
+#[inline(always)]
+fn append_first_of<'a>(slices: impl ExactSizeIterator<Item = &'a [u8]>, width: usize, out: &mut Vec<u8>) {
+    match width {
+        1 => append_firsts::<1>(slices, out),
+        2 => append_firsts::<2>(slices, out),
+        4 => append_firsts::<4>(slices, out),
+        _ => append_firsts::<8>(slices, out),
+    }
+}
+
+/// Appends a big-endian number of each record of `stride` bytes, that from byte `at` on, in the byte order of the machine.
+///
+/// What is left of `data` after whole records is left out.
+pub(super) fn append_strided(data: &[u8], at: usize, stride: usize, width: usize, out: &mut Vec<u8>) {
+    let records = data.chunks_exact(stride.max(1));
+    append_first_of(records.map(|record| record.get(at..).unwrap_or_default()), width, out);
+}
+
+/// The same of records that begin at `starts`.
+pub(super) fn append_at(data: &[u8], starts: &[usize], at: usize, width: usize, out: &mut Vec<u8>) {
+    append_first_of(starts.iter().map(|start| data.get(start + at..).unwrap_or_default()), width, out);
+}
+
 #[inline(always)]
 fn append_lists_of<const N: usize>(data: &[u8], n_lists: usize, ends: &mut Vec<i32>, items: &mut Vec<u8>) -> usize {
     const COUNT_BYTES: usize = 4;

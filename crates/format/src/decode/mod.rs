@@ -2,6 +2,9 @@
 //!
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
+mod alike;
+#[cfg(test)]
+mod alike_tests;
 mod clones;
 mod convert;
 #[cfg(test)]
@@ -28,6 +31,7 @@ mod t_object;
 mod values;
 mod writes;
 
+pub(crate) use alike::{decode_alike, may_be_alike};
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
 pub use misfit::{Misfit, Trace, trace};

@@ -4,7 +4,7 @@
 
 use super::graph::Links;
 use super::misfit::Trace;
-use super::streamed::{check_fixed, counted_items, last_integers, misfit, push_numbers};
+use super::streamed::{check_fixed, counted_items, last_integers, misfit};
 use super::t_object::Doubts;
 use super::values::{Values, list_end};
 use crate::column::{Base, Class, CountedHead, Met, Node, Step, T_OBJECT_BYTES, Variant};
@@ -200,11 +200,9 @@ impl<'a> Reader<'a> {
             match step {
                 Step::Member(place, node) => {
                     let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
-                    if let (Node::Number(number), Values::Primitive(_, bytes), true) =
-                        (node, &mut *column, node.is_plain_number())
-                    {
+                    if let (Node::Number(number), Values::Primitive(_, bytes)) = (node, &mut *column) {
                         let stored = cursor.take(n_values.saturating_mul(number.stored_bytes()));
-                        push_numbers(stored.within(|| name.clone())?, number.primitive, bytes);
+                        number.append(stored.within(|| name.clone())?, bytes);
                         continue;
                     }
                     self.column(cursor, node, n_values, column).within(|| name.clone())?;
@@ -488,7 +486,12 @@ fn unreadable(cursor: &Cursor<'_>, why: &str) -> Error {
 /// The version of a class that is meant by the version in the data, whose checksum may follow.
 ///
 /// Source: `TBufferFile::ReadVersion` (ROOT 6.40): classes without a version have 0 there, and then their checksum.
-fn pick<'n>(cursor: &mut Cursor<'_>, name: &str, variants: &'n [Variant], version: u16) -> Result<&'n Variant> {
+pub(super) fn pick<'n>(
+    cursor: &mut Cursor<'_>,
+    name: &str,
+    variants: &'n [Variant],
+    version: u16,
+) -> Result<&'n Variant> {
     let unknown = |what: String| {
         Error::unsupported(cursor.position(), format!("{name} of {what}, which the file does not describe"))
     };

@@ -72,21 +72,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the name of a class that stands before its object.
-    pub(super) fn class_name(&mut self, cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
-        let n_bytes = usize::from(cursor.u8()?);
-        let class = cursor.take(n_bytes)?;
-        cursor.skip(1)?; // the zero that ends the name
-        Ok(class)
-    }
-
     /// Reads an object behind the name of its class.
     pub(super) fn named(&mut self, cursor: &mut Cursor<'a>, named: &Pointer, out: &mut Values) -> Result<()> {
         let start = cursor.position();
-        let class = self.class_name(cursor)?;
+        let class = class_name(cursor)?;
         expect_class(named, class, start)?;
         self.read(cursor, &named.node, out)
     }
+}
+
+/// Reads the name of a class that stands before its object.
+pub(super) fn class_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+    let n_bytes = usize::from(cursor.u8()?);
+    let class = cursor.take(n_bytes)?;
+    cursor.skip(1)?; // the zero that ends the name
+    Ok(class)
 }
 
 /// Checks that an object is of the class that was declared: no other is read in its place.

@@ -143,10 +143,7 @@ impl<'a> Reader<'a> {
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>, node: &Node, out: &mut Values) -> Result<()> {
         match (node, out) {
             (Node::Number(number), Values::Primitive(_, bytes)) => {
-                if number.is_packed() {
-                    return number.unpack(cursor, bytes);
-                }
-                push_number(cursor, number.primitive, bytes)?;
+                push_number(cursor, *number, bytes)?;
             }
             (Node::Bits, Values::Primitive(_, bytes)) => {
                 let bits = cursor.u32()?;
@@ -182,7 +179,7 @@ impl<'a> Reader<'a> {
             }
             (Node::ToEnd(item), Values::List(ends, items)) => {
                 let n_items = cursor.remaining() / item.min_bytes().max(1);
-                if item.is_plain_number() {
+                if matches!(**item, Node::Number(_)) {
                     self.read_items(cursor, item, n_items, items)?;
                 } else if let Some((number, ends, numbers)) = lists_of_numbers(item, items) {
                     read_lists(cursor, number, None, ends, numbers)?;
@@ -259,12 +256,11 @@ impl<'a> Reader<'a> {
         out: &mut Values,
     ) -> Result<()> {
         match (item, &mut *out) {
-            (Node::Number(number), Values::Primitive(_, bytes)) if item.is_plain_number() => {
-                let n_bytes = n_items.saturating_mul(number.stored_bytes());
-                push_numbers(cursor.take(n_bytes)?, number.primitive, bytes);
+            (Node::Number(number), Values::Primitive(_, bytes)) => {
+                number.append(cursor.take(n_items.saturating_mul(number.stored_bytes()))?, bytes);
                 return Ok(());
             }
-            (Node::Fixed(inner, n), Values::FixedList(items, _)) if inner.is_plain_number() => {
+            (Node::Fixed(inner, n), Values::FixedList(items, _)) if matches!(**inner, Node::Number(_)) => {
                 return self.read_items(cursor, inner, n_items.saturating_mul(*n as usize), items);
             }
             (Node::Number(_) | Node::Fixed(..), Values::Optional(is_there, values)) => {
@@ -323,7 +319,7 @@ impl<'a> Reader<'a> {
 fn lists_of_numbers<'v>(item: &Node, out: &'v mut Values) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
     let (Node::List(inner), Values::List(ends, items)) = (item, out) else { return None };
     match (&**inner, &mut **items) {
-        (Node::Number(number), Values::Primitive(_, bytes)) if !number.is_packed() => Some((*number, ends, bytes)),
+        (Node::Number(number), Values::Primitive(_, bytes)) => Some((*number, ends, bytes)),
         _ => None,
     }
 }
@@ -339,7 +335,7 @@ fn read_lists(
     let mut n_left = n_lists.unwrap_or(usize::MAX);
     while n_left > 0 && (n_lists.is_some() || cursor.remaining() > 0) {
         let n_before = ends.len();
-        if number.primitive != Primitive::Bool {
+        if number.is_plain() {
             let data = cursor.data().get(cursor.position()..).unwrap_or_default();
             cursor.skip(kernels::append_lists(data, n_left, ends, items, number.stored_bytes()))?;
         }
@@ -355,32 +351,22 @@ fn read_lists(
 fn read_list(cursor: &mut Cursor<'_>, number: Number, ends: &mut Vec<i32>, items: &mut Vec<u8>) -> Result<()> {
     let width = number.stored_bytes();
     let n_items = cursor.count(width)?;
-    push_numbers(cursor.take(n_items * width)?, number.primitive, items);
-    // Widths are powers of two.
-    ends.push(list_end(items.len() >> width.trailing_zeros())?);
+    number.append(cursor.take(n_items * width)?, items);
+    // In memory all widths are powers of two.
+    ends.push(list_end(items.len() >> number.in_memory().stored_bytes().trailing_zeros())?);
     Ok(())
 }
 
-/// Appends one big-endian number.
+/// Appends one number.
 #[inline]
-fn push_number(cursor: &mut Cursor<'_>, primitive: Primitive, out: &mut Vec<u8>) -> Result<()> {
-    match primitive.stored_bytes() {
-        4 => out.extend_from_slice(&cursor.u32()?.to_ne_bytes()),
-        8 => out.extend_from_slice(&cursor.u64()?.to_ne_bytes()),
-        2 => out.extend_from_slice(&cursor.u16()?.to_ne_bytes()),
-        n_bytes => push_numbers(cursor.take(n_bytes)?, primitive, out),
+fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Result<()> {
+    match number.stored_bytes() {
+        4 if number.is_plain() => out.extend_from_slice(&cursor.u32()?.to_ne_bytes()),
+        8 if number.is_plain() => out.extend_from_slice(&cursor.u64()?.to_ne_bytes()),
+        2 if number.is_plain() => out.extend_from_slice(&cursor.u16()?.to_ne_bytes()),
+        n_bytes => number.append(cursor.take(n_bytes)?, out),
     }
     Ok(())
-}
-
-/// Appends big-endian numbers, all of one type, in the byte order of the machine.
-pub(super) fn push_numbers(stored: &[u8], primitive: Primitive, out: &mut Vec<u8>) {
-    if primitive == Primitive::Bool {
-        // What was never assigned may have any bits set.
-        out.extend(stored.iter().map(|&byte| u8::from(byte != 0)));
-        return;
-    }
-    kernels::append_swapped(stored, out, primitive.stored_bytes());
 }
 
 /// Checks that a fixed array may fit: its dimensions come from the file, and items of no bytes would never end.

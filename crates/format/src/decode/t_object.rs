@@ -9,6 +9,8 @@ use crate::column::{Class, Step};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
+/// Of the highest byte of `fBits` those that are never set.
+pub(super) const NO_BITS: u8 = 0xF8;
 /// So many values of which nothing is stored may come out of an entry for each of its bytes and one more.
 const MAX_FREE: usize = 64;
 /// So many classes of an entry are doubted.
@@ -146,8 +148,7 @@ impl<'a> Reader<'a> {
 
 /// Whether what is here can be a `TObject`. Its version has always been 1, and of the upper bits of `fBits` only
 /// `kIsOnHeap`, `kNotDeleted` and `kZombie` mean something.
-fn looks_like_object(cursor: &Cursor<'_>) -> bool {
-    const NO_BITS: u8 = 0xF8;
+pub(super) fn looks_like_object(cursor: &Cursor<'_>) -> bool {
     let rest = &cursor.data()[cursor.position()..];
     let is_version = rest.starts_with(&[0, 1]) && rest.get(6).is_some_and(|bits| bits & NO_BITS == 0);
     is_version || rest.starts_with(&[0x40, 0, 0, 10]) || rest.starts_with(&[0x40, 0, 0, 12])

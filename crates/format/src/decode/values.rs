@@ -65,7 +65,8 @@ impl Values {
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
-            Values::Primitive(primitive, bytes) => bytes.len() / primitive.stored_bytes(),
+            // In memory all are powers of two, and dividing would take longer than reading a number.
+            Values::Primitive(primitive, bytes) => bytes.len() >> primitive.stored_bytes().trailing_zeros(),
             Values::Text(ends, _) | Values::Bytes(ends, _) | Values::List(ends, _) | Values::Map(ends, ..) => {
                 ends.len()
             }

@@ -2,9 +2,6 @@
 
 use std::f64::consts::PI;
 
-use crate::cursor::Cursor;
-use crate::error::Result;
-
 /// Bits of mantissa of a `Float16_t` without annotation.
 const FLOAT16_BITS: u32 = 12;
 /// Bits of mantissa of a `float`.
@@ -156,38 +153,47 @@ impl Packing {
         if matches!(self, Packing::Truncated { .. }) { 3 } else { 4 }
     }
 
-    /// Reads a value of a `Float16_t`.
-    ///
-    /// # Errors
-    /// [`Error::Truncated`](crate::Error::Truncated) at the end of the data.
-    #[inline]
-    pub fn decode_f32(self, cursor: &mut Cursor<'_>) -> Result<f32> {
+    /// Appends values of a `Float16_t` in the byte order of the machine. What is left of `stored` after whole values is left
+    /// out.
+    pub fn append_f32(self, stored: &[u8], out: &mut Vec<u8>) {
         match self {
-            Packing::Plain => cursor.f32(),
-            Packing::Truncated { n_bits } => Ok(truncated(cursor.u8()?, cursor.u16()?, n_bits)),
+            Packing::Plain => append_each(stored, out, |stored| f32::from_be_bytes(stored).to_ne_bytes()),
+            Packing::Truncated { n_bits } => append_each(stored, out, |stored| truncated(stored, n_bits).to_ne_bytes()),
             #[expect(clippy::cast_possible_truncation, reason = "it is a float in memory, as in ROOT")]
-            Packing::Scaled { min, factor } => Ok(scaled(cursor.u32()?, min, factor) as f32),
+            Packing::Scaled { min, factor } => {
+                append_each(stored, out, |stored| (scaled(stored, min, factor) as f32).to_ne_bytes());
+            }
         }
     }
 
-    /// Reads a value of a `Double32_t`.
-    ///
-    /// # Errors
-    /// [`Error::Truncated`](crate::Error::Truncated) at the end of the data.
-    #[inline]
-    pub fn decode_f64(self, cursor: &mut Cursor<'_>) -> Result<f64> {
+    /// The same of a `Double32_t`.
+    pub fn append_f64(self, stored: &[u8], out: &mut Vec<u8>) {
         match self {
-            Packing::Plain => cursor.f32().map(f64::from),
-            Packing::Truncated { n_bits } => Ok(f64::from(truncated(cursor.u8()?, cursor.u16()?, n_bits))),
-            Packing::Scaled { min, factor } => Ok(scaled(cursor.u32()?, min, factor)),
+            Packing::Plain => append_each(stored, out, |stored| f64::from(f32::from_be_bytes(stored)).to_ne_bytes()),
+            Packing::Truncated { n_bits } => {
+                append_each(stored, out, |stored| f64::from(truncated(stored, n_bits)).to_ne_bytes());
+            }
+            Packing::Scaled { min, factor } => {
+                append_each(stored, out, |stored| scaled(stored, min, factor).to_ne_bytes())
+            }
         }
+    }
+}
+
+/// Appends what a function makes of each group of `N` bytes.
+#[inline]
+fn append_each<const N: usize, const M: usize>(stored: &[u8], out: &mut Vec<u8>, value: impl Fn([u8; N]) -> [u8; M]) {
+    let (stored, n_before) = (stored.as_chunks::<N>().0, out.len());
+    out.resize(n_before + stored.len() * M, 0);
+    for (from, to) in stored.iter().zip(out[n_before..].as_chunks_mut::<M>().0) {
+        *to = value(*from);
     }
 }
 
 /// A value from its exponent and mantissa, whose highest bit is the sign.
 #[inline]
-fn truncated(exponent: u8, mantissa: u16, n_bits: u32) -> f32 {
-    let mantissa = u32::from(mantissa);
+fn truncated([exponent, high, low]: [u8; 3], n_bits: u32) -> f32 {
+    let mantissa = u32::from(u16::from_be_bytes([high, low]));
     let magnitude = u32::from(exponent) << FLOAT_MANTISSA_BITS
         | (mantissa & ((1 << (n_bits + 1)) - 1)) << (FLOAT_MANTISSA_BITS - n_bits);
     let value = f32::from_bits(magnitude);
@@ -196,6 +202,6 @@ fn truncated(exponent: u8, mantissa: u16, n_bits: u32) -> f32 {
 
 /// A value from its number of steps.
 #[inline]
-fn scaled(steps: u32, min: f64, factor: f64) -> f64 {
-    f64::from(steps) / factor + min
+fn scaled(stored: [u8; 4], min: f64, factor: f64) -> f64 {
+    f64::from(u32::from_be_bytes(stored)) / factor + min
 }

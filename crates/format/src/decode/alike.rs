@@ -1,0 +1,387 @@
+//! Entries of objects that all take the same bytes: one member of all of them after the other.
+//!
+//! Objects without lists and texts, such as a `TLorentzVector`, differ in their numbers only. The first one of a basket
+//! tells where these are; the others must have the same bytes around them, and if one has not, all are read one by one.
+
+use std::borrow::Cow;
+
+use super::kernels;
+use super::objects::pick;
+use super::pointers::{class_name, is_class};
+use super::streamed::{IS_REFERENCED, misfit};
+use super::t_object::{NO_BITS, looks_like_object};
+use super::values::{Values, list_end};
+use crate::column::{Framing, Header, Layout, Node, Number, Step, Variant, node_with_dims};
+use crate::cursor::{BYTE_COUNT_MASK, Cursor};
+use crate::error::Result;
+use crate::streamer::Primitive;
+
+/// Bytes before the objects of a vector: byte count, version, number of objects.
+const LIST_HEAD_BYTES: usize = 10;
+/// Bit of the version of a vector: members are stored one after the other.
+const MEMBER_WISE: u8 = 0x40;
+
+/// How objects stand in entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// One in each.
+    Alone,
+    /// As many as fill it.
+    ToEnd,
+    /// Behind a byte count, a version and their number.
+    List,
+}
+
+/// Appends the values of entries, if their objects are alike; else nothing, and returns `false`.
+///
+/// `bounds`: where each begins in `data`, and where the last one ends.
+///
+/// # Errors
+/// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
+pub(crate) fn decode_alike(layout: &Layout, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
+    let Some((place, item)) = place_and_item(layout) else { return Ok(false) };
+    let Some(objects) = Objects::find(place, &item, data, bounds) else { return Ok(false) };
+    match (place, out) {
+        (Place::Alone, out) => objects.append(&objects.alike.part, out)?,
+        (_, Values::List(ends, items)) => {
+            let mut end = items.len();
+            for n_objects in &objects.lengths {
+                end += n_objects;
+                ends.push(list_end(end)?);
+            }
+            objects.append(&objects.alike.part, items)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Whether objects may be alike: it is of no use to look for the bounds of entries otherwise.
+pub(crate) fn may_be_alike(layout: &Layout) -> bool {
+    place_and_item(layout).is_some()
+}
+
+fn place_and_item(layout: &Layout) -> Option<(Place, Cow<'_, Node>)> {
+    let (place, item) = match layout {
+        Layout::Streamed { framed: Framing::Bare, node: Node::ToEnd(item) } => (Place::ToEnd, Cow::Borrowed(&**item)),
+        Layout::Streamed { framed: Framing::Framed, node: Node::List(item) } => (Place::List, Cow::Borrowed(&**item)),
+        Layout::Streamed { framed: Framing::Bare, node } => (Place::Alone, Cow::Borrowed(node)),
+        Layout::Jagged { header, number, dims } => {
+            let place = match header {
+                Header::Nothing => Place::ToEnd,
+                Header::Vector => Place::List,
+                Header::Flag => return None,
+            };
+            (place, Cow::Owned(node_with_dims(Node::Number(*number), dims)))
+        }
+        _ => return None,
+    };
+    is_of_numbers(&item).then_some((place, item))
+}
+
+/// Whether nothing but numbers comes out, and always as many.
+fn is_of_numbers(node: &Node) -> bool {
+    match node {
+        Node::Number(_) | Node::Bits => true,
+        Node::Fixed(item, _) => matches!(**item, Node::Number(_) | Node::Fixed(..)) && is_of_numbers(item),
+        Node::Struct(members) => members.iter().all(|(_, node)| is_of_numbers(node)),
+        Node::Object(class) => class.variants.iter().any(variant_is_of_numbers),
+        Node::Named(named) => is_of_numbers(&named.node),
+        _ => false,
+    }
+}
+
+fn variant_is_of_numbers(variant: &Variant) -> bool {
+    let is_of_numbers = |step: &Step| match step {
+        Step::Member(_, node) => is_of_numbers(node),
+        Step::Base(base) => base.variants.iter().any(variant_is_of_numbers),
+        Step::TObject { .. } => true,
+        _ => false,
+    };
+    variant.absent.is_empty() && variant.steps.iter().all(is_of_numbers)
+}
+
+/// What comes out of an object.
+#[derive(Debug)]
+enum Part {
+    /// So many numbers from a byte on.
+    Numbers { at: usize, number: Number, n_numbers: usize },
+    /// Members, and their places among the columns.
+    Record(Vec<(usize, Part)>),
+}
+
+/// How objects are stored that are alike.
+#[derive(Debug)]
+struct Alike {
+    part: Part,
+    /// The bits that all have in common, and what they are; of as many bytes as an object takes.
+    mask: Vec<u8>,
+    common: Vec<u8>,
+    /// Whether there are any.
+    has_mask: bool,
+}
+
+impl Alike {
+    /// Objects like the one at the beginning of `data`.
+    fn example(node: &Node, data: &[u8]) -> Option<Self> {
+        let mut example = Example { cursor: Cursor::new(data), mask: Vec::new() };
+        let part = example.part(node)?;
+        let object = data.get(..example.cursor.position()).filter(|object| !object.is_empty())?;
+        let mut mask = example.mask;
+        mask.resize(object.len(), 0);
+        let common = object.iter().zip(&mask).map(|(byte, mask)| byte & mask).collect();
+        let has_mask = mask.iter().any(|&mask| mask != 0);
+        Some(Alike { part, mask, common, has_mask })
+    }
+
+    fn n_bytes(&self) -> usize {
+        self.mask.len()
+    }
+
+    /// Whether objects that stand one after the other are such.
+    fn fits_all(&self, mut objects: &[u8]) -> bool {
+        let fits = |object: &[u8]| {
+            let bytes = object.iter().zip(&self.mask).zip(&self.common);
+            bytes.fold(0, |wrong, ((byte, mask), common)| wrong | ((byte & mask) ^ common)) == 0
+        };
+        while self.has_mask
+            && let Some((object, rest)) = objects.split_at_checked(self.n_bytes())
+        {
+            if !fits(object) {
+                return false;
+            }
+            objects = rest;
+        }
+        true
+    }
+}
+
+/// Finds out of an object where its numbers are.
+struct Example<'a> {
+    cursor: Cursor<'a>,
+    mask: Vec<u8>,
+}
+
+impl Example<'_> {
+    fn part(&mut self, node: &Node) -> Option<Part> {
+        match node {
+            Node::Number(number) => self.numbers(*number, 1),
+            Node::Fixed(..) => {
+                let (number, n_numbers) = numbers_of(node)?;
+                self.numbers(number, n_numbers)
+            }
+            Node::Bits => self.bits(),
+            Node::Struct(members) => {
+                let parts = members.iter().enumerate().map(|(place, (_, node))| Some((place, self.part(node)?)));
+                parts.collect::<Option<_>>().map(Part::Record)
+            }
+            Node::Named(named) => {
+                let start = self.cursor.position();
+                let class = class_name(&mut self.cursor).ok().filter(|class| is_class(class, &named.class));
+                self.has_in_common(start);
+                class.and_then(|_| self.part(&named.node))
+            }
+            Node::Object(class) => {
+                let mut parts = Vec::new();
+                match class.is_framed {
+                    true => self.framed(&class.name, &class.variants, &mut parts)?,
+                    false => self.steps(class.variants.first()?, &mut parts)?,
+                }
+                // Each member is there once.
+                parts.sort_unstable_by_key(|(place, _)| *place);
+                let is_whole = parts.iter().map(|(place, _)| *place).eq(0..class.members.len());
+                is_whole.then_some(Part::Record(parts))
+            }
+            _ => None,
+        }
+    }
+
+    fn framed(&mut self, name: &str, variants: &[Variant], parts: &mut Vec<(usize, Part)>) -> Option<()> {
+        let start = self.cursor.position();
+        let frame = self.cursor.version().ok()?;
+        let variant = pick(&mut self.cursor, name, variants, frame.version).ok()?;
+        self.has_in_common(start);
+        self.steps(variant, parts)?;
+        (frame.end == Some(self.cursor.position())).then_some(())
+    }
+
+    fn steps(&mut self, variant: &Variant, parts: &mut Vec<(usize, Part)>) -> Option<()> {
+        if !variant.absent.is_empty() {
+            return None;
+        }
+        for step in &variant.steps {
+            match step {
+                Step::Member(place, node) => parts.push((*place, self.part(node)?)),
+                Step::Base(base) => self.framed(&base.name, &base.variants, parts)?,
+                Step::TObject { unique_id, bits, .. } => {
+                    let start = self.cursor.position();
+                    if !looks_like_object(&self.cursor) {
+                        return None;
+                    }
+                    self.cursor.version().ok()?;
+                    self.has_in_common(start);
+                    parts.push((*unique_id, self.numbers(Number::plain(Primitive::UInt32), 1)?));
+                    parts.push((*bits, self.bits()?));
+                }
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    fn numbers(&mut self, number: Number, n_numbers: usize) -> Option<Part> {
+        let at = self.cursor.position();
+        self.cursor.skip(n_numbers.checked_mul(number.stored_bytes())?).ok()?;
+        Some(Part::Numbers { at, number, n_numbers })
+    }
+
+    /// The bits of an object that is not referenced: nothing follows them.
+    fn bits(&mut self) -> Option<Part> {
+        let start = self.cursor.position();
+        let part = self.numbers(Number::plain(Primitive::UInt32), 1)?;
+        let checked = (u32::from(NO_BITS) << 24 | IS_REFERENCED).to_be_bytes();
+        let object = self.cursor.data().get(start..)?.first_chunk::<4>()?;
+        if object.iter().zip(checked).any(|(byte, checked)| byte & checked != 0) {
+            return None;
+        }
+        self.mask.resize(start, 0);
+        self.mask.extend(checked);
+        Some(part)
+    }
+
+    /// What was read since `start` is the same in all objects.
+    fn has_in_common(&mut self, start: usize) {
+        self.mask.resize(start, 0);
+        self.mask.resize(self.cursor.position(), u8::MAX);
+    }
+}
+
+/// The objects of all entries.
+struct Objects<'a> {
+    alike: Alike,
+    data: &'a [u8],
+    /// Of each entry.
+    lengths: Vec<usize>,
+    /// Where each object begins, if anything stands between those of two entries; else `data` is nothing but objects.
+    starts: Option<Vec<usize>>,
+}
+
+impl<'a> Objects<'a> {
+    fn find(place: Place, item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
+        if place == Place::List {
+            return Self::behind_heads(item, data, bounds);
+        }
+        let data = data.get(*bounds.first()?..*bounds.last()?)?;
+        let alike = Alike::example(item, data)?;
+        let object_bytes = alike.n_bytes();
+        let length = |entry: &[usize]| {
+            let n_bytes = entry[1].checked_sub(entry[0])?;
+            let n_objects = if n_bytes == object_bytes { 1 } else { n_bytes / object_bytes };
+            (n_objects * object_bytes == n_bytes && (n_objects == 1 || place == Place::ToEnd)).then_some(n_objects)
+        };
+        let lengths = bounds.windows(2).map(length).collect::<Option<_>>()?;
+        alike.fits_all(data).then_some(Objects { alike, data, lengths, starts: None })
+    }
+
+    fn behind_heads(item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
+        let entries = || bounds.windows(2).map(|bounds| bounds[0]..bounds[1]);
+        let first = entries().find(|entry| entry.len() > LIST_HEAD_BYTES)?;
+        let alike = Alike::example(item, data.get(first.start + LIST_HEAD_BYTES..)?)?;
+        let object_bytes = alike.n_bytes();
+        let mut lengths = Vec::with_capacity(bounds.len());
+        let mut starts = Vec::with_capacity(data.len() / object_bytes);
+        for entry in entries() {
+            let (head, objects) = data.get(entry.clone())?.split_at_checked(LIST_HEAD_BYTES)?;
+            let n_objects = objects.len() / object_bytes;
+            if n_objects * object_bytes != objects.len() || !is_vector(head, objects.len(), n_objects) {
+                return None;
+            }
+            if !alike.fits_all(objects) {
+                return None;
+            }
+            lengths.push(n_objects);
+            starts.extend((0..n_objects).map(|place| entry.start + LIST_HEAD_BYTES + place * object_bytes));
+        }
+        Some(Objects { alike, data, lengths, starts: Some(starts) })
+    }
+
+    fn n_objects(&self) -> usize {
+        self.starts.as_ref().map_or(self.data.len() / self.alike.n_bytes(), Vec::len)
+    }
+
+    fn append(&self, part: &Part, out: &mut Values) -> Result<()> {
+        let misfit = || misfit(&Cursor::new(self.data));
+        match (part, out) {
+            (part, Values::Optional(is_there, values)) => {
+                is_there.resize(is_there.len() + self.n_objects(), 1);
+                self.append(part, values)
+            }
+            (Part::Record(parts), Values::Struct(n_values, columns)) => {
+                *n_values += self.n_objects();
+                parts.iter().try_for_each(|(place, part)| {
+                    self.append(part, columns.get_mut(*place).map(|(_, column)| column).ok_or_else(misfit)?)
+                })
+            }
+            (Part::Numbers { at, number, n_numbers }, out) => {
+                let out = bytes_of_numbers(out).ok_or_else(misfit)?;
+                self.append_numbers(*at, number, n_numbers * number.stored_bytes(), out);
+                Ok(())
+            }
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Appends the numbers in so many bytes of each object.
+    fn append_numbers(&self, at: usize, number: &Number, n_bytes: usize, out: &mut Vec<u8>) {
+        let object_bytes = self.alike.n_bytes();
+        let is_single = n_bytes == number.stored_bytes() && number.is_plain();
+        let mut append = |at: usize, n_bytes: usize| {
+            number.append(self.data.get(at..at + n_bytes).unwrap_or_default(), out);
+        };
+        match &self.starts {
+            None if n_bytes == object_bytes => append(0, self.data.len()),
+            None if is_single => kernels::append_strided(self.data, at, object_bytes, n_bytes, out),
+            None => (0..self.n_objects()).for_each(|place| append(place * object_bytes + at, n_bytes)),
+            Some(starts) if n_bytes == object_bytes => {
+                let mut rest = starts.as_slice();
+                for &n_objects in &self.lengths {
+                    let Some((here, behind)) = rest.split_at_checked(n_objects) else { break };
+                    rest = behind;
+                    here.first().into_iter().for_each(|&start| append(start, n_objects * object_bytes));
+                }
+            }
+            Some(starts) if is_single => kernels::append_at(self.data, starts, at, n_bytes, out),
+            Some(starts) => starts.iter().for_each(|start| append(start + at, n_bytes)),
+        }
+    }
+}
+
+/// Whether these are byte count, version and number before so many bytes of so many objects.
+fn is_vector(head: &[u8], n_bytes: usize, n_objects: usize) -> bool {
+    // Version and number follow the byte count.
+    let (Ok(byte_count), Ok(count)) = (u32::try_from(n_bytes + 6), u32::try_from(n_objects)) else { return false };
+    head.starts_with(&(byte_count | BYTE_COUNT_MASK).to_be_bytes())
+        && head.ends_with(&count.to_be_bytes())
+        && head.get(4).is_some_and(|high| high & MEMBER_WISE == 0)
+}
+
+/// The numbers of an array, whose dimensions stand in each other, and how many there are.
+fn numbers_of(node: &Node) -> Option<(Number, usize)> {
+    match node {
+        Node::Number(number) => Some((*number, 1)),
+        Node::Fixed(item, n_items) => {
+            let (number, n_numbers) = numbers_of(item)?;
+            Some((number, n_numbers.checked_mul(*n_items as usize)?))
+        }
+        _ => None,
+    }
+}
+
+/// Where the numbers of a column go.
+fn bytes_of_numbers(out: &mut Values) -> Option<&mut Vec<u8>> {
+    match out {
+        Values::Primitive(_, bytes) => Some(bytes),
+        Values::FixedList(items, _) => bytes_of_numbers(items),
+        _ => None,
+    }
+}
