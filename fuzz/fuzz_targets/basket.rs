@@ -6,7 +6,7 @@
 use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks};
 use arrowroot_format::column::{Header, Layout, Number};
-use arrowroot_format::decode::{Values, Writes, kernels};
+use arrowroot_format::decode::{Reader, Values, Writes, kernels};
 use arrowroot_format::tree::BasketHead;
 use arrowroot_fuzz::{MAX_BYTES, layout};
 use libfuzzer_sys::fuzz_target;
@@ -32,7 +32,9 @@ fuzz_target!(|data: &[u8]| {
         Ok(Some(words)) => entries(&head, &layout, data, words, &mut values),
         _ if head.n_entries > 0 => {
             let entry_bytes = (data.len() / head.n_entries as usize).max(1);
-            let _ = data.chunks(entry_bytes).try_for_each(|entry| layout.decode_entry(entry, 0, &mut values));
+            let _ = data
+                .chunks(entry_bytes)
+                .try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut values));
         }
         _ => {}
     }
@@ -45,7 +47,7 @@ fn entries(head: &BasketHead, layout: &Layout, data: &[u8], words: &[u8], values
     let plain = starts.zip(ends).try_for_each(|(start, end)| {
         let local = |offset: u32| offset.checked_sub(head.key_bytes).map(|offset| offset as usize);
         let entry = local(start).zip(local(end)).and_then(|(start, end)| data.get(start..end));
-        entry.and_then(|entry| layout.decode_entry(entry, 0, values).ok())
+        entry.and_then(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, values).ok())
     });
     if let Layout::Jagged { header: header @ (Header::Nothing | Header::Vector), number, dims } = layout
         && dims.is_empty()

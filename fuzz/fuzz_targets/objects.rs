@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrowroot_format::Cursor;
 use arrowroot_format::column::{Met, column_of_type};
-use arrowroot_format::decode::{Values, meet};
+use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_fuzz::MAX_BYTES;
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,17 @@ fuzz_target!(|data: &[u8]| {
         let Ok(column) = compile(&met) else { continue };
         let Some(layout) = &column.layout else { continue };
         let mut values = Values::empty(&layout.data_type());
-        let _ = layout.decode_entry(entry, usize::from(choices), &mut values);
+        let decoded = layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values);
+        // As two entries, or as none.
+        let mut together = Values::empty(&layout.data_type());
+        if layout
+            .decode_alike(&entry.repeat(2), &[0, entry.len(), 2 * entry.len()], &mut together)
+            .is_ok_and(|is_read| is_read)
+        {
+            decoded.unwrap();
+            layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values).unwrap();
+            assert_eq!(together, values);
+        }
         // Empty lists and nulls are larger than their bytes, by no more than so much.
         assert!(values.n_bytes() <= 4096 * (1 + data.len()) + (1 << 20));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrowroot_format::Cursor;
 use arrowroot_format::column::{Met, resolve};
-use arrowroot_format::decode::{Values, meet};
+use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_format::tree::{BranchId, TreeRecord};
 use libfuzzer_sys::fuzz_target;
@@ -41,9 +41,14 @@ fuzz_target!(|data: &[u8]| {
         let Some(layout) = &column.layout else { continue };
         let mut values = Values::empty(&layout.data_type());
         for basket in &branch.embedded {
-            let _ = layout.decode_entry(&object_data[basket.data.clone()], usize::from(key_bytes), &mut values);
+            let _ = layout.decode_entry(
+                &mut Reader::default(),
+                &object_data[basket.data.clone()],
+                usize::from(key_bytes),
+                &mut values,
+            );
         }
-        let _ = layout.decode_entry(&[], 0, &mut values);
+        let _ = layout.decode_entry(&mut Reader::default(), &[], 0, &mut values);
     }
 });
 

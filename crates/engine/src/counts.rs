@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrowroot_format as format;
 use arrowroot_format::Place;
 use arrowroot_format::column::{CountedHead, Layout, Node};
-use arrowroot_format::decode::Values;
+use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::tree::{BasketHead, BasketLocation, BranchId};
 
 use crate::error::Result;
@@ -116,7 +116,9 @@ pub(crate) fn read_item_counts(
     for location in touched(&column, wanted) {
         let (payload, place) = payload(context, &column, counter, location, worker)?;
         // As if the basket were one entry: all its numbers, one after the other.
-        layout.decode_entry(&payload, 0, &mut values).map_err(|error| in_branch(error.placed(place)))?;
+        layout
+            .decode_entry(&mut Reader::default(), &payload, 0, &mut values)
+            .map_err(|error| in_branch(error.placed(place)))?;
         if range.is_empty() {
             range.start = location.first_entry;
         }

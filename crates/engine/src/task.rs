@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use arrowroot_format as format;
 use format::column::{Header, Layout};
-use format::decode::{Values, Writes, kernels};
+use format::decode::{Reader, Values, Writes, kernels};
 use format::streamer::Primitive;
 use format::tree::{BasketHead, BasketLocation};
 
@@ -442,44 +442,55 @@ impl<'a> Basket<'a> {
         let words = self.offset_words()?;
         let data = self.data()?;
         if let Wanted::Range(range) = wanted
-            && layout.may_be_alike()
+            && layout.has_fast_way()
         {
             let bounds = (range.start..=range.end).map(|entry| self.entry_start(words, entry));
             // What is wrong with a bound is said when its entry is read.
             if let Ok(bounds) = bounds.collect::<format::Result<Vec<usize>>>()
-                && layout.decode_alike(data, &bounds, values)?
+                && layout.decode_entries(data, &bounds, values)?
             {
                 return Ok(());
             }
         }
+        let mut reader = Reader::default();
         let mut one = |entry: usize| -> format::Result<()> {
             let (start, stop) = (self.entry_start(words, entry)?, self.entry_start(words, entry + 1)?);
             let bytes =
                 data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
             let origin = self.head.key_bytes as usize + start;
             let decoded = match self.item_counts {
-                None => layout.decode_entry(bytes, origin, values),
+                None => layout.decode_entry(&mut reader, bytes, origin, values),
                 Some(counts) => {
                     let missing = || format::Error::corrupt(start, "no counts of the items of its arrays");
                     let counts = counts.of_entry(entry).ok_or_else(missing)?;
-                    layout.decode_counted(bytes, counts, origin, values)
+                    layout.decode_counted(&mut reader, bytes, counts, origin, values)
                 }
             };
-            decoded.map_err(|error| {
-                let range =
-                    |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
-                let n_entries = self.head.n_entries as usize;
-                let origin = |start: usize| self.head.key_bytes as usize + start;
-                let hint = " (raw=True gives the bytes)";
-                let entries = Entries { data, n_entries, range: &range, origin: &origin, hint };
-                let error = entries.judge(error, layout, entry);
-                error.within(format!("entry {entry} of the basket")).inside(start)
-            })
+            decoded.map_err(|error| self.judged(error, data, words, entry, start))
         };
         match wanted {
             Wanted::Range(range) => range.clone().try_for_each(&mut one),
             Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
         }
+    }
+
+    /// What is wrong with an entry that begins at `start` and could not be read.
+    #[cold]
+    fn judged(
+        &self,
+        error: format::Error,
+        data: &[u8],
+        words: &[[u8; 4]],
+        entry: usize,
+        start: usize,
+    ) -> format::Error {
+        let range = |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
+        let n_entries = self.head.n_entries as usize;
+        let origin = |start: usize| self.head.key_bytes as usize + start;
+        let hint = " (raw=True gives the bytes)";
+        let entries = Entries { data, n_entries, range: &range, origin: &origin, hint };
+        let error = entries.judge(error, self.layout, entry);
+        error.within(format!("entry {entry} of the basket")).inside(start)
     }
 }
 

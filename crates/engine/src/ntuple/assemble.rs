@@ -8,7 +8,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
 use arrowroot_format as format;
 use arrowroot_format::column::{DataType, Layout};
-use arrowroot_format::decode::Values;
+use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::streamer::Primitive;
 
@@ -229,7 +229,7 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
     let n_entries = ends.len().saturating_sub(1);
     for number in 0..n_entries {
         let object = range(number).and_then(|range| bytes.get(range)).unwrap_or_default();
-        layout.decode_entry(object, 0, &mut values).map_err(|error| {
+        layout.decode_entry(&mut Reader::default(), object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
             let objects = Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, hint: "" };
             Fault::Format(objects.judge(error, layout, number))

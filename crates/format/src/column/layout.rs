@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::class::{Class, CountedHead};
 use super::evolve::Conversion;
-use crate::decode::{Values, decode_alike, decode_arrays, decode_members, decode_streamed, kernels, may_be_alike};
+use crate::decode::{
+    Reader, Values, decode_alike, decode_arrays, decode_containers, decode_members, decode_streamed, kernels,
+    may_be_alike, may_be_containers,
+};
 use crate::error::Result;
 use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
 
@@ -378,32 +381,42 @@ impl Layout {
     ///
     /// # Errors
     /// As [`Layout::decode_entry`], which reads any other layout.
-    pub fn decode_counted(&self, entry: &[u8], counts: &[i64], origin: usize, out: &mut Values) -> Result<()> {
+    pub fn decode_counted<'a>(
+        &self,
+        reader: &mut Reader<'a>,
+        entry: &'a [u8],
+        counts: &[i64],
+        origin: usize,
+        out: &mut Values,
+    ) -> Result<()> {
         match self {
             Layout::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
-                decode_arrays(item, *factor, *head, counts, entry, origin, out)
+                decode_arrays(reader, item, *factor, *head, counts, entry, origin, out)
             }
             Layout::Streamed { node: Node::MembersOfEach(class), .. } => {
-                decode_members(class, counts.first().copied(), entry, origin, out)
+                decode_members(reader, class, counts.first().copied(), entry, origin, out)
             }
-            _ => self.decode_entry(entry, origin, out),
+            _ => self.decode_entry(reader, entry, origin, out),
         }
     }
 
-    /// Whether [`Layout::decode_alike`] may read entries.
-    pub fn may_be_alike(&self) -> bool {
-        may_be_alike(self)
+    /// Whether there is a fast way for all entries of a basket, see [`Layout::decode_entries`].
+    pub fn has_fast_way(&self) -> bool {
+        may_be_containers(self) || may_be_alike(self)
     }
 
-    /// Appends the values of entries of objects that all take the same bytes, which is fast. If they are not such, nothing is
-    /// appended, and the answer is `false`.
+    /// Appends the values of entries at once: of texts and containers of them and of numbers, and of objects that all take the
+    /// same bytes. If anything about them is unusual nothing is appended, and the answer is `false`.
     ///
     /// `bounds`: where each begins in `data`, and where the last one ends.
     ///
     /// # Errors
     /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
-    pub fn decode_alike(&self, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
-        decode_alike(self, data, bounds, out)
+    pub fn decode_entries(&self, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
+        match may_be_containers(self) {
+            true => Ok(decode_containers(self, data, bounds, out)),
+            false => decode_alike(self, data, bounds, out),
+        }
     }
 
     /// Whether only the number of objects in an entry tells how it is read.
@@ -413,25 +426,34 @@ impl Layout {
 
     /// Appends the value of one entry: the plain way, right for every layout.
     ///
-    /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket, which is what
-    /// references between objects count from.
+    /// `reader`: that of the entry before, or a new one; `entry`: exactly its bytes; `origin`: how far they are from the start
+    /// of the key of their basket, which is what references between objects count from.
     ///
     /// # Errors
     /// Corrupt if the bytes are fewer or more than the value takes.
-    pub fn decode_entry(&self, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
+    pub fn decode_entry<'a>(
+        &self,
+        reader: &mut Reader<'a>,
+        entry: &'a [u8],
+        origin: usize,
+        out: &mut Values,
+    ) -> Result<()> {
         let item = |number: &Number, dims: &[u32]| node_with_dims(Node::Number(*number), dims);
         match self {
-            Layout::Fixed { number, dims } => decode_streamed(Framing::Bare, &item(number, dims), entry, origin, out),
+            Layout::Fixed { number, dims } => {
+                decode_streamed(reader, Framing::Bare, &item(number, dims), entry, origin, out)
+            }
             Layout::Jagged { header: Header::Vector, number, dims } => {
-                decode_streamed(Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, origin, out)
+                decode_streamed(reader, Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, origin, out)
             }
             Layout::Jagged { header, number, dims } => {
                 // Old writers leave the flag out where there are no items.
                 let numbers = entry.get(header.n_bytes()..).unwrap_or_default();
-                decode_streamed(Framing::Bare, &Node::ToEnd(Box::new(item(number, dims))), numbers, origin, out)
+                let node = Node::ToEnd(Box::new(item(number, dims)));
+                decode_streamed(reader, Framing::Bare, &node, numbers, origin, out)
                     .map_err(|error| error.inside(header.n_bytes()))
             }
-            Layout::Streamed { framed, node } => decode_streamed(*framed, node, entry, origin, out),
+            Layout::Streamed { framed, node } => decode_streamed(reader, *framed, node, entry, origin, out),
         }
     }
 }

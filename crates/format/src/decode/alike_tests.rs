@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::Reader;
 use super::{Values, decode_streamed};
 use crate::column::{Base, Class, DataType, Framing, Header, Layout, Node, Number, Pointer, Step, Variant};
 use crate::streamer::{PackingRange, Primitive};
@@ -80,15 +81,18 @@ fn joined(entries: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
 fn check(layout: &Layout, entries: &[Vec<u8>]) -> bool {
     let (data, bounds) = joined(entries);
     let mut expected = Values::empty(&layout.data_type());
-    let all = entries.iter().try_for_each(|entry| layout.decode_entry(entry, 0, &mut expected));
+    let all = entries.iter().try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut expected));
     let mut found = Values::empty(&layout.data_type());
-    let is_alike = layout.decode_alike(&data, &bounds, &mut found).unwrap();
+    let is_alike = layout.decode_entries(&data, &bounds, &mut found).unwrap();
     if is_alike {
         all.unwrap();
         assert_eq!(found, expected);
         // What is there stays.
-        layout.decode_alike(&data, &bounds, &mut found).unwrap();
-        entries.iter().try_for_each(|entry| layout.decode_entry(entry, 0, &mut expected)).unwrap();
+        layout.decode_entries(&data, &bounds, &mut found).unwrap();
+        entries
+            .iter()
+            .try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut expected))
+            .unwrap();
         assert_eq!(found, expected);
     } else {
         assert!(found.is_empty());
@@ -206,9 +210,9 @@ fn what_is_referenced_or_differs_in_size_is_read_one_by_one() {
     for entries in [[referenced.clone(), object.clone()], [object, referenced]] {
         assert!(!check(&layout, &entries));
     }
-    for node in [Node::Text, Node::List(Box::new(node.clone())), Node::Struct(vec![(String::new(), Node::Text)])] {
-        assert!(!Layout::Streamed { framed: Framing::Bare, node }.may_be_alike());
+    for node in [Node::LongText, Node::List(Box::new(node.clone())), Node::Struct(vec![(String::new(), Node::Text)])] {
+        assert!(!Layout::Streamed { framed: Framing::Bare, node }.has_fast_way());
     }
     let mut values = Values::empty(&node.data_type());
-    assert!(decode_streamed(Framing::Bare, &node, &[], 0, &mut values).is_err());
+    assert!(decode_streamed(&mut Reader::default(), Framing::Bare, &node, &[], 0, &mut values).is_err());
 }

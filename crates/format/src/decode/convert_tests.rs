@@ -1,5 +1,6 @@
 //! Members whose type has changed, from bytes made by hand.
 
+use super::Reader;
 use super::Values;
 use super::streamed::decode_streamed;
 use crate::column::Framing::Bare;
@@ -29,7 +30,7 @@ fn fixed(item: DataType, n_items: u32) -> DataType {
 fn decode(stored: Node, to: &DataType, entry: &[u8]) -> Result<Values> {
     let mut values = Values::empty(to);
     let node = Node::Converted(Box::new(Conversion { stored, to: to.clone() }));
-    decode_streamed(Bare, &node, entry, 0, &mut values)?;
+    decode_streamed(&mut Reader::default(), Bare, &node, entry, 0, &mut values)?;
     Ok(values)
 }
 
@@ -170,7 +171,7 @@ fn both_ways(class: Class) -> [Values; 2] {
     let by_member: &[u8] = &[0x40, 0, 0, 16, 0x40, 9, 0, 1, 0, 0, 0, 2, 2, 0, 1, 8, 9, 0, 5, 6];
     [by_object, by_member].map(|entry| {
         let mut values = Values::empty(&node.data_type());
-        decode_streamed(Bare, &node, entry, 0, &mut values).unwrap();
+        decode_streamed(&mut Reader::default(), Bare, &node, entry, 0, &mut values).unwrap();
         let Values::List(_, objects) = values else { panic!("no list") };
         *objects
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::column::{AnyNode, Class, ClonesNode, DataType, Framing, Layout, Met, Node, Number, Pointer, Step, Variant};
-use crate::decode::{Values, decode_streamed, meet};
+use crate::decode::{Reader, Values, decode_streamed, meet};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -28,7 +28,7 @@ fn clones_of(class_name: &str) -> Node {
 
 fn decode(node: &Node, entry: &[u8]) -> Result<Values> {
     let mut values = Values::empty(&node.data_type());
-    decode_streamed(Framing::Bare, node, entry, ORIGIN, &mut values)?;
+    decode_streamed(&mut Reader::default(), Framing::Bare, node, entry, ORIGIN, &mut values)?;
     Ok(values)
 }
 
@@ -137,5 +137,5 @@ fn classes_are_met_where_members_are_stored_one_by_one_and_nothing_says_of_how_m
     meet(&layout, &entry, ORIGIN, &mut met);
     assert_eq!(met.len(), 2);
     let mut values = Values::empty(&layout.data_type());
-    layout.decode_counted(&entry, &[3], ORIGIN, &mut values).unwrap();
+    layout.decode_counted(&mut Reader::default(), &entry, &[3], ORIGIN, &mut values).unwrap();
 }

@@ -6,6 +6,9 @@ mod alike;
 #[cfg(test)]
 mod alike_tests;
 mod clones;
+mod containers;
+#[cfg(test)]
+mod containers_tests;
 mod convert;
 #[cfg(test)]
 mod convert_tests;
@@ -32,9 +35,11 @@ mod values;
 mod writes;
 
 pub(crate) use alike::{decode_alike, may_be_alike};
+pub(crate) use containers::{decode_containers, may_be_containers};
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
 pub use misfit::{Misfit, Trace, trace};
-pub use streamed::{decode_arrays, decode_members, decode_streamed};
+pub use objects::Reader;
+pub(crate) use streamed::{decode_arrays, decode_members, decode_streamed};
 pub use values::Values;
 pub use writes::Writes;

@@ -25,8 +25,9 @@ pub(super) const MAX_ITEMS_OF_NO_BYTES: usize = 1 << 16;
 /// References may lead to so many times the bytes of their entry.
 pub(super) const MAX_REPEATS: usize = 64;
 
-/// Reads the values of one entry.
-pub(super) struct Reader<'a> {
+/// Reads the values of entries, one after the other.
+#[derive(Default)]
+pub struct Reader<'a> {
     pub(super) slots: ObjectSlots<'a>,
     /// Bytes from the start of the key to the entry.
     pub(super) origin: usize,
@@ -51,9 +52,18 @@ struct MemberWise {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(entry_bytes: usize, origin: usize) -> Self {
-        let n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
-        let (slots, doubts) = (ObjectSlots::new(origin), Doubts::new(entry_bytes));
-        Reader { slots, origin, met: None, links: None, n_repeats_left, doubts, trace: None }
+        let mut reader = Reader::default();
+        reader.begin(entry_bytes, origin);
+        reader
+    }
+
+    /// Makes it read an entry of so many bytes, that begins so many behind the start of the key.
+    #[inline]
+    pub(super) fn begin(&mut self, entry_bytes: usize, origin: usize) {
+        self.slots.begin(origin);
+        self.origin = origin;
+        self.n_repeats_left = entry_bytes.saturating_mul(MAX_REPEATS);
+        self.doubts.begin(entry_bytes);
     }
 
     /// Reads a frame and so many values in it.

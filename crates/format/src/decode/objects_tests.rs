@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::column::{Base, Class, CountedHead, DataType, Framing, MapNode, Node, Number, Pointer, Step, Variant};
-use crate::decode::{Values, decode_streamed};
+use crate::decode::{Reader, Values, decode_streamed};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -32,7 +32,7 @@ fn evolving() -> Arc<Class> {
 fn decode(node: &Node, entries: &[&[u8]]) -> Result<Values> {
     let mut values = Values::empty(&node.data_type());
     for entry in entries {
-        decode_streamed(Framing::Bare, node, entry, 0, &mut values)?;
+        decode_streamed(&mut Reader::default(), Framing::Bare, node, entry, 0, &mut values)?;
     }
     Ok(values)
 }
@@ -252,9 +252,9 @@ fn values_that_are_let_go_leave_those_before_as_they_were() {
     let entry = |k: u8| [[0, 0, 0, 2].as_slice(), &item(k), &item(k + 1)].concat();
     let before = decode(&node, &[&entry(1), &entry(3)]).unwrap();
     let mut values = before.clone();
-    decode_streamed(Framing::Bare, &node, &entry(5), 0, &mut values).unwrap();
+    decode_streamed(&mut Reader::default(), Framing::Bare, &node, &entry(5), 0, &mut values).unwrap();
     // An entry that ends in the middle leaves a part of it behind.
-    assert!(decode_streamed(Framing::Bare, &node, &entry(7)[..30], 0, &mut values).is_err());
+    assert!(decode_streamed(&mut Reader::default(), Framing::Bare, &node, &entry(7)[..30], 0, &mut values).is_err());
     values.truncate(2);
     assert_eq!(values, before);
     values.truncate(0);

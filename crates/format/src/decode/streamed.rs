@@ -18,8 +18,15 @@ pub(super) const IS_REFERENCED: u32 = 1 << 4;
 ///
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the value takes; unsupported for what [`Node::Unreadable`] says.
-pub fn decode_streamed(framing: Framing, node: &Node, entry: &[u8], origin: usize, out: &mut Values) -> Result<()> {
-    read_entry(entry, origin, out, |reader, out| decode_with(reader, framing, node, entry, out))
+pub(crate) fn decode_streamed<'a>(
+    reader: &mut Reader<'a>,
+    framing: Framing,
+    node: &Node,
+    entry: &'a [u8],
+    origin: usize,
+    out: &mut Values,
+) -> Result<()> {
+    read_entry(reader, entry, origin, out, |reader, out| decode_with(reader, framing, node, entry, out))
 }
 
 /// The same by a reader that notes something beside.
@@ -55,16 +62,18 @@ pub(super) fn decode_with<'a>(
 ///
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the arrays take.
-pub fn decode_arrays(
+#[expect(clippy::too_many_arguments, reason = "what the arrays are, how many, and where they go")]
+pub(crate) fn decode_arrays<'a>(
+    reader: &mut Reader<'a>,
     item: &Node,
     factor: u32,
     head: CountedHead,
     counts: &[i64],
-    entry: &[u8],
+    entry: &'a [u8],
     origin: usize,
     out: &mut Values,
 ) -> Result<()> {
-    read_entry(entry, origin, out, |reader, out| {
+    read_entry(reader, entry, origin, out, |reader, out| {
         let mut cursor = Cursor::new(entry);
         let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
         let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
@@ -81,14 +90,15 @@ pub fn decode_arrays(
 ///
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the members take, or if nothing tells how many objects there are.
-pub fn decode_members(
+pub(crate) fn decode_members<'a>(
+    reader: &mut Reader<'a>,
     class: &Class,
     n_objects: Option<i64>,
-    entry: &[u8],
+    entry: &'a [u8],
     origin: usize,
     out: &mut Values,
 ) -> Result<()> {
-    read_entry(entry, origin, out, |reader, out| decode_members_with(reader, class, n_objects, entry, out))
+    read_entry(reader, entry, origin, out, |reader, out| decode_members_with(reader, class, n_objects, entry, out))
 }
 
 /// The same with a reader of the caller's.
@@ -316,7 +326,10 @@ impl<'a> Reader<'a> {
 }
 
 /// The numbers of an item that is a list of such, and where they go.
-fn lists_of_numbers<'v>(item: &Node, out: &'v mut Values) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
+pub(super) fn lists_of_numbers<'v>(
+    item: &Node,
+    out: &'v mut Values,
+) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
     let (Node::List(inner), Values::List(ends, items)) = (item, out) else { return None };
     match (&**inner, &mut **items) {
         (Node::Number(number), Values::Primitive(_, bytes)) => Some((*number, ends, bytes)),
@@ -325,7 +338,7 @@ fn lists_of_numbers<'v>(item: &Node, out: &'v mut Values) -> Option<(Number, &'v
 }
 
 /// Reads lists of numbers, which are most of what events hold: so many, or until the bytes end.
-fn read_lists(
+pub(super) fn read_lists(
     cursor: &mut Cursor<'_>,
     number: Number,
     n_lists: Option<usize>,
@@ -359,7 +372,7 @@ fn read_list(cursor: &mut Cursor<'_>, number: Number, ends: &mut Vec<i32>, items
 
 /// Appends one number.
 #[inline]
-fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Result<()> {
     match number.stored_bytes() {
         4 if number.is_plain() => out.extend_from_slice(&cursor.u32()?.to_ne_bytes()),
         8 if number.is_plain() => out.extend_from_slice(&cursor.u64()?.to_ne_bytes()),

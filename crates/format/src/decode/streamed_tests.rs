@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Reader;
 use super::streamed::decode_streamed;
 use super::values::Values;
 use crate::column::{Class, CountedHead, DataType, Framing, MapNode, Node, Number, Step, Variant};
@@ -17,7 +18,7 @@ fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
     ]);
     let mut values = Values::empty(&node.data_type());
     for entry in [[0, 1, 0, 2, 10, 11, 20, 21, 99].as_slice(), &[98]] {
-        decode_streamed(Framing::Bare, &node, entry, 0, &mut values).unwrap();
+        decode_streamed(&mut Reader::default(), Framing::Bare, &node, entry, 0, &mut values).unwrap();
     }
     let Values::Struct(2, members) = &values else { panic!("not two structs") };
     let Values::List(ends, items) = &members[1].1 else { panic!("not lists") };
@@ -25,7 +26,17 @@ fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
     assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 20, 21]);
     assert_eq!(members[2].1.clone().into_number_bytes().unwrap(), [99, 98]);
     for entry in [[].as_slice(), &[0, 1, 10, 99], &[0; 10]] {
-        assert!(decode_streamed(Framing::Bare, &node, entry, 0, &mut Values::empty(&node.data_type())).is_err());
+        assert!(
+            decode_streamed(
+                &mut Reader::default(),
+                Framing::Bare,
+                &node,
+                entry,
+                0,
+                &mut Values::empty(&node.data_type())
+            )
+            .is_err()
+        );
     }
 }
 
@@ -40,7 +51,7 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
     let mut values = Values::empty(&layout.data_type());
     for (entry, n_objects) in [([10, 11, 0, 1, 0, 2].as_slice(), 2), (&[], 0), (&[12, 0, 3], 1)] {
-        layout.decode_counted(entry, &[n_objects], 0, &mut values).unwrap();
+        layout.decode_counted(&mut Reader::default(), entry, &[n_objects], 0, &mut values).unwrap();
     }
     let Values::List(ends, objects) = &values else { panic!("not lists") };
     assert_eq!(ends, &[2, 2, 3]);
@@ -51,10 +62,10 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     assert_eq!(columns[1].1.clone().into_number_bytes().unwrap(), [10, 11, 12]);
     for (n_objects, why) in [(1, "3 bytes more"), (3, "3 objects of Base, of 3 bytes at least"), (-1, "nothing tells")]
     {
-        let error = layout.decode_counted(&[0; 6], &[n_objects], 0, &mut values).unwrap_err();
+        let error = layout.decode_counted(&mut Reader::default(), &[0; 6], &[n_objects], 0, &mut values).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
-    assert!(layout.decode_entry(&[0; 6], 0, &mut values).is_err());
+    assert!(layout.decode_entry(&mut Reader::default(), &[0; 6], 0, &mut values).is_err());
 }
 
 #[test]
@@ -63,8 +74,10 @@ fn arrays_of_each_object_have_as_many_items_as_the_branch_beside_says() {
     let node = Node::ArrayOfEach { item, factor: 2, head: CountedHead::Flag };
     let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
     let mut values = Values::empty(&layout.data_type());
-    layout.decode_counted(&[1, 10, 11, 0, 1, 12, 13, 14, 15], &[1, 0, 2], 0, &mut values).unwrap();
-    layout.decode_counted(&[], &[], 0, &mut values).unwrap();
+    layout
+        .decode_counted(&mut Reader::default(), &[1, 10, 11, 0, 1, 12, 13, 14, 15], &[1, 0, 2], 0, &mut values)
+        .unwrap();
+    layout.decode_counted(&mut Reader::default(), &[], &[], 0, &mut values).unwrap();
     let Values::List(ends, arrays) = &values else { panic!("not lists") };
     assert_eq!(ends, &[3, 3]);
     let Values::List(ends, items) = &**arrays else { panic!("not arrays") };
@@ -72,10 +85,10 @@ fn arrays_of_each_object_have_as_many_items_as_the_branch_beside_says() {
     assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 12, 13, 14, 15]);
     for (entry, counts) in [([1, 10, 11].as_slice(), [2].as_slice()), (&[1, 10, 11], &[-1]), (&[1, 10, 11, 0], &[1])] {
         let mut values = Values::empty(&layout.data_type());
-        assert!(layout.decode_counted(entry, counts, 0, &mut values).is_err());
+        assert!(layout.decode_counted(&mut Reader::default(), entry, counts, 0, &mut values).is_err());
     }
     // Nothing tells their numbers of items.
-    assert!(layout.decode_entry(&[0], 0, &mut values).is_err());
+    assert!(layout.decode_entry(&mut Reader::default(), &[0], 0, &mut values).is_err());
 }
 
 #[test]
@@ -95,6 +108,9 @@ fn arrays_and_counts_of_items_without_bytes_are_refused() {
         })),
     ] {
         let mut values = Values::empty(&node.data_type());
-        assert!(decode_streamed(Framing::Bare, &node, &entry, 0, &mut values).is_err(), "{node:?}");
+        assert!(
+            decode_streamed(&mut Reader::default(), Framing::Bare, &node, &entry, 0, &mut values).is_err(),
+            "{node:?}"
+        );
     }
 }

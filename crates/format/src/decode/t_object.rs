@@ -31,8 +31,12 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    pub(super) fn new(entry_bytes: usize) -> Self {
-        Doubts { n_free_left: entry_bytes.saturating_add(1).saturating_mul(MAX_FREE), ..Doubts::default() }
+    /// Forgets what was found in the entry before.
+    pub(super) fn begin(&mut self, entry_bytes: usize) {
+        self.class = 0;
+        self.seeming.clear();
+        self.without.clear();
+        self.n_free_left = entry_bytes.saturating_add(1).saturating_mul(MAX_FREE);
     }
 }
 
@@ -41,21 +45,22 @@ impl Doubts {
 ///
 /// The error is that of the first try.
 pub(super) fn read_entry<'a>(
+    reader: &mut Reader<'a>,
     entry: &'a [u8],
     origin: usize,
     out: &mut Values,
     read: impl Fn(&mut Reader<'a>, &mut Values) -> Result<()>,
 ) -> Result<()> {
     let n_before = out.len();
-    let mut first = Reader::new(entry.len(), origin);
-    let Err(error) = read(&mut first, out) else { return Ok(()) };
-    let seeming = first.doubts.seeming;
+    reader.begin(entry.len(), origin);
+    let Err(error) = read(reader, out) else { return Ok(()) };
+    let seeming = std::mem::take(&mut reader.doubts.seeming);
     let all = (seeming.len() > 1).then(|| seeming.clone());
     for without in seeming.iter().map(|&class| vec![class]).chain(all) {
         out.truncate(n_before);
-        let mut again = Reader::new(entry.len(), origin);
-        again.doubts.without = without;
-        if read(&mut again, out).is_ok() {
+        reader.begin(entry.len(), origin);
+        reader.doubts.without = without;
+        if read(reader, out).is_ok() {
             return Ok(());
         }
     }

@@ -36,7 +36,7 @@ pub enum ObjectSlot<'a> {
 /// Reads the slots of pointers in one record, and remembers the classes named in it.
 ///
 /// Source: `TBufferFile::ReadClass`, `TBufferFile::ReadObjectAny` (ROOT 6.40).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ObjectSlots<'a> {
     /// A few, each looked up for many objects; a hash of the position would cost more than the search.
     classes: BTreeMap<usize, &'a [u8]>,
@@ -47,6 +47,15 @@ impl<'a> ObjectSlots<'a> {
     /// For the object of a record whose key is `key_bytes` long: positions are counted from the start of the key.
     pub fn new(key_bytes: usize) -> Self {
         ObjectSlots { classes: BTreeMap::new(), key_bytes }
+    }
+
+    /// The same for another object.
+    pub fn begin(&mut self, key_bytes: usize) {
+        self.key_bytes = key_bytes;
+        // There are none in most.
+        if !self.classes.is_empty() {
+            self.classes.clear();
+        }
     }
 
     /// Reads a slot. The cursor must be over the whole object of the record.
