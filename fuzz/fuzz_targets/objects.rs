@@ -40,10 +40,8 @@ fuzz_target!(|data: &[u8]| {
         let decoded = layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values);
         // As two entries, or as none.
         let mut together = Values::empty(&layout.data_type());
-        if layout
-            .decode_alike(&entry.repeat(2), &[0, entry.len(), 2 * entry.len()], &mut together)
-            .is_ok_and(|is_read| is_read)
-        {
+        let (twice, bounds) = (entry.repeat(2), [0, entry.len(), 2 * entry.len()]);
+        if layout.decode_entries(&twice, &bounds, &mut together).is_ok_and(|is_read| is_read) {
             decoded.unwrap();
             layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values).unwrap();
             assert_eq!(together, values);

@@ -139,7 +139,7 @@ fn members_one_by_one_are_not_taken_for_pairs() {
     let map = MapNode { key: number.clone(), value: number.clone(), key_column: number.clone(), value_column: number };
     let layout = Layout::Streamed { framed: Framing::Framed, node: Node::Map(Box::new(map)) };
     let pairs = framed(&[0, 0, 0, 2, 1, 11, 2, 22]);
-    assert!(check(&layout, &[pairs.clone()]));
+    assert!(check(&layout, std::slice::from_ref(&pairs)));
     let mut by_member = framed(&[0, 0, 0, 0, 0, 2, 1, 2, 11, 22]);
     by_member[4] |= 0x40;
     assert!(!check(&layout, &[pairs, by_member]));
