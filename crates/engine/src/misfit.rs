@@ -19,6 +19,8 @@ pub(crate) struct Entries<'a> {
     pub(crate) range: &'a dyn Fn(usize) -> Option<Range<usize>>,
     /// How far what begins at a place in the data is from where references in it count.
     pub(crate) origin: &'a dyn Fn(usize) -> usize,
+    /// Items of the arrays in each, or its objects, if only that tells how it is read.
+    pub(crate) counts: &'a dyn Fn(usize) -> Option<&'a [i64]>,
     /// How to have the bytes, or nothing.
     pub(crate) hint: &'static str,
 }
@@ -27,7 +29,7 @@ impl Entries<'_> {
     fn trace(&self, layout: &Layout, entry: usize) -> Trace {
         let Some(range) = (self.range)(entry) else { return Trace::default() };
         let bytes = self.data.get(range.clone()).unwrap_or_default();
-        trace(layout, bytes, (self.origin)(range.start))
+        trace(layout, bytes, (self.counts)(entry), (self.origin)(range.start))
     }
 
     fn is_zero(&self, entry: usize) -> bool {

@@ -487,8 +487,9 @@ impl<'a> Basket<'a> {
         let range = |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
         let n_entries = self.head.n_entries as usize;
         let origin = |start: usize| self.head.key_bytes as usize + start;
+        let counts = |entry| self.item_counts.and_then(|counts| counts.of_entry(entry));
         let hint = " (raw=True gives the bytes)";
-        let entries = Entries { data, n_entries, range: &range, origin: &origin, hint };
+        let entries = Entries { data, n_entries, range: &range, origin: &origin, counts: &counts, hint };
         let error = entries.judge(error, self.layout, entry);
         error.within(format!("entry {entry} of the basket")).inside(start)
     }

@@ -231,7 +231,8 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
         let object = range(number).and_then(|range| bytes.get(range)).unwrap_or_default();
         layout.decode_entry(&mut Reader::default(), object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
-            let objects = Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, hint: "" };
+            let objects =
+                Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };
             Fault::Format(objects.judge(error, layout, number))
         })?;
     }

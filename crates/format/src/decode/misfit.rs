@@ -53,14 +53,18 @@ impl Trace {
 
 /// Reads an entry once more, to learn of the classes in it.
 ///
-/// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket.
-pub fn trace(layout: &Layout, entry: &[u8], origin: usize) -> Trace {
+/// `entry`: exactly its bytes; `counts`: as for [`Layout::decode_counted`], if it is read so; `origin`: how far the bytes are
+/// from the start of the key of their basket.
+pub fn trace(layout: &Layout, entry: &[u8], counts: Option<&[i64]>, origin: usize) -> Trace {
     let Layout::Streamed { framed, node } = layout else { return Trace::default() };
     let mut reader = Reader::new(entry.len(), origin);
     reader.trace = Some(Box::default());
     let mut values = Values::empty(&node.data_type());
     // What goes wrong is noted.
-    let _ = decode_with(&mut reader, *framed, node, entry, &mut values);
+    let _ = match counts {
+        Some(counts) => layout.decode_counted(&mut reader, entry, counts, origin, &mut values),
+        None => decode_with(&mut reader, *framed, node, entry, &mut values),
+    };
     reader.trace.map_or_else(Trace::default, |trace| *trace)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::graph::{OUTERMOST, ObjectGraph, read_graph};
 use super::{Misfit, Values, trace};
-use crate::column::{Class, Framing, Layout, Node, Number, Step, Variant};
+use crate::column::{Class, CountedHead, Framing, Layout, Node, Number, Step, Variant};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos};
 
@@ -34,7 +34,7 @@ fn lists() -> Layout {
 
 #[test]
 fn what_begins_without_a_byte_count_and_is_not_as_described_is_noted_so() {
-    let noted = |items: &[u8]| trace(&lists(), &[&[0, 0, 0, 2], items].concat(), 0).misfit().cloned();
+    let noted = |items: &[u8]| trace(&lists(), &[&[0, 0, 0, 2], items].concat(), None, 0).misfit().cloned();
     let good = counted(&[0, 1, 7, 8]);
     assert_eq!(noted(&[good.clone(), good.clone()].concat()), None);
     // Too few bytes for two objects, too many, and a byte count that something else than the members fills.
@@ -43,9 +43,20 @@ fn what_begins_without_a_byte_count_and_is_not_as_described_is_noted_so() {
     assert_eq!(noted(&[0, 1, 7, 8, 0, 1, 7]), Some(misfit("A", false, false)));
     // No version that the file describes, either.
     assert_eq!(noted(&[5; 8]), Some(misfit("A", false, false)));
-    let long = trace(&lists(), &[&[0, 0, 0, 2], good.as_slice(), &counted(&[0, 1, 7, 8, 9])].concat(), 0);
+    let long = trace(&lists(), &[&[0, 0, 0, 2], good.as_slice(), &counted(&[0, 1, 7, 8, 9])].concat(), None, 0);
     assert_eq!(long.misfit(), Some(&misfit("A", true, false)));
     assert!(long.has_read("A") && !long.has_read("B"));
+}
+
+#[test]
+fn objects_that_another_branch_counts_are_noted_as_well() {
+    let Layout::Streamed { node: Node::List(item), .. } = lists() else { panic!("no lists") };
+    let node = Node::ArrayOfEach { item, factor: 1, head: CountedHead::Flag };
+    let layout = Layout::Streamed { framed: Framing::Bare, node };
+    let good = [&[1], counted(&[0, 1, 7, 8]).as_slice()].concat();
+    let of = |entry: &[u8], counts: &[i64]| trace(&layout, entry, Some(counts), 0);
+    assert!(of(&[good.clone(), good].concat(), &[1, 1]).has_read("A"));
+    assert_eq!(of(&[1, 5, 5, 5, 5, 5, 5, 5, 5], &[1]).misfit(), Some(&misfit("A", false, false)));
 }
 
 /// `Outer` has two objects of class `Inner` by value, and a pointer to one, between numbers.
