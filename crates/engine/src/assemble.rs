@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
-use arrow_buffer::Buffer;
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use arrowroot_format::column::DataType;
@@ -240,14 +240,14 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
     if matches!(data.data_type(), ArrowType::Null) {
         return Ok(ArrayData::new_null(&ArrowType::Null, is_there.len()));
     }
-    let mut next = 0_u32;
-    let places = is_there.iter().map(|&is_there| {
-        (is_there != 0).then(|| {
-            next += 1;
-            next - 1
-        })
+    // A value that is not there has the place of the next one, which its null hides.
+    let places = is_there.iter().scan(0_u32, |next, &is_there| {
+        let place = *next;
+        *next += u32::from(is_there != 0);
+        Some(place)
     });
-    let places = UInt32Array::from_iter(places);
+    let are_there = is_there.iter().map(|&is_there| is_there != 0).collect::<BooleanBuffer>();
+    let places = UInt32Array::try_new(places.collect::<Vec<_>>().into(), Some(are_there.into()))?;
     Ok(with_gaps(data, &places)?)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, UInt32Array};
-use arrow_buffer::Buffer;
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
 use arrowroot_format as format;
@@ -142,7 +142,7 @@ impl Assembly<'_> {
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
                 let items = self.items(item, n_items, &ends)?;
-                with_gaps(items, &optional_places(ends.typed_data::<i32>(), n)?)?
+                with_gaps(items, &optional_places(ends.typed_data::<i32>())?)?
             }
             Shape::FixedList { item, n_items } => {
                 let in_each = (*n_items).max(1) as usize;
@@ -240,18 +240,14 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
 }
 
 /// For each list of at most one item the place of that, or null.
-fn optional_places(ends: &[i32], n: usize) -> Result<UInt32Array, ArrowError> {
-    let mut places = Vec::with_capacity(n);
-    for pair in ends.windows(2) {
-        places.push(match pair[1] - pair[0] {
-            0 => None,
-            1 => Some(pair[0].unsigned_abs()),
-            n_items => {
-                return Err(ArrowError::InvalidArgumentError(format!("an optional value of {n_items} items")));
-            }
-        });
+fn optional_places(ends: &[i32]) -> Result<UInt32Array, ArrowError> {
+    let lists = || ends.windows(2).map(|ends| (ends[0].unsigned_abs(), ends[1] - ends[0]));
+    if let Some((_, n_items)) = lists().find(|(_, n_items)| !matches!(n_items, 0 | 1)) {
+        return Err(ArrowError::InvalidArgumentError(format!("an optional value of {n_items} items")));
     }
-    Ok(UInt32Array::from(places))
+    let places = lists().map(|(place, _)| place).collect::<Vec<u32>>();
+    let are_there = lists().map(|(_, n_items)| n_items == 1).collect::<BooleanBuffer>();
+    UInt32Array::try_new(places.into(), Some(are_there.into()))
 }
 
 #[cfg(test)]
