@@ -104,6 +104,10 @@ bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARG
 bench-formats: build $(VENV)/.root ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
 	$(BIN)/python bench/formats.py $(BENCH_ARGS)
 
+.PHONY: bench-kinds
+bench-kinds: build $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
+	$(BIN)/python bench/kinds.py $(BENCH_ARGS)
+
 .PHONY: bench-remote
 bench-remote: build $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay

@@ -139,9 +139,9 @@ class Record:
         return counted(len(self._members), "member")
 
     def _head(self) -> str:
-        labels = (self._members.get(name) for name in ("fName", "fTitle"))
-        label = next((label for label in labels if isinstance(label, str) and label), "")
-        quoted = f" {label!r}" if label else ""
+        members = [self._members.get(name) for name in ("fName", "fTitle")]
+        label = next((member for member in members if isinstance(member, str) and member), None)
+        quoted = "" if label is None else f" {label!r}"
         summary = self.summary()
         return printable(f"{self.class_name}{quoted}" + (f": {summary}" if summary else ""))
 

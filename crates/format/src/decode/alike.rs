@@ -262,8 +262,18 @@ struct Objects<'a> {
     data: &'a [u8],
     /// Of each entry.
     lengths: Vec<usize>,
-    /// Where each object begins, if anything stands between those of two entries; else `data` is nothing but objects.
-    starts: Option<Vec<usize>>,
+    n_objects: usize,
+    starts: Starts,
+}
+
+/// Where objects begin.
+enum Starts {
+    /// Each where the one before ends.
+    Everywhere,
+    /// Those of each entry, which are plain numbers, one after the other.
+    OfEntries(Vec<usize>),
+    /// Each by itself.
+    OfObjects(Vec<usize>),
 }
 
 impl<'a> Objects<'a> {
@@ -280,7 +290,9 @@ impl<'a> Objects<'a> {
             (n_objects * object_bytes == n_bytes && (n_objects == 1 || place == Place::ToEnd)).then_some(n_objects)
         };
         let lengths = bounds.windows(2).map(length).collect::<Option<_>>()?;
-        alike.fits_all(data).then_some(Objects { alike, data, lengths, starts: None })
+        let n_objects = data.len() / object_bytes;
+        let fits = alike.fits_all(data);
+        fits.then_some(Objects { alike, data, lengths, n_objects, starts: Starts::Everywhere })
     }
 
     fn behind_heads(item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
@@ -288,36 +300,37 @@ impl<'a> Objects<'a> {
         let first = entries().find(|entry| entry.len() > LIST_HEAD_BYTES)?;
         let alike = Alike::example(item, data.get(first.start + LIST_HEAD_BYTES..)?)?;
         let object_bytes = alike.n_bytes();
+        let are_numbers = matches!(alike.part, Part::Numbers { .. });
         let mut lengths = Vec::with_capacity(bounds.len());
-        let mut starts = Vec::with_capacity(data.len() / object_bytes);
+        let mut starts = Vec::with_capacity(bounds.len());
         for entry in entries() {
-            let (head, objects) = data.get(entry.clone())?.split_at_checked(LIST_HEAD_BYTES)?;
-            let n_objects = objects.len() / object_bytes;
-            if n_objects * object_bytes != objects.len() || !is_vector(head, objects.len(), n_objects) {
-                return None;
-            }
-            if !alike.fits_all(objects) {
+            let (head, objects) = data.get(entry.clone())?.split_first_chunk()?;
+            let n_objects = objects_behind(head, objects.len())?;
+            if n_objects.checked_mul(object_bytes) != Some(objects.len()) || !alike.fits_all(objects) {
                 return None;
             }
             lengths.push(n_objects);
-            starts.extend((0..n_objects).map(|place| entry.start + LIST_HEAD_BYTES + place * object_bytes));
+            let first = entry.start + LIST_HEAD_BYTES;
+            if are_numbers {
+                starts.push(first);
+            } else {
+                starts.extend((0..n_objects).map(|place| first + place * object_bytes));
+            }
         }
-        Some(Objects { alike, data, lengths, starts: Some(starts) })
-    }
-
-    fn n_objects(&self) -> usize {
-        self.starts.as_ref().map_or(self.data.len() / self.alike.n_bytes(), Vec::len)
+        let n_objects = lengths.iter().sum();
+        let starts = if are_numbers { Starts::OfEntries(starts) } else { Starts::OfObjects(starts) };
+        Some(Objects { alike, data, lengths, n_objects, starts })
     }
 
     fn append(&self, part: &Part, out: &mut Values) -> Result<()> {
         let misfit = || misfit(&Cursor::new(self.data));
         match (part, out) {
             (part, Values::Optional(is_there, values)) => {
-                is_there.resize(is_there.len() + self.n_objects(), 1);
+                is_there.resize(is_there.len() + self.n_objects, 1);
                 self.append(part, values)
             }
             (Part::Record(parts), Values::Struct(n_values, columns)) => {
-                *n_values += self.n_objects();
+                *n_values += self.n_objects;
                 parts.iter().try_for_each(|(place, part)| {
                     self.append(part, columns.get_mut(*place).map(|(_, column)| column).ok_or_else(misfit)?)
                 })
@@ -339,30 +352,26 @@ impl<'a> Objects<'a> {
             number.append(self.data.get(at..at + n_bytes).unwrap_or_default(), out);
         };
         match &self.starts {
-            None if n_bytes == object_bytes => append(0, self.data.len()),
-            None if is_single => kernels::append_strided(self.data, at, object_bytes, n_bytes, out),
-            None => (0..self.n_objects()).for_each(|place| append(place * object_bytes + at, n_bytes)),
-            Some(starts) if n_bytes == object_bytes => {
-                let mut rest = starts.as_slice();
-                for &n_objects in &self.lengths {
-                    let Some((here, behind)) = rest.split_at_checked(n_objects) else { break };
-                    rest = behind;
-                    here.first().into_iter().for_each(|&start| append(start, n_objects * object_bytes));
-                }
+            Starts::Everywhere if n_bytes == object_bytes => append(0, self.data.len()),
+            Starts::Everywhere if is_single => kernels::append_strided(self.data, at, object_bytes, n_bytes, out),
+            Starts::Everywhere => (0..self.n_objects).for_each(|place| append(place * object_bytes + at, n_bytes)),
+            Starts::OfEntries(starts) => {
+                let runs = starts.iter().zip(&self.lengths);
+                runs.for_each(|(&start, &n_objects)| append(start, n_objects * object_bytes));
             }
-            Some(starts) if is_single => kernels::append_at(self.data, starts, at, n_bytes, out),
-            Some(starts) => starts.iter().for_each(|start| append(start + at, n_bytes)),
+            Starts::OfObjects(starts) if is_single => kernels::append_at(self.data, starts, at, n_bytes, out),
+            Starts::OfObjects(starts) => starts.iter().for_each(|start| append(start + at, n_bytes)),
         }
     }
 }
 
-/// Whether these are byte count, version and number before so many bytes of so many objects.
-fn is_vector(head: &[u8], n_bytes: usize, n_objects: usize) -> bool {
+/// How many objects follow the head of a vector, if that is what it is: byte count, version and number. `n_bytes`: of them.
+fn objects_behind(head: &[u8; LIST_HEAD_BYTES], n_bytes: usize) -> Option<usize> {
+    let [byte_count @ .., high, _, a, b, c, d] = head;
     // Version and number follow the byte count.
-    let (Ok(byte_count), Ok(count)) = (u32::try_from(n_bytes + 6), u32::try_from(n_objects)) else { return false };
-    head.starts_with(&(byte_count | BYTE_COUNT_MASK).to_be_bytes())
-        && head.ends_with(&count.to_be_bytes())
-        && head.get(4).is_some_and(|high| high & MEMBER_WISE == 0)
+    let expected = u32::try_from(n_bytes + LIST_HEAD_BYTES - 4).ok()? | BYTE_COUNT_MASK;
+    let is_vector = u32::from_be_bytes(*byte_count) == expected && high & MEMBER_WISE == 0;
+    is_vector.then_some(u32::from_be_bytes([*a, *b, *c, *d]) as usize)
 }
 
 /// The numbers of an array, whose dimensions stand in each other, and how many there are.
