@@ -32,8 +32,14 @@ pub(crate) fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> io:
         if let Some(address) = untried.next() {
             let sender = sender.clone();
             let attempt = move || drop(sender.send(TcpStream::connect_timeout(&address, rest)));
-            std::thread::Builder::new().name("arrowroot-connect".to_owned()).spawn(attempt)?;
-            n_trying += 1;
+            match std::thread::Builder::new().name("arrowroot-connect".to_owned()).spawn(attempt) {
+                Ok(_) => n_trying += 1,
+                // Those that were begun may succeed.
+                Err(failure) => {
+                    error = failure;
+                    continue;
+                }
+            }
         }
         let patience = if untried.len() > 0 { rest.min(HEAD_START) } else { rest };
         match outcomes.recv_timeout(patience) {

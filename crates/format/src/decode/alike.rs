@@ -41,19 +41,12 @@ enum Place {
 pub(crate) fn decode_alike(layout: &Layout, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
     let Some((place, item)) = place_and_item(layout) else { return Ok(false) };
     let Some(objects) = Objects::find(place, &item, data, bounds) else { return Ok(false) };
-    match (place, out) {
-        (Place::Alone, out) => objects.append(&objects.alike.part, out)?,
-        (_, Values::List(ends, items)) => {
-            let mut end = items.len();
-            for n_objects in &objects.lengths {
-                end += n_objects;
-                ends.push(list_end(end)?);
-            }
-            objects.append(&objects.alike.part, items)?;
-        }
-        _ => return Ok(false),
+    let n_before = out.len();
+    let appended = objects.append_entries(place, out);
+    if appended.is_err() {
+        out.truncate(n_before);
     }
-    Ok(true)
+    appended.map(|()| true)
 }
 
 /// Whether objects may be alike: it is of no use to look for the bounds of entries otherwise.
@@ -320,6 +313,21 @@ impl<'a> Objects<'a> {
         let n_objects = lengths.iter().sum();
         let starts = if are_numbers { Starts::OfEntries(starts) } else { Starts::OfObjects(starts) };
         Some(Objects { alike, data, lengths, n_objects, starts })
+    }
+
+    fn append_entries(&self, place: Place, out: &mut Values) -> Result<()> {
+        match (place, out) {
+            (Place::Alone, out) => self.append(&self.alike.part, out),
+            (_, Values::List(ends, items)) => {
+                let mut end = items.len();
+                for n_objects in &self.lengths {
+                    end += n_objects;
+                    ends.push(list_end(end)?);
+                }
+                self.append(&self.alike.part, items)
+            }
+            _ => Err(misfit(&Cursor::new(self.data))),
+        }
     }
 
     fn append(&self, part: &Part, out: &mut Values) -> Result<()> {
