@@ -15,9 +15,7 @@
 #include <bitset>
 #include <cstring>
 #include <ctime>
-#include <list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>

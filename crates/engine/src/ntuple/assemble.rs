@@ -227,9 +227,10 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
     let place = |number: usize| ends.get(number).and_then(|&end| usize::try_from(end).ok());
     let range = |number: usize| Some(place(number)?..place(number + 1)?);
     let n_entries = ends.len().saturating_sub(1);
+    let mut reader = Reader::default();
     for number in 0..n_entries {
         let object = range(number).and_then(|range| bytes.get(range)).unwrap_or_default();
-        layout.decode_entry(&mut Reader::default(), object, 0, &mut values).map_err(|error| {
+        layout.decode_entry(&mut reader, object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
             let objects =
                 Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };

@@ -8,18 +8,16 @@ use std::borrow::Cow;
 use super::kernels;
 use super::objects::pick;
 use super::pointers::{class_name, is_class};
-use super::streamed::{IS_REFERENCED, misfit};
+use super::streamed::{IS_REFERENCED, is_object_wise, misfit};
 use super::t_object::{NO_BITS, looks_like_object};
 use super::values::{Values, list_end};
 use crate::column::{Framing, Header, Layout, Node, Number, Step, Variant, node_with_dims};
-use crate::cursor::{BYTE_COUNT_MASK, Cursor};
+use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::Primitive;
 
 /// Bytes before the objects of a vector: byte count, version, number of objects.
 const LIST_HEAD_BYTES: usize = 10;
-/// Bit of the version of a vector: members are stored one after the other.
-const MEMBER_WISE: u8 = 0x40;
 
 /// How objects stand in entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -297,9 +295,11 @@ impl<'a> Objects<'a> {
         let mut lengths = Vec::with_capacity(bounds.len());
         let mut starts = Vec::with_capacity(bounds.len());
         for entry in entries() {
-            let (head, objects) = data.get(entry.clone())?.split_first_chunk()?;
-            let n_objects = objects_behind(head, objects.len())?;
-            if n_objects.checked_mul(object_bytes) != Some(objects.len()) || !alike.fits_all(objects) {
+            let bytes = data.get(entry.clone())?;
+            let (head, objects) = bytes.split_first_chunk::<LIST_HEAD_BYTES>()?;
+            let n_objects = u32::from_be_bytes(*head.last_chunk()?) as usize;
+            let is_whole = is_object_wise(bytes) && n_objects.checked_mul(object_bytes) == Some(objects.len());
+            if !is_whole || !alike.fits_all(objects) {
                 return None;
             }
             lengths.push(n_objects);
@@ -371,15 +371,6 @@ impl<'a> Objects<'a> {
             Starts::OfObjects(starts) => starts.iter().for_each(|start| append(start + at, n_bytes)),
         }
     }
-}
-
-/// How many objects follow the head of a vector, if that is what it is: byte count, version and number. `n_bytes`: of them.
-fn objects_behind(head: &[u8; LIST_HEAD_BYTES], n_bytes: usize) -> Option<usize> {
-    let [byte_count @ .., high, _, a, b, c, d] = head;
-    // Version and number follow the byte count.
-    let expected = u32::try_from(n_bytes + LIST_HEAD_BYTES - 4).ok()? | BYTE_COUNT_MASK;
-    let is_vector = u32::from_be_bytes(*byte_count) == expected && high & MEMBER_WISE == 0;
-    is_vector.then_some(u32::from_be_bytes([*a, *b, *c, *d]) as usize)
 }
 
 /// The numbers of an array, whose dimensions stand in each other, and how many there are.

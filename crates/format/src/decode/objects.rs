@@ -15,7 +15,7 @@ use crate::streamer::ObjectSlots;
 /// Bit of a reference whose object is known by a UUID. Source: `TObject::kHasUUID`.
 const HAS_UUID: i64 = 1 << 5;
 /// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
-const MEMBER_WISE: u16 = 0x4000;
+pub(super) const MEMBER_WISE: u16 = 0x4000;
 /// The version of a frame from which on that of the items' class follows.
 const HAS_ITEM_VERSION: u16 = 8;
 /// The version of a frame from which on nothing follows a count of 0.

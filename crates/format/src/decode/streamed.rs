@@ -1,7 +1,7 @@
 //! Values of any nesting, entry by entry.
 
 use super::kernels;
-use super::objects::{Reader, check_objects};
+use super::objects::{MEMBER_WISE, Reader, check_objects};
 use super::t_object::read_entry;
 use super::values::{Values, list_end};
 use crate::column::{Class, CountedHead, Framing, Node, Number};
@@ -133,6 +133,11 @@ pub(super) fn has_frame(entry: &[u8]) -> bool {
         let word = u32::from_be_bytes(*word);
         word & BYTE_COUNT_MASK != 0 && (word & !BYTE_COUNT_MASK) as usize == entry.len() - 4
     })
+}
+
+/// The same of a collection whose items are stored one after the other, and not their members.
+pub(super) fn is_object_wise(entry: &[u8]) -> bool {
+    has_frame(entry) && entry.get(4).is_some_and(|&high| u16::from_be_bytes([high, 0]) & MEMBER_WISE == 0)
 }
 
 fn push_empty(out: &mut Values) -> Result<()> {
@@ -326,10 +331,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The numbers of an item that is a list of such, and where they go.
-pub(super) fn lists_of_numbers<'v>(
-    item: &Node,
-    out: &'v mut Values,
-) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
+fn lists_of_numbers<'v>(item: &Node, out: &'v mut Values) -> Option<(Number, &'v mut Vec<i32>, &'v mut Vec<u8>)> {
     let (Node::List(inner), Values::List(ends, items)) = (item, out) else { return None };
     match (&**inner, &mut **items) {
         (Node::Number(number), Values::Primitive(_, bytes)) => Some((*number, ends, bytes)),
@@ -338,7 +340,7 @@ pub(super) fn lists_of_numbers<'v>(
 }
 
 /// Reads lists of numbers, which are most of what events hold: so many, or until the bytes end.
-pub(super) fn read_lists(
+fn read_lists(
     cursor: &mut Cursor<'_>,
     number: Number,
     n_lists: Option<usize>,
@@ -372,7 +374,7 @@ fn read_list(cursor: &mut Cursor<'_>, number: Number, ends: &mut Vec<i32>, items
 
 /// Appends one number.
 #[inline]
-pub(super) fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Result<()> {
+fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Result<()> {
     match number.stored_bytes() {
         4 if number.is_plain() => out.extend_from_slice(&cursor.u32()?.to_ne_bytes()),
         8 if number.is_plain() => out.extend_from_slice(&cursor.u64()?.to_ne_bytes()),
