@@ -16,6 +16,7 @@ import pytest
 import arrowroot
 from tests.servers import S3, Certificates, Nginx
 from tests.servers.fixtures import installed
+from tests.servers.process import free_port
 
 from . import data
 from .conftest import EVENTS
@@ -98,7 +99,7 @@ class Repeating(BaseHTTPRequestHandler):
     [("", f"?key={MARK}%21", {}), ("", "", {"token": MARK}), (f"me:{MARK}@", "", {})],
 )
 def test_what_a_server_repeats_of_a_url_or_of_credentials_is_not_shown(user, query, options):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
+    server = ThreadingHTTPServer(("127.0.0.1", free_port()), Repeating)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         with pytest.raises(PermissionError, match="opens nothing") as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,8 @@ STOP_TIMEOUT_S = 10.0
 N_STARTS = 3
 #: Where Debian keeps servers, and Go itself: not on everybody's PATH.
 MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
+#: Ports that servers of this process had.
+_GIVEN: set[int] = set()
 
 
 class NotInstalledError(RuntimeError):
@@ -36,10 +39,18 @@ def find_program(name: str, package: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+    """Return a port that nobody listens on now, and that no server of this process had.
+
+    What the engine remembers of a server, for all files that come from it, would be held against the next one there.
+    """
+    with contextlib.ExitStack() as not_taken:
+        while True:
+            sock = not_taken.enter_context(socket.socket())
+            sock.bind(("127.0.0.1", 0))
+            port = int(sock.getsockname()[1])
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
 
 
 class Server:

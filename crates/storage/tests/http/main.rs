@@ -11,6 +11,9 @@ mod nginx;
 #[cfg(test)]
 mod plain;
 #[cfg(test)]
+#[path = "../ports/mod.rs"]
+mod ports;
+#[cfg(test)]
 mod redirects;
 #[cfg(test)]
 mod s3;

@@ -2,12 +2,14 @@
 
 #![expect(clippy::disallowed_types, reason = "the test waits for the server that it starts")]
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::ports::free_port;
 
 /// A running server; it ends with this value.
 pub(crate) struct Nginx {
@@ -21,10 +23,6 @@ fn program() -> Option<PathBuf> {
     let mut places: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     places.extend(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     places.into_iter().map(|place| place.join("nginx")).find(|path| path.is_file())
-}
-
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 impl Nginx {

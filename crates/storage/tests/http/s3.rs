@@ -6,7 +6,7 @@ use std::time::Duration;
 use arrowroot_storage::Error;
 
 use crate::checks::{check_known, check_vector, content, open};
-use crate::nginx::free_port;
+use crate::ports::free_port;
 use crate::scripted::{Reply, Scripted, Then, right, status};
 
 #[test]

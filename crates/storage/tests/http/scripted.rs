@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "the test is the server")]
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -107,7 +107,7 @@ pub(crate) struct Scripted {
 
 impl Scripted {
     pub(crate) fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Scripted {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = crate::ports::listen();
         let port = listener.local_addr().unwrap().port();
         let (stopped, heads) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let (is_stopped, log, script) = (Arc::clone(&stopped), Arc::clone(&heads), Arc::new(script));

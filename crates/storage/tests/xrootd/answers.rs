@@ -1,7 +1,6 @@
 //! A scripted server: what is allowed but rare, and what is not allowed at all.
 
 use std::io::Read;
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -515,7 +514,7 @@ fn a_server_that_tells_no_time_tells_no_version() {
 
 #[test]
 fn an_outage_is_not_held_against_what_comes_with_the_login() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = crate::ports::listen();
     let url = format!("root://{}//after/an/outage", listener.local_addr().unwrap());
     let opening = move || open_xrootd_once(&url, &hasty(), NONE);
     let is_over = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,7 @@
 //! Nothing takes longer than it may, however the server makes it last.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ fn a_wait_beyond_the_deadline_fails_at_once() {
 
 /// Starts a server that has each connection from its first words on, which are read.
 fn start_raw(script: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = crate::ports::listen();
     let port = listener.local_addr().unwrap().port();
     let script = Arc::new(script);
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! A server that answers as a script says: rightly, wrongly, late or never.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -136,7 +136,7 @@ pub fn right_body(request: &Request, file: &[u8]) -> Vec<u8> {
 
 /// Starts a server; the script gets each connection with its number, in a thread. Returns the port.
 pub fn start(script: impl Fn(Client, usize) -> Option<()> + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = crate::ports::listen();
     let port = listener.local_addr().unwrap().port();
     let (script, n_connections) = (Arc::new(script), Arc::new(AtomicUsize::new(0)));
     let counter = Arc::clone(&n_connections);

@@ -12,6 +12,8 @@ mod answers;
 mod deadlines;
 mod fake;
 mod ledgers;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod real;
 mod redirections;
 mod relay;

@@ -171,7 +171,7 @@ fn what_is_not_there_or_no_file_is_named_so() {
     assert!(matches!(error, Error::Server { is_transient: false, .. }), "{error:?}");
     let error = refusal(open(&format!("root://127.0.0.1:{}//elsewhere/f", server.port)));
     assert!(matches!(error, Error::Denied { .. }), "{error:?}");
-    let error = refusal(open(&format!("root://127.0.0.1:{}//data/f", crate::server::free_port())));
+    let error = refusal(open(&format!("root://127.0.0.1:{}//data/f", crate::ports::free_port())));
     assert!(matches!(error, Error::Connection { .. }), "{error:?}");
 }
 
@@ -304,7 +304,7 @@ fn redirectors_that_send_in_a_circle_are_not_followed_for_ever() {
     if !is_installed() {
         return;
     }
-    let first = crate::server::free_port();
+    let first = crate::ports::free_port();
     let second = Server::start(&format!("xrootd.redirect 127.0.0.1:{first} /data"));
     let third = crate::relay::Relay::start(second.port, Duration::ZERO);
     // The relay stands for the first port.

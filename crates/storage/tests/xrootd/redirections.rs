@@ -96,7 +96,7 @@ fn redirections_in_a_circle_end() {
 fn a_redirector_is_told_which_server_failed() {
     let file = content(FILE_BYTES, 1);
     let good = serving(file.clone());
-    let bad = crate::server::free_port();
+    let bad = crate::ports::free_port();
     let (port, _) = start(move |mut client, _| {
         client.greet("")?;
         loop {

@@ -1,7 +1,7 @@
 //! A relay that delays what the server says and counts how often the client waited for it.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub struct Relay {
 
 impl Relay {
     pub fn start(upstream: u16, latency: Duration) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = crate::ports::listen();
         let port = listener.local_addr().unwrap().port();
         let counts = Arc::new(Counts::default());
         let for_thread = Arc::clone(&counts);

@@ -1,7 +1,7 @@
 //! Encryption and tokens.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -193,7 +193,7 @@ fn a_token_is_never_sent_where_others_could_read_it() {
 
 #[test]
 fn a_token_of_the_url_is_not_sent_before_encryption_is_settled() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = crate::ports::listen();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();

@@ -1,13 +1,15 @@
 //! A real xrootd on a free loopback port, with its own configuration and data, gone with its value.
 
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::lchown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::ports::free_port;
 
 /// xrootd listens on every address and has no option against it: binds to the wildcard become binds to the loopback.
 const BIND_LOOPBACK: &str = r#"
@@ -169,10 +171,6 @@ fn own(path: &Path, user: u32) {
             own(&entry.unwrap().path(), user);
         }
     }
-}
-
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Bytes that look random, so that a wrong place shows.
