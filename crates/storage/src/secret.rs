@@ -199,7 +199,6 @@ const IN_QUERY: [char; 3] = ['?', '&', '#'];
 
 fn pieces(url: &str) -> Vec<Piece<'_>> {
     let pieces = match mistyped_scheme(url) {
-        _ if url.contains("://") => pieces_from(url, 0, ""),
         Some((scheme, n_before)) => {
             let (mut pieces, mut at, mut shown_from) = (Vec::new(), n_before, 0);
             loop {
@@ -215,6 +214,7 @@ fn pieces(url: &str) -> Vec<Piece<'_>> {
             pieces.extend(pieces_from(&url[shown_from..], at - shown_from, scheme));
             pieces
         }
+        None if url.contains("://") => pieces_from(url, 0, ""),
         None => return vec![Piece::Shown(url)],
     };
     let loose = |piece| match piece {
@@ -231,7 +231,7 @@ fn mistyped_scheme(url: &str) -> Option<(&str, usize)> {
     let n_scheme = url.find([':', '/'])?;
     let rest = &url[n_scheme..];
     let is_scheme = SCHEMES.iter().any(|scheme| url[..n_scheme].eq_ignore_ascii_case(scheme));
-    let is_marked = rest.starts_with(':') || rest.starts_with("//");
+    let is_marked = (rest.starts_with(':') && !rest.starts_with("://")) || rest.starts_with("//");
     (is_scheme && is_marked).then(|| (&url[..n_scheme], url.len() - rest.trim_start_matches([':', '/']).len()))
 }
 
@@ -424,6 +424,8 @@ mod tests {
     fn mistyped_urls_hide_what_others_do() {
         for (url, shown) in [
             ("http:/bob:SECRET@h/f.root", "http:/h/f.root"),
+            ("http:/bob:SECRET@h/f?next=https://x/", "http:/h/f?next=..."),
+            ("https::#SECRET::?://", "https::#...?..."),
             ("https:bob:SECRET@h/f.root", "https:h/f.root"),
             ("http//bob:SECRET@h/f.root?sig=SECRET", "http//h/f.root?sig=..."),
             ("http://h/f.root&token=SECRET", "http://h/f.root&token=..."),
