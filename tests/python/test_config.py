@@ -1,8 +1,11 @@
 """Options come from arguments, URL, environment and files, in this order; slips are errors."""
 
+import contextlib
 import json
 import os
 import socket
+import time
+from threading import Thread
 from typing import get_type_hints
 
 import pytest
@@ -452,3 +455,22 @@ def test_proxies_are_those_of_the_environment_and_named_where_they_fail(arrowroo
     assert "proxy" not in said("https://localhost:1/x.root", http_proxy=dead)
     assert "proxy" not in said("http://localhost:1/x.root", http_proxy=dead, no_proxy="a, localhost")
     assert "all_proxy: it names no HTTP proxy" in said("http://localhost:1/x.root", all_proxy="socks5://h:1")
+
+
+def test_a_proxy_that_answers_a_byte_now_and_then_is_not_waited_for_for_ever(arrowroot_command):
+    def dribble(server):
+        connection, _ = server.accept()
+        with connection, contextlib.suppress(OSError):
+            for byte in b"HTTP/1.1 200 Connection established\r\nX: " + bytes(b"x" * 10_000):
+                connection.sendall(bytes([byte]))
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=dribble, args=(server,), daemon=True).start()
+        environment = {**os.environ, "https_proxy": f"http://127.0.0.1:{server.getsockname()[1]}", "no_proxy": ""}
+        begin = time.monotonic()
+        done = arrowroot_command(
+            "ls", "https://h.invalid/f.root", "-O", "retries=0", "-O", "timeout=1", env=environment, check=False
+        )
+    assert time.monotonic() - begin < 30
+    assert "1 s (through the proxy 127.0.0.1:" in done.stderr

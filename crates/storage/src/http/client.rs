@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::{ConnectProxyConnector, Connector as _};
+use ureq::unversioned::transport::Connector as _;
 use ureq::{Agent, Proxy};
 use url::Url;
 
@@ -14,6 +14,7 @@ use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::asker::{Asker, carry_user};
 use super::credentials::Credentials;
+use super::hurry::ThroughProxy;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, place_of};
@@ -113,8 +114,7 @@ impl Client {
 
     fn new(key: Key) -> Client {
         let tls = Arc::new(OnceLock::new());
-        let connector =
-            ().chain(ConnectProxyConnector::default()).chain(Tcp).chain(Tls(Arc::clone(&tls))).chain(NamesAsWritten);
+        let connector = ().chain(ThroughProxy::default()).chain(Tcp).chain(Tls(Arc::clone(&tls))).chain(NamesAsWritten);
         let config = Agent::config_builder()
             .proxy(None) // which one is told with each request
             .http_status_as_error(false)

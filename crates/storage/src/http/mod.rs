@@ -52,6 +52,7 @@ mod answer;
 mod asker;
 mod client;
 pub(crate) mod credentials;
+mod hurry;
 mod multipart;
 mod names;
 mod open;

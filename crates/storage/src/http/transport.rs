@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
-use ureq::unversioned::transport::time::Duration as Limit;
+use ureq::unversioned::transport::time::Instant as Moment;
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport, TransportAdapter,
 };
+
+use super::hurry::Hurry;
 
 thread_local! {
     /// What this thread spent on connecting since it last asked.
@@ -45,7 +47,7 @@ impl<In: Transport> Connector<In> for Tls {
         } else {
             Either::A(transport)
         };
-        if let ureq::unversioned::transport::time::Instant::Exact(start) = details.now {
+        if let Moment::Exact(start) = details.now {
             CONNECTING.set(Some(Instant::now().saturating_duration_since(start)));
         }
         Ok(Some(connected))
@@ -62,16 +64,12 @@ impl Tls {
         let host = details.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(host.to_owned()).map_err(|_| ureq::Error::Tls("no name that TLS knows"))?;
         let connection = ClientConnection::new(Arc::clone(config), name).map_err(std::io::Error::other)?;
-        let mut adapter = TransportAdapter::new(transport.boxed(), Arc::clone(&details.current_time));
-        let mut timeout = details.timeout;
-        if let (Limit::Exact(limit), ureq::unversioned::transport::time::Instant::Exact(start)) =
-            (timeout.after, details.now)
-        {
-            timeout.after = limit.saturating_sub(start.elapsed()).into();
-        }
-        adapter.set_timeout(timeout);
+        let hurry = Hurry::of(details);
+        let mut adapter = TransportAdapter::new(hurry.on(transport.boxed()), Arc::clone(&details.current_time));
+        adapter.set_timeout(details.timeout);
         let mut stream = StreamOwned::new(connection, adapter);
         stream.conn.complete_io(&mut stream.sock)?;
+        hurry.end();
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(TlsTransport { buffers, stream })
     }

@@ -1,7 +1,9 @@
 //! nginx with TLS: authorities, client certificates, grid proxies. Certificates are made by the openssl command.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use arrowroot_storage::Error;
 
@@ -163,4 +165,22 @@ fn a_server_that_speaks_no_tls_is_said_to_be_one() {
     let error = open(&url(&nginx), &[]).unwrap_err();
     assert!(matches!(&error, Error::Insecure { hint, .. } if hint.contains("speaks no TLS at this port")), "{error}");
     assert!(!error.to_string().contains("token"), "{error}");
+}
+
+#[test]
+fn a_handshake_ends_in_time_however_slowly_it_is_answered() {
+    let listener = crate::ports::listen();
+    let url = format!("https://{}/f", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // A record of 16 KiB, a byte now and then.
+        let mut record = [&[22, 3, 3, 0x40, 0][..], &[2; 1 << 14]].concat().into_iter();
+        while record.next().is_some_and(|byte| stream.write_all(&[byte]).is_ok()) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let start = Instant::now();
+    let error = open(&url, &[("timeout", "0.5"), ("retries", "0")]).unwrap_err();
+    assert!(error.to_string().contains("0.5 s"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }

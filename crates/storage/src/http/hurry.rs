@@ -1,0 +1,112 @@
+//! Connecting ends in time, however slowly the other side answers.
+//!
+//! ureq gives every wait of a handshake the time of the whole: a server or a proxy that sends a byte now and then would be
+//! waited for for ever.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+use ureq::unversioned::transport::time::{Duration as Limit, Instant as Moment};
+use ureq::unversioned::transport::{
+    Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, NextTimeout, Transport,
+};
+
+/// The time that is left to those who shake hands.
+#[derive(Debug, Clone)]
+pub(super) struct Hurry {
+    /// `None`: as long as they like.
+    until: Option<Instant>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Hurry {
+    /// What the details give from when they were made.
+    pub(super) fn of(details: &ConnectionDetails) -> Hurry {
+        let until = match (details.now, details.timeout.after) {
+            (Moment::Exact(start), Limit::Exact(limit)) => start.checked_add(limit),
+            _ => None,
+        };
+        Hurry { until, is_over: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// A connection on which all waits end together, until the hurry is over.
+    pub(super) fn on(&self, inner: Box<dyn Transport>) -> Box<dyn Transport> {
+        Box::new(Hurried { inner, hurry: self.clone() })
+    }
+
+    /// The handshake is done.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Relaxed);
+    }
+
+    /// What is left of a timeout.
+    pub(super) fn shorten(&self, mut timeout: NextTimeout) -> NextTimeout {
+        if let Some(until) = self.until
+            && !self.is_over.load(Relaxed)
+        {
+            let rest = until.saturating_duration_since(Instant::now());
+            timeout.after = timeout.after.min(rest.into());
+        }
+        timeout
+    }
+}
+
+/// A connection that is being made.
+#[derive(Debug)]
+struct Hurried {
+    inner: Box<dyn Transport>,
+    hurry: Hurry,
+}
+
+impl Transport for Hurried {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        self.inner.buffers()
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        self.inner.transmit_output(amount, self.hurry.shorten(timeout))
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        self.inner.await_input(self.hurry.shorten(timeout))
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.inner.is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        self.inner.is_tls()
+    }
+}
+
+/// The link of the chain of connectors that goes through a proxy, where there is one.
+#[derive(Default)]
+pub(super) struct ThroughProxy(ConnectProxyConnector);
+
+impl fmt::Debug for ThroughProxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ThroughProxy")
+    }
+}
+
+impl<In: Transport> Connector<In> for ThroughProxy {
+    type Out = Either<In, Box<dyn Transport>>;
+
+    fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
+        let hurry = Hurry::of(details);
+        let (run, on_the_way) = (Arc::clone(&details.run_connector), hurry.clone());
+        let details = ConnectionDetails {
+            addrs: details.addrs.clone(),
+            current_time: Arc::clone(&details.current_time),
+            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(run(proxy)?))),
+            register_shutdown: Arc::clone(&details.register_shutdown),
+            ..*details
+        };
+        let connected = self.0.connect(&details, chained);
+        hurry.end();
+        connected
+    }
+}
