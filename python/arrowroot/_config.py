@@ -178,6 +178,8 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
         plain.append(bare)
         for name, text in options:
             _check_name(name, known, "URL", "arrowroot.")
+            if sum(name == other for other, _ in options) > 1:
+                raise InvalidRequestError(f"arrowroot.{name} stands in the URL more than once")
             add(name, text, "URL")
     for name, text in _of_environment(known):
         add(name, text, f"environment {_PREFIX}{name.upper()}")

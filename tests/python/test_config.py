@@ -118,6 +118,11 @@ def test_globs_take_hosts_without_case_and_paths_with_it(tmp_path, monkeypatch, 
     assert in_force(url)["retries"][0] == ("2" if is_meant else "1")
 
 
+def test_an_option_stands_in_a_url_once():
+    with pytest.raises(InvalidRequestError, match=r"arrowroot\.retries stands in the URL more than once"):
+        ar.configuration("https://h/f?arrowroot.retries=1&a=b&arrowroot.retries=2")
+
+
 def test_paths_have_homes_and_those_of_files_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SCRATCH", "/scratch/me")
