@@ -24,8 +24,8 @@ import arrowroot
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from digest import digest, values_bytes
 
-#: Readings after the first: the limit is a median of five passes in one process, too. Short ones are repeated for as long,
-#: as their code comes into the caches only by and by, which the few loops of the limit do at once.
+#: Readings after the first, and for how long at least: the limit is a median of five passes in one process, too, but
+#: the code of a reading comes into the caches of the processor by and by, the few loops of the limit at once.
 N_LATER = 5
 LATER_NS = 250_000_000
 

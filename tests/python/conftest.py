@@ -9,8 +9,8 @@ import hypothesis
 import numpy as np
 import pytest
 
-# Times say how busy the machine is, not whether the code is right. In CI the same cases come each time: a change is not to
-# fail for a case that another would have drawn.
+# Times say how busy the machine is, not whether the code is right. In CI the same cases come each time: a change is not
+# to fail for a case that another would have drawn.
 hypothesis.settings.register_profile(
     "busy",
     deadline=None,
