@@ -472,10 +472,21 @@ def test_a_proxy_that_answers_a_byte_now_and_then_is_not_waited_for_for_ever(arr
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         Thread(target=dribble, args=(server,), daemon=True).start()
-        environment = {**os.environ, "https_proxy": f"http://127.0.0.1:{server.getsockname()[1]}", "no_proxy": ""}
+        environment = {
+            **os.environ,
+            "https_proxy": f"http://127.0.0.1:{server.getsockname()[1]}",
+            "no_proxy": "",
+        }
         begin = time.monotonic()
         done = arrowroot_command(
-            "ls", "https://h.invalid/f.root", "-O", "retries=0", "-O", "timeout=1", env=environment, check=False
+            "ls",
+            "https://h.invalid/f.root",
+            "-O",
+            "retries=0",
+            "-O",
+            "timeout=1",
+            env=environment,
+            check=False,
         )
     assert time.monotonic() - begin < 30
     assert "1 s (through the proxy 127.0.0.1:" in done.stderr
