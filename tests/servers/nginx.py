@@ -103,7 +103,9 @@ class Nginx(Server):
 
     def _read(self) -> list[Request]:
         requests = []
-        for line in (self.directory / "access.log").read_text().splitlines():
+        # The last line may be half written.
+        whole = (self.directory / "access.log").read_text().rpartition("\n")[0]
+        for line in whole.splitlines():
             method, path, range_, n_bytes, connection, status = line.split("\t")
             if method == "-":
                 continue  # a connection that asked for nothing, or broke off

@@ -87,7 +87,9 @@ impl Nginx {
         let start = Instant::now();
         let lines = loop {
             let log = std::fs::read_to_string(self.path("access.log")).unwrap_or_default();
-            let lines: Vec<_> = log.lines().map(str::to_owned).collect();
+            // The last one may be half written.
+            let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            let lines: Vec<_> = whole.lines().map(str::to_owned).collect();
             if lines.len() >= n_expected || start.elapsed() > Duration::from_secs(10) {
                 break lines;
             }
