@@ -18,8 +18,8 @@ use crate::strategy::{Between, Reading};
 use crate::windows::{ReadStyle, Wanted};
 
 /// Asked for while a remote file is opened, so that metadata costs no round trip of its own. ROOT writes tree records, key
-/// list and class descriptions last (a NanoAOD file of 947 branches: 267 kB); uproot writes them first.
-const SPECULATION: Speculation = Speculation { head_bytes: 64 << 10, tail_bytes: 288 << 10 };
+/// list and class descriptions last (a NanoAOD file of 947 branches: 267 kB); uproot writes them first (550 bytes a branch).
+const SPECULATION: Speculation = Speculation { head_bytes: 44 << 10, tail_bytes: 288 << 10 };
 
 /// An open file's store, and what the layers of all its scans share.
 ///
