@@ -3,15 +3,12 @@
 //! ureq gives every wait of a handshake the time of the whole: a server or a proxy that sends a byte now and then would be
 //! waited for for ever.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ureq::unversioned::transport::time::{Duration as Limit, Instant as Moment};
-use ureq::unversioned::transport::{
-    Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, NextTimeout, Transport,
-};
+use ureq::unversioned::transport::{Buffers, ConnectionDetails, NextTimeout, Transport};
 
 /// The time that is left to those who shake hands.
 #[derive(Debug, Clone)]
@@ -42,7 +39,7 @@ impl Hurry {
     }
 
     /// What is left of a timeout.
-    pub(super) fn shorten(&self, mut timeout: NextTimeout) -> NextTimeout {
+    fn shorten(&self, mut timeout: NextTimeout) -> NextTimeout {
         if let Some(until) = self.until
             && !self.is_over.load(Relaxed)
         {
@@ -79,34 +76,5 @@ impl Transport for Hurried {
 
     fn is_tls(&self) -> bool {
         self.inner.is_tls()
-    }
-}
-
-/// The link of the chain of connectors that goes through a proxy, where there is one.
-#[derive(Default)]
-pub(super) struct ThroughProxy(ConnectProxyConnector);
-
-impl fmt::Debug for ThroughProxy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ThroughProxy")
-    }
-}
-
-impl<In: Transport> Connector<In> for ThroughProxy {
-    type Out = Either<In, Box<dyn Transport>>;
-
-    fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
-        let hurry = Hurry::of(details);
-        let (run, on_the_way) = (Arc::clone(&details.run_connector), hurry.clone());
-        let details = ConnectionDetails {
-            addrs: details.addrs.clone(),
-            current_time: Arc::clone(&details.current_time),
-            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(run(proxy)?))),
-            register_shutdown: Arc::clone(&details.register_shutdown),
-            ..*details
-        };
-        let connected = self.0.connect(&details, chained);
-        hurry.end();
-        connected
     }
 }

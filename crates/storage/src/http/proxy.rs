@@ -1,9 +1,14 @@
 //! Proxies, as curl takes them from the environment: `http_proxy`, `https_proxy` or `all_proxy`, but for `no_proxy`.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use ureq::unversioned::transport::{ConnectProxyConnector, ConnectionDetails, Connector, Either, Transport};
 use ureq::{Proxy, ProxyProtocol};
 use url::Url;
+
+use super::hurry::Hurry;
 
 /// Which proxy leads to which server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -117,6 +122,35 @@ fn makes_tunnels(proxy: &Proxy) -> bool {
 /// Where a proxy is, without its password.
 pub(super) fn place_of(proxy: &Proxy) -> String {
     format!("{}:{}", proxy.host(), proxy.port())
+}
+
+/// The link of the chain of connectors that goes through a proxy, where there is one.
+#[derive(Default)]
+pub(super) struct ThroughProxy(ConnectProxyConnector);
+
+impl fmt::Debug for ThroughProxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ThroughProxy")
+    }
+}
+
+impl<In: Transport> Connector<In> for ThroughProxy {
+    type Out = Either<In, Box<dyn Transport>>;
+
+    fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
+        let hurry = Hurry::of(details);
+        let (run, on_the_way) = (Arc::clone(&details.run_connector), hurry.clone());
+        let details = ConnectionDetails {
+            addrs: details.addrs.clone(),
+            current_time: Arc::clone(&details.current_time),
+            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(run(proxy)?))),
+            register_shutdown: Arc::clone(&details.register_shutdown),
+            ..*details
+        };
+        let connected = self.0.connect(&details, chained);
+        hurry.end();
+        connected
+    }
 }
 
 #[cfg(test)]
