@@ -26,6 +26,10 @@ export PYO3_BUILD_EXTENSION_MODULE := 1
 
 # In CI the versions are those of Cargo.lock, and what a developer may lack is an error (CONTRIBUTING.md).
 LOCKED := $(if $(CI),$(if $(wildcard Cargo.lock),--locked))
+# Property tests draw the same cases each time there, as Hypothesis does (tests/python/conftest.py).
+ifneq ($(CI),)
+export PROPTEST_RNG_SEED := 1
+endif
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)

@@ -15,7 +15,7 @@ hypothesis.settings.register_profile(
     "busy",
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
+    derandomize=bool(os.environ.get("CI")),
 )
 hypothesis.settings.load_profile("busy")
 
