@@ -463,7 +463,7 @@ def test_proxies_are_those_of_the_environment_and_named_where_they_fail(arrowroo
 
 
 def test_a_proxy_that_answers_a_byte_now_and_then_is_not_waited_for_for_ever(arrowroot_command):
-    def dribble(server):
+    def drip(server):
         connection, _ = server.accept()
         with connection, contextlib.suppress(OSError):
             for byte in b"HTTP/1.1 200 Connection established\r\nX: " + bytes(b"x" * 10_000):
@@ -471,22 +471,11 @@ def test_a_proxy_that_answers_a_byte_now_and_then_is_not_waited_for_for_ever(arr
                 time.sleep(0.05)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        Thread(target=dribble, args=(server,), daemon=True).start()
-        environment = {
-            **os.environ,
-            "https_proxy": f"http://127.0.0.1:{server.getsockname()[1]}",
-            "no_proxy": "",
-        }
+        Thread(target=drip, args=(server,), daemon=True).start()
+        proxy = f"http://127.0.0.1:{server.getsockname()[1]}"
+        environment = {**os.environ, "https_proxy": proxy, "no_proxy": ""}
+        options = ("-O", "retries=0", "-O", "timeout=1")
         begin = time.monotonic()
-        done = arrowroot_command(
-            "ls",
-            "https://h.invalid/f.root",
-            "-O",
-            "retries=0",
-            "-O",
-            "timeout=1",
-            env=environment,
-            check=False,
-        )
+        done = arrowroot_command("ls", "https://h.invalid/f.root", *options, env=environment, check=False)
     assert time.monotonic() - begin < 30
     assert "1 s (through the proxy 127.0.0.1:" in done.stderr

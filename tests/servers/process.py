@@ -48,9 +48,15 @@ def free_port() -> int:
             sock = not_taken.enter_context(socket.socket())
             sock.bind(("127.0.0.1", 0))
             port = int(sock.getsockname()[1])
-            if port not in _GIVEN:
-                _GIVEN.add(port)
+            if take(port):
                 return port
+
+
+def take(port: int) -> bool:
+    """Return whether no server of this process had the port; from now on one has."""
+    is_new = port not in _GIVEN
+    _GIVEN.add(port)
+    return is_new
 
 
 class Server:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .process import STOP_TIMEOUT_S, NotInstalledError
+from .process import STOP_TIMEOUT_S, NotInstalledError, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,12 @@ class Relay:
     """Listens on ``port`` and hands on to a server's; at first as fast as it can, without faults."""
 
     def __init__(self, upstream_port: int) -> None:
+        self._start(upstream_port)
+        while not take(self.port):
+            self.stop()
+            self._start(upstream_port)
+
+    def _start(self, upstream_port: int) -> None:
         self._process: subprocess.Popen[str] = subprocess.Popen(
             [str(relay_program()), str(upstream_port)],
             stdin=subprocess.PIPE,
