@@ -21,9 +21,10 @@
 mod faults;
 mod link;
 mod pump;
+mod way;
 
 use std::io::{self, BufRead, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -34,7 +35,7 @@ use pump::Connection;
 /// What all connections share.
 pub(crate) struct Relay {
     pub(crate) link: Link,
-    pub(crate) plan: Mutex<Arc<Plan>>,
+    plan: Mutex<Arc<Plan>>,
     pub(crate) counts: Counts,
     open: Mutex<Vec<Weak<Connection>>>,
 }
@@ -58,34 +59,27 @@ fn main() {
     });
     say(&format!("{{\"port\": {}}}", listener.local_addr().expect("it is bound").port()));
 
-    let accepting = Arc::clone(&relay);
-    std::thread::spawn(move || {
-        for client in listener.incoming().flatten() {
-            accept(&accepting, client, upstream);
-        }
-    });
+    listener.set_nonblocking(true).expect("a socket that need not be waited for");
+    let moving = Arc::clone(&relay);
+    std::thread::spawn(move || pump::run(&moving, &listener, upstream));
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         say(&relay.obey(line.trim()).unwrap_or_else(|wrong| format!("{{\"error\": {wrong:?}}}")));
     }
 }
 
-fn accept(relay: &Arc<Relay>, client: TcpStream, upstream: u16) {
-    let plan = Arc::clone(&relay.plan.lock().unwrap_or_else(PoisonError::into_inner));
-    let faults = plan.connection();
-    relay.counts.connections.fetch_add(1, Relaxed);
-    if faults.refuses() {
-        pump::refuse(&client);
-        return;
-    }
-    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, upstream));
-    let Some(connection) = server.ok().and_then(|server| Connection::new(client, server)) else { return };
-    let mut open = relay.open.lock().unwrap_or_else(PoisonError::into_inner);
-    open.retain(|connection| connection.strong_count() > 0);
-    open.push(Arc::downgrade(&connection));
-    pump::start(relay, faults, &connection);
-}
-
 impl Relay {
+    /// What goes wrong now.
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps a connection in mind that may be cut.
+    pub(crate) fn opened(&self, connection: &Arc<Connection>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|connection| connection.strong_count() > 0);
+        open.push(Arc::downgrade(connection));
+    }
+
     fn obey(&self, line: &str) -> Result<String, String> {
         let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
         match command {
@@ -98,7 +92,7 @@ impl Relay {
                 open.drain(..).filter_map(|connection| connection.upgrade()).for_each(|connection| connection.reset());
             }
             "counts" => {
-                let plan = Arc::clone(&self.plan.lock().unwrap_or_else(PoisonError::into_inner));
+                let plan = self.plan();
                 return Ok(format!(
                     "{{\"connections\": {}, \"bytes_up\": {}, \"bytes_down\": {}, \"faults\": {:?}}}",
                     self.counts.connections.swap(0, Relaxed),

@@ -1,45 +1,42 @@
-//! Moves the bytes of one connection.
+//! Moves the bytes of all connections, in one thread: with threads of its own for each, a relay takes as much of the machine's time
+//! as the client that is measured.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack};
 
 use crate::Relay;
-use crate::faults::{Direction, Kind, Next, OfConnection};
+use crate::faults::{Direction, OfConnection};
+use crate::way::{Step, Way};
 
 /// Pieces of a connection that are on their way: together the window of TCP, 16 MiB and more.
 const MAX_PIECES: usize = 256;
-/// How often a blocked write looks whether the connection has been reset.
+/// How often to look whether a connection was cut that waits for nothing else.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Both sides. The sockets are closed when the last thread lets go.
+/// Both sides, which are closed when the last one lets go.
 pub(crate) struct Connection {
     client: TcpStream,
     server: TcpStream,
     is_reset: AtomicBool,
-    is_stalled: AtomicBool,
 }
 
 impl Connection {
     /// Readies the sockets; `None` if one of them has failed already.
-    pub(crate) fn new(client: TcpStream, server: TcpStream) -> Option<Arc<Self>> {
+    fn new(client: TcpStream, server: TcpStream) -> Option<Arc<Self>> {
         for stream in [&client, &server] {
             // Small requests must not wait for company.
             stream.set_nodelay(true).ok()?;
-            stream.set_write_timeout(Some(LOOK)).ok()?;
+            stream.set_nonblocking(true).ok()?;
         }
-        Some(Arc::new(Connection {
-            client,
-            server,
-            is_reset: AtomicBool::new(false),
-            is_stalled: AtomicBool::new(false),
-        }))
+        Some(Arc::new(Connection { client, server, is_reset: AtomicBool::new(false) }))
     }
 
     /// Ends both sides as a crashed host does: they hear RST, not an end in good order.
@@ -47,223 +44,276 @@ impl Connection {
         self.is_reset.store(true, SeqCst);
         for stream in [&self.client, &self.server] {
             // With a linger time of zero closing sends RST. Until then nothing may be sent, so only reading is shut down,
-            // which wakes the threads that hold the sockets open. A socket that is gone needs neither.
+            // which wakes who holds the sockets open. A socket that is gone needs neither.
             let _ = set_socket_linger(stream, Some(Duration::ZERO));
             let _ = stream.shutdown(Shutdown::Read);
         }
     }
 
-    /// Shuts a side down in good order, unless it is to be reset. A side that is gone already is shut.
-    fn end(&self, stream: &TcpStream, how: Shutdown) {
-        if !self.is_reset.load(SeqCst) {
-            let _ = stream.shutdown(how);
+    /// Ends both sides in good order. What is gone already is shut.
+    fn end(&self) {
+        let _ = self.client.shutdown(Shutdown::Both);
+        let _ = self.server.shutdown(Shutdown::Both);
+    }
+}
+
+/// Relays the connections that come until the process ends.
+pub(crate) fn run(relay: &Relay, listener: &TcpListener, upstream: u16) {
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut buffer = Vec::new();
+    loop {
+        let now = Instant::now();
+        let mut wake = now + LOOK;
+        pairs.retain_mut(|pair| pair.go_on(now, &mut wake));
+        let mut sockets = vec![PollFd::new(listener, PollFlags::IN)];
+        let mut asked = Vec::new();
+        for (place, pair) in pairs.iter().enumerate() {
+            for (direction, socket, flags) in pair.interests(now) {
+                sockets.push(PollFd::new(socket, flags));
+                asked.push((place, direction));
+            }
+        }
+        let rest = Timespec::try_from(wake.saturating_duration_since(Instant::now()));
+        // Where that fails, the next turn shows why.
+        let _ = poll(&mut sockets, rest.ok().as_ref());
+        let mut is_ready = sockets.iter().map(|socket| !socket.revents().is_empty());
+        let is_called = is_ready.next().unwrap_or(false);
+        let ready: Vec<_> = asked.into_iter().zip(is_ready).filter(|(_, is_ready)| *is_ready).collect();
+        buffer.resize(relay.link.piece_bytes(), 0);
+        for ((place, direction), _) in ready {
+            pairs[place].take(relay, direction, &mut buffer);
+        }
+        if is_called && let Ok((client, _)) = listener.accept() {
+            pairs.extend(accept(relay, client, upstream));
+        }
+    }
+}
+
+fn accept(relay: &Relay, client: TcpStream, upstream: u16) -> Option<Pair> {
+    let faults = relay.plan().connection();
+    relay.counts.connections.fetch_add(1, Relaxed);
+    if faults.refuses() {
+        // With a linger time of zero closing sends RST.
+        let _ = set_socket_linger(&client, Some(Duration::ZERO));
+        return None;
+    }
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, upstream)).ok()?;
+    let connection = Connection::new(client, server)?;
+    relay.opened(&connection);
+    Some(Pair::new(connection, &faults, relay.link.handshake()))
+}
+
+/// A connection with its two directions.
+struct Pair {
+    connection: Arc<Connection>,
+    up: Lane,
+    down: Lane,
+    /// Nothing comes through any more, and nobody says so.
+    is_stalled: bool,
+    /// Whoever connects hears one round trip later that it worked; here the first bytes wait instead.
+    opens: Instant,
+}
+
+/// One direction.
+struct Lane {
+    way: Way,
+    /// What is on its way, and when it arrives.
+    pieces: VecDeque<(Instant, Step)>,
+    /// Bytes of the first piece that were written.
+    n_written: usize,
+    is_blocked: bool,
+    /// Nothing is handed on before.
+    not_before: Instant,
+    /// Nothing is read before.
+    reads_from: Instant,
+    /// No more will come.
+    has_ended: bool,
+    /// What still comes is forgotten.
+    is_over: bool,
+    /// The other side was told so.
+    is_done: bool,
+}
+
+impl Lane {
+    fn new(faults: &OfConnection, direction: Direction, now: Instant) -> Lane {
+        Lane {
+            way: Way::new(faults, direction),
+            pieces: VecDeque::new(),
+            n_written: 0,
+            is_blocked: false,
+            not_before: now,
+            reads_from: now,
+            has_ended: false,
+            is_over: false,
+            is_done: false,
         }
     }
 
-    /// Returns whether all was written.
-    fn write(&self, mut to: &TcpStream, mut bytes: &[u8]) -> bool {
-        while !bytes.is_empty() {
-            if self.is_reset.load(SeqCst) {
-                return false;
-            }
-            match to.write(bytes) {
-                Ok(0) => return false,
-                Ok(n) => bytes = &bytes[n..],
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-                Err(_) => return false,
+    fn reads(&self) -> bool {
+        !self.has_ended && self.pieces.len() < MAX_PIECES
+    }
+
+    /// When there will be something to do that no socket tells.
+    fn wakes(&self, now: Instant) -> Option<Instant> {
+        let hands_on = self.pieces.front().filter(|_| !self.is_blocked).map(|(at, _)| self.not_before.max(*at));
+        let reads = self.reads().then_some(self.reads_from);
+        hands_on.into_iter().chain(reads).filter(|at| *at > now).min()
+    }
+
+    /// Writes of the first piece what can be written; whether that is all of it.
+    fn write(&mut self, mut to: &TcpStream) -> io::Result<bool> {
+        while let Some((_, Step::Send(bytes))) = self.pieces.front()
+            && self.n_written < bytes.len()
+        {
+            match to.write(&bytes[self.n_written..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(n) => self.n_written += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
+        self.n_written = 0;
+        Ok(true)
+    }
+
+    /// Does what is due, up to what ends the direction, which is returned.
+    fn hand_on(&mut self, to: &TcpStream, now: Instant) -> Option<Step> {
+        self.is_blocked = false;
+        while let Some((at, _)) = self.pieces.front()
+            && self.not_before.max(*at) <= now
+        {
+            match self.write(to) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.is_blocked = true;
+                    return None;
+                }
+                Err(_) => return Some(Step::Close),
+            }
+            match self.pieces.pop_front() {
+                Some((_, Step::Wait(time))) => self.not_before = now + time,
+                Some((_, Step::Send(_))) | None => {}
+                Some((_, end)) => return Some(end),
+            }
+        }
+        None
+    }
+
+    fn put(&mut self, bytes: &[u8], arrives: Instant) {
+        let steps = self.way.pass(bytes);
+        self.pieces.extend(steps.into_iter().map(|step| (arrives, step)));
+    }
+}
+
+impl Pair {
+    fn new(connection: Arc<Connection>, faults: &OfConnection, handshake: Duration) -> Pair {
+        let now = Instant::now();
+        let lane = |direction| Lane::new(faults, direction, now);
+        Pair {
+            connection,
+            up: lane(Direction::Up),
+            down: lane(Direction::Down),
+            is_stalled: false,
+            opens: now + handshake,
+        }
+    }
+
+    /// Does what is due. Returns whether there will be more, and lets `wake` be no later than that.
+    fn go_on(&mut self, now: Instant, wake: &mut Instant) -> bool {
+        if let Some(end) = self.up.hand_on(&self.connection.server, now) {
+            // Until the client goes.
+            self.up.is_over = true;
+            self.up.pieces.clear();
+            self.finish(&end, Direction::Up);
+        }
+        if let Some(end) = self.down.hand_on(&self.connection.client, now) {
+            self.down.has_ended = true;
+            self.down.pieces.clear();
+            self.finish(&end, Direction::Down);
+        }
+        if self.connection.is_reset.load(SeqCst) {
+            return false;
+        }
+        if self.up.has_ended && self.up.pieces.is_empty() && !self.up.is_done {
+            self.up.is_done = true;
+            if self.is_stalled {
+                self.connection.end();
+            } else {
+                let _ = self.connection.server.shutdown(Shutdown::Write);
+            }
+        }
+        if self.down.has_ended && self.down.pieces.is_empty() && !self.down.is_done {
+            self.down.is_done = true;
+            if !self.is_stalled {
+                self.connection.end();
+            }
+        }
+        if self.up.is_done && self.down.is_done {
+            return false;
+        }
+        let wakes = [&self.up, &self.down].into_iter().filter_map(|lane| lane.wakes(now));
+        *wake = wakes.fold(*wake, Instant::min);
         true
     }
-}
 
-/// Refuses a connection: with a linger time of zero closing sends RST.
-pub(crate) fn refuse(client: &TcpStream) {
-    let _ = set_socket_linger(client, Some(Duration::ZERO));
-}
-
-/// Relays in both directions until either ends.
-pub(crate) fn start(relay: &Arc<Relay>, faults: OfConnection, connection: &Arc<Connection>) {
-    let (up_way, down_way) = (Way::new(&faults, Direction::Up), Way::new(&faults, Direction::Down));
-    let (up_relay, up_connection) = (Arc::clone(relay), Arc::clone(connection));
-    thread::spawn(move || up(&up_relay, up_way, &up_connection));
-    let (down_relay, down_connection) = (Arc::clone(relay), Arc::clone(connection));
-    thread::spawn(move || down(down_relay, down_way, &down_connection));
-}
-
-fn up(relay: &Relay, mut way: Way, connection: &Connection) {
-    let opened = Instant::now();
-    let handshake = relay.link.handshake();
-    let mut buffer = vec![0_u8; 1 << 16];
-    let mut goes_on = true;
-    while let Ok(n @ 1..) = (&connection.client).read(&mut buffer) {
-        // Whoever connects hears one round trip later that it worked; here the first bytes wait instead.
-        thread::sleep(handshake.saturating_sub(opened.elapsed()));
-        relay.counts.bytes_up.fetch_add(n as u64, Relaxed);
-        // After a fault that ends the direction, bytes are read and forgotten until the client goes.
-        goes_on = goes_on
-            && way.pass(&buffer[..n]).iter().all(|step| act(step, connection, &connection.server, Shutdown::Write));
+    /// What a fault does that ends a direction, or a side that is gone.
+    fn finish(&mut self, end: &Step, direction: Direction) {
+        match (end, direction) {
+            (Step::Reset, _) => self.connection.reset(),
+            (Step::Stall, _) => self.is_stalled = true,
+            (_, Direction::Up) => drop(self.connection.server.shutdown(Shutdown::Write)),
+            (_, Direction::Down) => self.connection.end(),
+        }
     }
-    connection.end(&connection.server, Shutdown::Write);
-    if connection.is_stalled.load(SeqCst) {
-        connection.end(&connection.client, Shutdown::Both);
-        connection.end(&connection.server, Shutdown::Both);
-    }
-}
 
-fn down(relay: Arc<Relay>, mut way: Way, connection: &Arc<Connection>) {
-    let (queue, arriving) = mpsc::sync_channel::<(Instant, Vec<Step>)>(MAX_PIECES);
-    let reading = Arc::clone(connection);
-    thread::spawn(move || {
-        loop {
-            let mut buffer = vec![0_u8; relay.link.piece_bytes()];
+    /// What to wait for, of each side. A side of which nothing is wanted is left out: it may have news that stay.
+    fn interests(&self, now: Instant) -> impl Iterator<Item = (Direction, &TcpStream, PollFlags)> {
+        let flags = |reads: &Lane, writes: &Lane| {
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, reads.reads() && reads.reads_from <= now);
+            flags.set(PollFlags::OUT, writes.is_blocked);
+            flags
+        };
+        let client = (Direction::Up, &self.connection.client, flags(&self.up, &self.down));
+        let server = (Direction::Down, &self.connection.server, flags(&self.down, &self.up));
+        [client, server].into_iter().filter(|(_, _, flags)| !flags.is_empty())
+    }
+
+    /// Reads what has come from one side.
+    fn take(&mut self, relay: &Relay, direction: Direction, buffer: &mut [u8]) {
+        let (lane, mut socket) = match direction {
+            Direction::Up => (&mut self.up, &self.connection.client),
+            Direction::Down => (&mut self.down, &self.connection.server),
+        };
+        if !lane.reads() {
+            return;
+        }
+        if direction == Direction::Down {
             // What the server sends comes as over a line that acknowledges at once: the line has its own delay.
-            let _ = set_tcp_quickack(&reading.server, true);
-            let Ok(n @ 1..) = (&reading.server).read(&mut buffer) else { break };
-            relay.counts.bytes_down.fetch_add(n as u64, Relaxed);
-            let (arrives, wait) = relay.link.send(n);
-            buffer.truncate(n);
-            if queue.send((arrives, way.pass(&buffer))).is_err() {
-                break;
+            let _ = set_tcp_quickack(socket, true);
+        }
+        let n_bytes = match socket.read(buffer) {
+            Ok(n_bytes @ 1..) => n_bytes,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return,
+            Ok(0) | Err(_) => {
+                lane.has_ended = true;
+                return;
             }
-            thread::sleep(wait);
-        }
-    });
-    while let Ok((arrives, steps)) = arriving.recv() {
-        thread::sleep(arrives.saturating_duration_since(Instant::now()));
-        if !steps.iter().all(|step| act(step, connection, &connection.client, Shutdown::Both)) {
-            break;
-        }
-    }
-    if !connection.is_stalled.load(SeqCst) {
-        connection.end(&connection.client, Shutdown::Both);
-        connection.end(&connection.server, Shutdown::Both);
-    }
-}
-
-/// What becomes of some bytes.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Send(Vec<u8>),
-    Wait(Duration),
-    Reset,
-    Close,
-    Stall,
-}
-
-/// Returns whether the direction goes on.
-fn act(step: &Step, connection: &Connection, to: &TcpStream, end: Shutdown) -> bool {
-    match step {
-        Step::Send(bytes) => return connection.write(to, bytes),
-        Step::Wait(time) => {
-            thread::sleep(*time);
-            return true;
-        }
-        Step::Reset => connection.reset(),
-        Step::Close => connection.end(to, end),
-        Step::Stall => connection.is_stalled.store(true, SeqCst),
-    }
-    false
-}
-
-/// One direction of a connection with what will go wrong in it.
-struct Way {
-    faults: OfConnection,
-    /// The next one last.
-    next: Vec<Next>,
-    /// Bytes that have come so far.
-    at: u64,
-    /// Of those to come, how many to leave out.
-    n_dropped: usize,
-}
-
-impl Way {
-    fn new(faults: &OfConnection, direction: Direction) -> Self {
-        Way { next: faults.queue(direction), faults: faults.clone(), at: 0, n_dropped: 0 }
-    }
-
-    /// Applies the faults that lie in the next `bytes`.
-    fn pass(&mut self, bytes: &[u8]) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let (mut rest, mut sent) = (bytes, 0);
-        while let Some(next) = self.next.pop_if(|next| next.offset < self.at + rest.len() as u64) {
-            let (before, after) = rest.split_at(usize::try_from(next.offset - self.at).unwrap_or(usize::MAX));
-            self.forward(before, &mut steps);
-            sent += before.len();
-            rest = after;
-            self.at = next.offset;
-            self.faults.mark_met(&next);
-            match next.kind {
-                Kind::Refuse => {}
-                Kind::Delay(time) => steps.push(Step::Wait(time)),
-                Kind::Reset => steps.push(Step::Reset),
-                Kind::Close => steps.push(Step::Close),
-                Kind::Stall => steps.push(Step::Stall),
-                Kind::Flip(mask) => {
-                    if let Some((first, after)) = rest.split_first() {
-                        self.forward(&[first ^ mask], &mut steps);
-                        (rest, sent, self.at) = (after, sent + 1, self.at + 1);
-                    }
-                }
-                Kind::Drop(n) => self.n_dropped += n,
-                Kind::Repeat(n) => steps.push(Step::Send(bytes[sent.saturating_sub(n)..sent].to_vec())),
-            }
-        }
-        self.forward(rest, &mut steps);
-        self.at += rest.len() as u64;
-        steps
-    }
-
-    fn forward(&mut self, bytes: &[u8], steps: &mut Vec<Step>) {
-        let n = self.n_dropped.min(bytes.len());
-        self.n_dropped -= n;
-        if n < bytes.len() {
-            steps.push(Step::Send(bytes[n..].to_vec()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::faults::Plan;
-
-    /// What a client receives of the numbers from 0 to 99, in pieces of `piece` bytes, and how it ends.
-    fn received(plan: &str, piece: usize) -> (Vec<u8>, Vec<Step>) {
-        let plan = Arc::new(Plan::parse(plan).unwrap());
-        let mut way = Way::new(&plan.connection(), Direction::Down);
-        let content: Vec<u8> = (0..100).collect();
-        let (mut bytes, mut other) = (Vec::new(), Vec::new());
-        for step in content.chunks(piece).flat_map(|piece| way.pass(piece)) {
-            match step {
-                Step::Send(part) if other.is_empty() => bytes.extend(part),
-                Step::Send(_) => {}
-                step => other.push(step),
-            }
-        }
-        (bytes, other)
-    }
-
-    #[test]
-    fn faults_happen_at_their_byte_whatever_the_pieces() {
-        for piece in [1, 7, 50, 100] {
-            assert_eq!(received("", piece).0, (0..100).collect::<Vec<u8>>());
-            assert_eq!(received("*:down:50:close", piece), ((0..50).collect(), vec![Step::Close]));
-            assert_eq!(received("0:down:0:reset", piece), (vec![], vec![Step::Reset]));
-            assert_eq!(received("1:down:0:reset;0:up:0:reset", piece).1, []);
-            let flipped = received("0:down:99:flip:255;0:down:3:flip:1", piece).0;
-            assert_eq!((flipped[3], flipped[4], flipped[99], flipped.len()), (2, 4, 99 ^ 255, 100));
-            let dropped = received("0:down:10:drop:20", piece).0;
-            assert_eq!(dropped, (0..10).chain(30..100).collect::<Vec<u8>>());
-        }
-        let repeated = received("0:down:10:repeat:3", 100).0;
-        assert_eq!(repeated, (0..10).chain(7..100).collect::<Vec<u8>>());
-    }
-
-    #[test]
-    fn a_plan_that_means_nothing_is_refused() {
-        for wrong in ["x", "0:down:1", "0:down:1:flip:0", "0:left:1:reset", "0:down:1:delay", "0:down:1:reset:5"] {
-            assert!(Plan::parse(wrong).is_err(), "{wrong}");
+        };
+        let counted = match direction {
+            Direction::Up => &relay.counts.bytes_up,
+            Direction::Down => &relay.counts.bytes_down,
+        };
+        counted.fetch_add(n_bytes as u64, Relaxed);
+        let now = Instant::now();
+        let (arrives, wait) = match direction {
+            Direction::Up => (self.opens.max(now), Duration::ZERO),
+            Direction::Down => relay.link.send(n_bytes),
+        };
+        lane.reads_from = now + wait;
+        if !lane.is_over {
+            lane.put(&buffer[..n_bytes], arrives);
         }
     }
 }
