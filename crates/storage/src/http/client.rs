@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
-use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::Connector as _;
 use ureq::{Agent, Proxy};
 use url::Url;
@@ -14,12 +13,15 @@ use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
 use super::asker::{Asker, carry_user};
 use super::credentials::Credentials;
+use super::crew::Crew;
+use super::lookup::AtConnecting;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, ThroughProxy, place_of};
 use super::tcp::Tcp;
 use super::transport::{Tls, take_connecting};
 use crate::account::{Ledger, Operation};
+
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::tls_failure;
@@ -50,6 +52,8 @@ pub(super) struct Client {
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
     renewal: Mutex<Renewal>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
+    /// Who makes requests besides those that want the bytes.
+    crew: Arc<Crew>,
 }
 
 /// Whether the files of a client's credentials are those that it was made with.
@@ -124,7 +128,6 @@ impl Client {
             .user_agent(concat!("arrowroot/", env!("CARGO_PKG_VERSION")))
             .timeout_per_read(Some(key.timeout))
             .timeout_per_write(Some(key.timeout))
-            .timeout_resolve(Some(key.timeout))
             .timeout_connect(Some(key.timeout))
             .input_buffer_size(256 << 10)
             .max_idle_connections(512)
@@ -132,8 +135,12 @@ impl Client {
             .max_idle_age(MAX_IDLE)
             .build();
         let renewal = Mutex::new(Renewal { looked_at: Instant::now(), successor: None });
-        let agent = Agent::with_parts(config, connector, DefaultResolver::default());
-        Client { key, agent, tls, renewal, origins: Mutex::new(HashMap::new()) }
+        let agent = Agent::with_parts(config, connector, AtConnecting);
+        Client { key, agent, tls, renewal, origins: Mutex::new(HashMap::new()), crew: Arc::default() }
+    }
+
+    pub(super) fn crew(&self) -> &Arc<Crew> {
+        &self.crew
     }
 
     /// Another one, if this is of another process or if its certificates have been renewed, which is looked for now and

@@ -8,12 +8,14 @@ use std::time::Instant;
 use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
+use super::crew::Scope;
 use super::multipart::{Multipart, Receiver as _};
 use super::origin::{Origin, step_below};
 use super::plan::{Limits, requests};
 use super::range::{ContentRange, range_header};
 use super::slots::Slots;
 use crate::account::{Ledger, Operation};
+
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::Attempt;
@@ -89,7 +91,7 @@ struct Work<'w, 'b> {
 
 impl<'b> Work<'_, 'b> {
     /// Makes requests until none is left, and hires for those that wait.
-    fn run<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>) {
+    fn run<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         while let Some((parts, n_waiting)) = self.next() {
             self.hire(scope, n_waiting);
             if let Some(parts) = self.unless_failed(parts) {
@@ -100,7 +102,7 @@ impl<'b> Work<'_, 'b> {
 
     /// Hires a thread for each request that waits, as far as the server may be asked at the same time: at first all at once,
     /// then those that other reads had.
-    fn hire<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>, n_waiting: usize) {
+    fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, n_waiting: usize) {
         while self.n_hired.load(Relaxed) < n_waiting.min(self.n_parallel)
             && let Some(hired) = self.origin.hire()
         {
@@ -110,7 +112,7 @@ impl<'b> Work<'_, 'b> {
                 drop(hired);
             };
             // Where no thread can be had, the others do the work.
-            let _ = std::thread::Builder::new().name("arrowroot-http".to_owned()).spawn_scoped(scope, run);
+            scope.spawn(run);
         }
     }
 
@@ -156,7 +158,7 @@ impl HttpStore {
         let (queue, round) = (Mutex::new(requests.into_iter()), Mutex::default());
         let (origin, n_hired) = (self.origin(client), AtomicUsize::new(0));
         let work = Work { store: self, client, origin, n_parallel, n_hired, queue, round, until };
-        std::thread::scope(|scope| work.run(scope));
+        client.crew().scope(|scope| work.run(scope));
         work.round.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,6 +16,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport,
 };
 
+use super::lookup::addresses;
 use crate::connect::connect_to_any;
 
 /// Without one of its own a request waits no longer than this.
@@ -32,11 +33,12 @@ impl<In: Transport> Connector<In> for Tcp {
         if let Some(connected) = chained {
             return Ok(Some(Either::A(connected)));
         }
-        let mut timeout = patience(&details.timeout);
-        if let Moment::Exact(start) = details.now {
-            timeout = timeout.saturating_sub(start.elapsed());
-        }
-        let stream = connect_to_any(&details.addrs, timeout).map_err(|error| timely(error, ureq::Timeout::Connect))?;
+        let rest = || {
+            let elapsed = if let Moment::Exact(start) = details.now { start.elapsed() } else { Duration::ZERO };
+            patience(&details.timeout).saturating_sub(elapsed)
+        };
+        let addresses = addresses(details, rest())?;
+        let stream = connect_to_any(&addresses, rest()).map_err(|error| timely(error, ureq::Timeout::Connect))?;
         stream.set_nodelay(true)?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(Either::B(TcpTransport { stream, buffers, read_timeout: None, write_timeout: None })))
