@@ -44,8 +44,10 @@ def wall_table(rows: list[Row]) -> str:
         decoding = local.get(row["case"]) or 0.0
         least = max(floor_ns(row, needed_bytes(row)), decoding)
         without_record = max(floor_ns(row, row["baskets_bytes"]), decoding)
-        wall, cpu, wire = (median(row, key) for key in ("wall_ns", "cpu_ns", "wire_bytes"))
-        over_read = wire and wire / needed_bytes(row) - 1
+        keys = ("wall_ns", "cpu_ns", "wire_bytes", "bytes_read")
+        wall, cpu, wire, read = (median(row, key) for key in keys)
+        over_read = read and read / needed_bytes(row) - 1
+        on_the_line = wire and wire / needed_bytes(row) - 1
         scarce = row["mb_per_s"] <= SCARCE_MB_PER_S
         cells.append([
             row["case"], row["store"], f"{row['latency_ms']:g} ms, {row['mb_per_s']:g} MB/s",
@@ -54,11 +56,12 @@ def wall_table(rows: list[Row]) -> str:
             text(None if row["requests"] is None else float(row["requests"]), 0),
             text(wire and wire / 1e6, 1), text(over_read and 100 * over_read, 1),
             mark(over_read, OVER_READ_TARGET) if scarce else "",
+            text(on_the_line and 100 * on_the_line, 1),
             text(cpu and wall and cpu / wall),
         ])  # fmt: skip
     header = ["case", "store", "line", "local, s", "floor, s", "wall, s", "wall / floor", "met",
               "wall / floor without the tree's record", "requests", "MB over the line", "over-read, %", "met",
-              "CPU / wall"]  # fmt: skip
+              "with protocol, %", "CPU / wall"]  # fmt: skip
     return markdown(header, cells)
 
 

@@ -19,8 +19,8 @@ CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / 
 REGION, BUCKET = "eu-test-1", "bucket"
 #: It clears as much for each request: with its default of 1 MiB that is half of what a request of some KB costs it.
 IO_BUFFER_BYTES = 64 << 10
-#: Per cent of the memory in use after which Go collects garbage. A server that does nothing else has a few MB in use: with
-#: the default of 100 it collects after every forty requests, which costs a quarter of its time.
+#: Per cent of the memory in use after which Go collects garbage. A server that does nothing else has a few MB in use:
+#: with the default of 100 it collects after every forty requests, which costs a quarter of its time.
 GARBAGE_PERCENT = 1000
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
