@@ -33,6 +33,11 @@ const MAX_CLIENTS: usize = 16;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 /// Idle connections are closed after this; many servers close theirs sooner, which is noticed.
 const MAX_IDLE: Duration = Duration::from_secs(60);
+/// Buffers of each connection, which are cleared when it is made: with 256 and 128 KiB that took half of the time of the threads
+/// that read ten columns from S3 over fifty connections.
+const INPUT_BYTES: usize = 64 << 10;
+/// The head of a request: ranges of 4,000 characters at most, and a token or a signed URL.
+const OUTPUT_BYTES: usize = 32 << 10;
 
 /// What distinguishes two clients. Connections of one are never used by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +134,8 @@ impl Client {
             .timeout_per_read(Some(key.timeout))
             .timeout_per_write(Some(key.timeout))
             .timeout_connect(Some(key.timeout))
-            .input_buffer_size(256 << 10)
+            .input_buffer_size(INPUT_BYTES)
+            .output_buffer_size(OUTPUT_BYTES)
             .max_idle_connections(512)
             .max_idle_connections_per_host(256)
             .max_idle_age(MAX_IDLE)
