@@ -41,6 +41,11 @@ impl Asker {
         }
     }
 
+    /// How long the token is, or user and password.
+    pub(super) fn credential_bytes(&self) -> Option<usize> {
+        self.token.as_ref().or(self.basic.as_ref()).map(|secret| secret.expose().len())
+    }
+
     /// Which credentials the request had.
     pub(super) fn hint(&self) -> String {
         match &self.signed {

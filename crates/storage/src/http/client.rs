@@ -38,6 +38,8 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 const INPUT_BYTES: usize = 64 << 10;
 /// The head of a request: ranges of 4,000 characters at most, and a token or a signed URL.
 const OUTPUT_BYTES: usize = 32 << 10;
+/// Longer credentials are not sent: they would not fit, and servers refuse heads of more than 8 to 64 KiB.
+const MAX_CREDENTIAL_BYTES: usize = 24 << 10;
 
 /// What distinguishes two clients. Connections of one are never used by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,6 +242,11 @@ impl Client {
             let _ = self.tls.set(self.key.credentials.tls()?);
         }
         let asker = Asker::new(&self.key.credentials, address, url);
+        if let Some(n_bytes) = asker.credential_bytes().filter(|n_bytes| *n_bytes > MAX_CREDENTIAL_BYTES) {
+            let answer = format!("a bearer token or password of {n_bytes} bytes was not sent");
+            let hint = "servers take no request with so long a head".to_owned();
+            return Err(Error::Denied { url: address.name().to_owned(), answer, hint });
+        }
         let proxy = self.key.proxies.of(url).map_err(|variable| Error::Option {
             option: variable.to_owned(),
             what: "it names no HTTP proxy: http://HOST:PORT is one".to_owned(),

@@ -212,6 +212,17 @@ fn user_and_password_of_a_url_stand_for_themselves_when_they_are_sent() {
 }
 
 #[test]
+fn a_token_that_fits_no_request_is_not_sent() {
+    let servers = "server { listen 127.0.0.1:PORT; large_client_header_buffers 4 40k; }";
+    let Some(nginx) = serve(servers) else { return };
+    let token = |n_bytes: usize| "t".repeat(n_bytes);
+    check_known(&open(&nginx.url("f"), &[("token", &token(24 << 10))]).unwrap(), &content(N_BYTES));
+    let error = open(&nginx.url("f"), &[("token", &token((24 << 10) + 1))]).unwrap_err();
+    assert!(matches!(&error, Error::Denied { answer, .. } if answer.contains("24577 bytes was not sent")), "{error}");
+    assert_eq!(nginx.pattern(1).lines().count(), 1, "the second was not asked for");
+}
+
+#[test]
 fn redirects_are_followed_once_and_take_no_token_to_another_host() {
     let servers = "server { listen 127.0.0.1:PORT;
         if ($http_authorization != 'Bearer s3cr3t') { return 401; }
