@@ -61,7 +61,7 @@ fn main() {
 
     listener.set_nonblocking(true).expect("a socket that need not be waited for");
     let moving = Arc::clone(&relay);
-    std::thread::spawn(move || pump::run(&moving, &listener, upstream));
+    std::thread::spawn(move || pump::run(&moving, &listener, upstream).expect("news of sockets"));
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         say(&relay.obey(line.trim()).unwrap_or_else(|wrong| format!("{{\"error\": {wrong:?}}}")));
     }

@@ -4,12 +4,14 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::net::sockopt::{set_socket_linger, set_tcp_quickack};
 
 use crate::Relay;
@@ -20,6 +22,8 @@ use crate::way::{Step, Way};
 const MAX_PIECES: usize = 256;
 /// How often to look whether a connection was cut that waits for nothing else.
 const LOOK: Duration = Duration::from_millis(100);
+/// News of the listener.
+const CALLS: u64 = u64::MAX;
 
 /// Both sides, which are closed when the last one lets go.
 pub(crate) struct Connection {
@@ -58,38 +62,50 @@ impl Connection {
 }
 
 /// Relays the connections that come until the process ends.
-pub(crate) fn run(relay: &Relay, listener: &TcpListener, upstream: u16) {
+///
+/// # Errors
+/// If the system tells no news of sockets.
+pub(crate) fn run(relay: &Relay, listener: &TcpListener, upstream: u16) -> io::Result<()> {
+    let news = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    epoll::add(&news, listener, epoll::EventData::new_u64(CALLS), epoll::EventFlags::IN)?;
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut buffer = Vec::new();
+    let mut n_pairs = 0;
+    let (mut events, mut buffer) = (Vec::with_capacity(256), Vec::new());
     loop {
         let now = Instant::now();
         let mut wake = now + LOOK;
         pairs.retain_mut(|pair| pair.go_on(now, &mut wake));
-        let mut sockets = vec![PollFd::new(listener, PollFlags::IN)];
-        let mut asked = Vec::new();
-        for (place, pair) in pairs.iter().enumerate() {
-            for (direction, socket, flags) in pair.interests(now) {
-                sockets.push(PollFd::new(socket, flags));
-                asked.push((place, direction));
+        // It waits in whole milliseconds itself.
+        let rest = Timespec::try_from(wake.saturating_duration_since(Instant::now()));
+        let _ = poll(&mut [PollFd::new(&news, PollFlags::IN)], rest.ok().as_ref());
+        events.clear();
+        match epoll::wait(&news, spare_capacity(&mut events), Some(&Timespec::default())) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for (data, flags) in events.iter().map(|event| (event.data.u64(), event.flags)) {
+            if data == CALLS {
+                while let Ok((client, _)) = listener.accept() {
+                    if let Some(pair) = accept(relay, client, upstream, n_pairs) {
+                        pair.watch(&news)?;
+                        pairs.push(pair);
+                        n_pairs += 1;
+                    }
+                }
+            } else if let Ok(place) = pairs.binary_search_by_key(&(data / 2), |pair| pair.number) {
+                pairs[place].hear(if data % 2 == 0 { Direction::Up } else { Direction::Down }, flags);
             }
         }
-        let rest = Timespec::try_from(wake.saturating_duration_since(Instant::now()));
-        // Where that fails, the next turn shows why.
-        let _ = poll(&mut sockets, rest.ok().as_ref());
-        let mut is_ready = sockets.iter().map(|socket| !socket.revents().is_empty());
-        let is_called = is_ready.next().unwrap_or(false);
-        let ready: Vec<_> = asked.into_iter().zip(is_ready).filter(|(_, is_ready)| *is_ready).collect();
         buffer.resize(relay.link.piece_bytes(), 0);
-        for ((place, direction), _) in ready {
-            pairs[place].take(relay, direction, &mut buffer);
-        }
-        if is_called && let Ok((client, _)) = listener.accept() {
-            pairs.extend(accept(relay, client, upstream));
+        let now = Instant::now();
+        for pair in &mut pairs {
+            pair.take(relay, Direction::Up, now, &mut buffer);
+            pair.take(relay, Direction::Down, now, &mut buffer);
         }
     }
 }
 
-fn accept(relay: &Relay, client: TcpStream, upstream: u16) -> Option<Pair> {
+fn accept(relay: &Relay, client: TcpStream, upstream: u16, number: u64) -> Option<Pair> {
     let faults = relay.plan().connection();
     relay.counts.connections.fetch_add(1, Relaxed);
     if faults.refuses() {
@@ -100,11 +116,13 @@ fn accept(relay: &Relay, client: TcpStream, upstream: u16) -> Option<Pair> {
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, upstream)).ok()?;
     let connection = Connection::new(client, server)?;
     relay.opened(&connection);
-    Some(Pair::new(connection, &faults, relay.link.handshake()))
+    Some(Pair::new(connection, &faults, relay.link.handshake(), number))
 }
 
 /// A connection with its two directions.
 struct Pair {
+    /// Counted from 0.
+    number: u64,
     connection: Arc<Connection>,
     up: Lane,
     down: Lane,
@@ -121,7 +139,10 @@ struct Lane {
     pieces: VecDeque<(Instant, Step)>,
     /// Bytes of the first piece that were written.
     n_written: usize,
+    /// Until there are news, no more can be written.
     is_blocked: bool,
+    /// Until it was tried in vain, there may be something to read.
+    is_readable: bool,
     /// Nothing is handed on before.
     not_before: Instant,
     /// Nothing is read before.
@@ -141,6 +162,7 @@ impl Lane {
             pieces: VecDeque::new(),
             n_written: 0,
             is_blocked: false,
+            is_readable: false,
             not_before: now,
             reads_from: now,
             has_ended: false,
@@ -153,11 +175,11 @@ impl Lane {
         !self.has_ended && self.pieces.len() < MAX_PIECES
     }
 
-    /// When there will be something to do that no socket tells.
-    fn wakes(&self, now: Instant) -> Option<Instant> {
+    /// When there will be something to do, whatever the sockets tell.
+    fn wakes(&self) -> Option<Instant> {
         let hands_on = self.pieces.front().filter(|_| !self.is_blocked).map(|(at, _)| self.not_before.max(*at));
-        let reads = self.reads().then_some(self.reads_from);
-        hands_on.into_iter().chain(reads).filter(|at| *at > now).min()
+        let reads = (self.is_readable && self.reads()).then_some(self.reads_from);
+        hands_on.into_iter().chain(reads).min()
     }
 
     /// Writes of the first piece what can be written; whether that is all of it.
@@ -179,8 +201,7 @@ impl Lane {
 
     /// Does what is due, up to what ends the direction, which is returned.
     fn hand_on(&mut self, to: &TcpStream, now: Instant) -> Option<Step> {
-        self.is_blocked = false;
-        while let Some((at, _)) = self.pieces.front()
+        while let Some((at, _)) = self.pieces.front().filter(|_| !self.is_blocked)
             && self.not_before.max(*at) <= now
         {
             match self.write(to) {
@@ -207,10 +228,11 @@ impl Lane {
 }
 
 impl Pair {
-    fn new(connection: Arc<Connection>, faults: &OfConnection, handshake: Duration) -> Pair {
+    fn new(connection: Arc<Connection>, faults: &OfConnection, handshake: Duration, number: u64) -> Pair {
         let now = Instant::now();
         let lane = |direction| Lane::new(faults, direction, now);
         Pair {
+            number,
             connection,
             up: lane(Direction::Up),
             down: lane(Direction::Down),
@@ -252,7 +274,7 @@ impl Pair {
         if self.up.is_done && self.down.is_done {
             return false;
         }
-        let wakes = [&self.up, &self.down].into_iter().filter_map(|lane| lane.wakes(now));
+        let wakes = [&self.up, &self.down].into_iter().filter_map(Lane::wakes);
         *wake = wakes.fold(*wake, Instant::min);
         true
     }
@@ -267,26 +289,32 @@ impl Pair {
         }
     }
 
-    /// What to wait for, of each side. A side of which nothing is wanted is left out: it may have news that stay.
-    fn interests(&self, now: Instant) -> impl Iterator<Item = (Direction, &TcpStream, PollFlags)> {
-        let flags = |reads: &Lane, writes: &Lane| {
-            let mut flags = PollFlags::empty();
-            flags.set(PollFlags::IN, reads.reads() && reads.reads_from <= now);
-            flags.set(PollFlags::OUT, writes.is_blocked);
-            flags
+    /// Wants to hear of both sides.
+    fn watch(&self, news: &OwnedFd) -> io::Result<()> {
+        use epoll::EventFlags as Flags;
+        let flags = Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET;
+        epoll::add(news, &self.connection.client, epoll::EventData::new_u64(2 * self.number), flags)?;
+        epoll::add(news, &self.connection.server, epoll::EventData::new_u64(2 * self.number + 1), flags)?;
+        Ok(())
+    }
+
+    /// There are news of the side that a direction comes from.
+    fn hear(&mut self, from: Direction, flags: epoll::EventFlags) {
+        let (reads, writes) = match from {
+            Direction::Up => (&mut self.up, &mut self.down),
+            Direction::Down => (&mut self.down, &mut self.up),
         };
-        let client = (Direction::Up, &self.connection.client, flags(&self.up, &self.down));
-        let server = (Direction::Down, &self.connection.server, flags(&self.down, &self.up));
-        [client, server].into_iter().filter(|(_, _, flags)| !flags.is_empty())
+        reads.is_readable |= flags.intersects(!epoll::EventFlags::OUT);
+        writes.is_blocked &= !flags.intersects(!epoll::EventFlags::IN);
     }
 
     /// Reads what has come from one side.
-    fn take(&mut self, relay: &Relay, direction: Direction, buffer: &mut [u8]) {
+    fn take(&mut self, relay: &Relay, direction: Direction, now: Instant, buffer: &mut [u8]) {
         let (lane, mut socket) = match direction {
             Direction::Up => (&mut self.up, &self.connection.client),
             Direction::Down => (&mut self.down, &self.connection.server),
         };
-        if !lane.reads() {
+        if !lane.is_readable || !lane.reads() || lane.reads_from > now {
             return;
         }
         if direction == Direction::Down {
@@ -295,7 +323,11 @@ impl Pair {
         }
         let n_bytes = match socket.read(buffer) {
             Ok(n_bytes @ 1..) => n_bytes,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                lane.is_readable = false;
+                return;
+            }
             Ok(0) | Err(_) => {
                 lane.has_ended = true;
                 return;
