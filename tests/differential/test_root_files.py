@@ -19,7 +19,8 @@ CODECS = [
 ]  # fmt: skip
 FILES = [
     "numbers", "numbers_one_entry", "numbers_empty", "arrays", "arrays_generated_offsets",
-    "arrays_one_entry", "arrays_empty", "counted_elsewhere", "strings", "vectors", "vectors_empty", "packed", "ntuples",
+    "arrays_one_entry", "arrays_empty", "counted_elsewhere", "counted_by_leaves", "counted_by_leaves_generated_offsets",
+    "strings", "vectors", "vectors_empty", "packed", "ntuples",
     *(f"codec_{c}" for c in CODECS), "embedded", "circular", "part0", "merged", "directories",
     "beyond_2_gb", "beside_objects", "unclosed_plain",
     "unclosed_SaveSelf",
@@ -34,10 +35,12 @@ def test_all_columns_are_as_root_reads_them(root_files, name):
             tree = file[tree_path]
             assert tree.num_entries == tree_expected["n_entries"]
             assert tree_expected["columns"]
+            together = tree.to_arrow(list(tree_expected["columns"]))
             for column, wanted in tree_expected["columns"].items():
                 what = f"{tree_path}/{column} ({wanted['type']})"
                 try:
                     assert_same_values(values_of(tree.to_arrow([column]), column), wanted["values"], what)
+                    assert_same_values(values_of(together, column), wanted["values"], f"{what}, with all others")
                 except (ar.ArrowrootError, AssertionError) as error:
                     wrong.append(f"{what}: {type(error).__name__}: {str(error)[:300]}")
     assert not wrong, "\n".join(wrong)

@@ -145,6 +145,8 @@ def main() -> None:
     add("arrays_one_entry", w.arrays, 1, False)
     add("arrays_empty", w.arrays, 0, False)
     add("counted_elsewhere", w.counted_elsewhere, 60)
+    add("counted_by_leaves", w.counted_by_leaves, 150, False)
+    add("counted_by_leaves_generated_offsets", w.counted_by_leaves, 150, True)
     add("strings", w.strings, 60)
     add("vectors", w.vectors, 120)
     add("vectors_empty", w.vectors, 0)

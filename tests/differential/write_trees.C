@@ -149,6 +149,34 @@ void counted_elsewhere(const char *path, int n_entries) {
   tree.Write();
 }
 
+// Arrays that several leaves of one branch count, each others, behind numbers of other sizes.
+void counted_by_leaves(const char *path, int n_entries, bool generate_offsets) {
+  TFile file(path, "RECREATE");
+  TTree tree("T", "arrays that leaves of one branch count");
+  if (generate_offsets) {
+    ROOT::TIOFeatures features;
+    features.Set(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap);
+    tree.SetIOFeatures(features);
+  }
+  tree.SetAutoFlush(17);
+  struct { Double_t weight; Int_t m; Short_t w; UChar_t k; Float_t tail[2]; } header = {};
+  Float_t a[9], b[9]; Short_t pairs[9][2]; Int_t same[9];
+  tree.Branch("header", &header, "weight/D:m/I:w/S:k/b:tail[2]/F");
+  tree.Branch("a", a, "a[m]/F", 300); tree.Branch("b", b, "b[k]/F", 200);
+  tree.Branch("same", same, "same[k]/I");
+  // Offsets that ROOT 6.40 generates for arrays of two dimensions are wrong.
+  if (!generate_offsets) tree.Branch("pairs", pairs, "pairs[w][2]/S", 250);
+  for (int i = 0; i < n_entries; ++i) {
+    header = {i / 3., i % 3, Short_t((i * 7) % 9), UChar_t((i + 1) % 3), {float(i), -1}};
+    for (int j = 0; j < 9; ++j) {
+      a[j] = 100 * i + j; b[j] = -a[j]; same[j] = 7 * i + j;
+      pairs[j][0] = i + j; pairs[j][1] = i - j;
+    }
+    tree.Fill();
+  }
+  tree.Write();
+}
+
 void strings(const char *path, int n_entries) {
   TFile file(path, "RECREATE");
   TTree tree("T", "strings");

@@ -8,10 +8,10 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take;
-use arrowroot_format::column::{Header, Layout};
+use arrowroot_format::column::{Counter, Header, Layout};
 use arrowroot_format::decode::kernels::pack_bools;
 use arrowroot_format::streamer::Primitive;
-use arrowroot_format::tree::{BasketLocation, BranchId};
+use arrowroot_format::tree::BasketLocation;
 
 use crate::assemble;
 use crate::cut::Density;
@@ -229,7 +229,7 @@ pub(crate) fn shown(text: &[u8]) -> String {
 }
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
-fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<BranchId, usize>) -> Option<usize> {
+fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<Counter, usize>) -> Option<usize> {
     let counter = match column.layout() {
         Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
             column.column()?.counter?
@@ -462,10 +462,10 @@ impl Finishing<'_> {
                 let buffer = all_ends.get(&leader).cloned().ok_or_else(incomplete)?;
                 let ends = buffer.typed_data::<i32>();
                 for &(n_entries, n_items) in &baskets {
-                    let counted = ends.get(n_entries).and_then(|&end| usize::try_from(end).ok());
-                    if counted != Some(n_items) {
+                    let counted = ends.get(n_entries).map_or(-1, |&end| i64::from(end));
+                    if usize::try_from(counted) != Ok(n_items) {
                         return Err(self.corrupt(format!(
-                            "{n_items} items in the first {n_entries} entries, where the counter says {counted:?}"
+                            "{n_items} items in the first {n_entries} entries, where the counter says {counted}"
                         )));
                     }
                 }

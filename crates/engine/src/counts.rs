@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrowroot_format as format;
 use arrowroot_format::Place;
-use arrowroot_format::column::{CountedHead, Layout, Node};
+use arrowroot_format::column::{CountedHead, Counter, Framing, Layout, Node};
 use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::tree::{BasketHead, BasketLocation, BranchId};
 
@@ -58,35 +58,64 @@ impl ItemCounts {
     }
 }
 
+/// Where a number is in each entry of a basket.
+struct CountPlace {
+    offset: usize,
+    n_bytes: usize,
+    entry_bytes: usize,
+}
+
+impl CountPlace {
+    /// `None` if the entries differ in size, or hold something else there.
+    fn find(layout: &Layout, leaf: usize) -> Option<Self> {
+        match layout {
+            Layout::Fixed { number, dims } if dims.is_empty() && leaf == 0 => {
+                let n_bytes = number.stored_bytes();
+                Some(CountPlace { offset: 0, n_bytes, entry_bytes: n_bytes })
+            }
+            Layout::Streamed { framed: Framing::Bare, node: Node::Struct(leaves) } => {
+                let Node::Number(number) = leaves.get(leaf)?.1 else { return None };
+                let sizes: Option<Vec<usize>> = leaves.iter().map(|(_, node)| node.fixed_bytes()).collect();
+                let sizes = sizes?;
+                Some(CountPlace {
+                    offset: sizes[..leaf].iter().sum(),
+                    n_bytes: number.stored_bytes(),
+                    entry_bytes: sizes.iter().sum(),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Reads the values of a counter for at least the wanted entries; returns for which.
+/// `of`: the branch with what is counted.
 pub(crate) fn read_counts(
     context: &Context,
-    counter: BranchId,
+    of: &str,
+    counter: Counter,
     wanted: &Range<u64>,
     worker: &mut Worker,
 ) -> Result<(Range<u64>, Vec<u32>)> {
-    let column = planned_counter(context.tree()?, counter)?;
+    let column = planned_counter(context.tree()?, counter.branch)?;
     let in_branch = |error: format::Error| format_error(context.source.as_ref(), &column.path, error);
-    let Some(Layout::Fixed { number, dims }) = column.layout() else {
-        return Err(in_branch(format::Error::unsupported(0, "a counter that is not a number")));
+    let Some(place) = column.layout().and_then(|layout| CountPlace::find(layout, counter.leaf)) else {
+        let what =
+            format!("without entry offsets, counted by a leaf of branch {:?} that has no fixed place", column.path);
+        return Err(format_error(context.source.as_ref(), of, format::Error::unsupported(0, what)));
     };
-    let width = number.stored_bytes();
-    if !dims.is_empty() {
-        return Err(in_branch(format::Error::unsupported(0, "a counter that is an array")));
-    }
     let mut range = wanted.start..wanted.start;
     let mut counts = Vec::new();
     for location in touched(&column, wanted) {
-        let (payload, _) = payload(context, &column, counter, location, worker)?;
+        let (payload, _) = payload(context, &column, counter.branch, location, worker)?;
         if counts.is_empty() {
             range.start = location.first_entry;
         }
         // Counts are never negative: the low 4 bytes are the number.
-        counts.extend(
-            payload
-                .chunks_exact(width)
-                .map(|value| value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))),
-        );
+        counts.extend(payload.chunks_exact(place.entry_bytes.max(1)).map(|entry| {
+            let value = &entry[place.offset..place.offset + place.n_bytes];
+            value.iter().fold(0_u32, |number, &byte| (number << 8) | u32::from(byte))
+        }));
         range.end = location.entry_end;
     }
     if range.start > wanted.start || range.end < wanted.end || counts.len() as u64 != range.end - range.start {
@@ -129,7 +158,7 @@ pub(crate) fn read_item_counts(
     // Objects of entries before the wanted ones are in the first basket, too.
     let before = match column.column().and_then(|column| column.counter) {
         Some(objects) if range.start < wanted.start => {
-            let (known, counts) = read_counts(context, objects, &(range.start..wanted.start), worker)?;
+            let (known, counts) = read_counts(context, &column.path, objects, &(range.start..wanted.start), worker)?;
             let skipped = usize::try_from(range.start.saturating_sub(known.start)).unwrap_or(usize::MAX);
             let n_entries = usize::try_from(wanted.start - range.start).unwrap_or(usize::MAX);
             counts.iter().skip(skipped).take(n_entries).map(|&count| count as usize).sum()

@@ -9,8 +9,8 @@ use std::time::Instant;
 use arrowroot_format as format;
 use arrowroot_storage::{Ledger, Source};
 use format::Place;
-use format::column::{Header, Layout};
-use format::tree::{BasketHead, BasketLocation, BranchId, EmbeddedBasket};
+use format::column::{Counter, Header, Layout};
+use format::tree::{BasketHead, BasketLocation, EmbeddedBasket};
 
 use crate::batch::{Builder, Target};
 use crate::counts::{ItemCounts, read_counts, read_item_counts};
@@ -93,7 +93,7 @@ pub(crate) struct Placer {
     /// Pages that the next batch needs too.
     kept_pages: HashMap<(u32, u32), Payload>,
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets.
-    counts: HashMap<BranchId, (Range<u64>, Arc<Vec<u32>>)>,
+    counts: HashMap<Counter, (Range<u64>, Arc<Vec<u32>>)>,
     worker: Workers,
 }
 
@@ -400,7 +400,8 @@ impl Placer {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
             return Err(opened.wrong(error));
         };
-        let counts = self.counts(context, counter, location.first_entry..location.first_entry + n_entries as u64)?;
+        let wanted = location.first_entry..location.first_entry + n_entries as u64;
+        let counts = self.counts(context, &column.path, counter, wanted)?;
         let item_bytes = fixed_bytes(dims, number.stored_bytes());
         let size = |count: &u32| {
             u32::try_from((*count as usize).saturating_mul(item_bytes).saturating_add(header.n_bytes()))
@@ -422,22 +423,22 @@ impl Placer {
         let counters = column.column().map(|column| (column.item_counter, column.counter));
         let Some((Some(counter), _)) = counters else {
             let objects = counters.and_then(|(_, objects)| objects);
-            let counts = objects.map(|objects| self.counts(context, objects, wanted)).transpose()?;
+            let counts = objects.map(|objects| self.counts(context, &column.path, objects, wanted)).transpose()?;
             return Ok(Arc::new(ItemCounts::of_objects(&counts.unwrap_or_default())));
         };
         let objects = context.tree()?.readable_column(counter)?.counter;
-        let objects = objects.map(|objects| self.counts(context, objects, wanted.clone())).transpose()?;
+        let objects = objects.map(|objects| self.counts(context, &column.path, objects, wanted.clone())).transpose()?;
         read_item_counts(context, counter, objects, &wanted, &mut self.worker.baskets).map(Arc::new)
     }
 
-    /// Values of a counter for some entries; the whole batch is read at once.
-    fn counts(&mut self, context: &Context, counter: BranchId, wanted: Range<u64>) -> Result<Vec<u32>> {
+    /// Values of the counter of a branch for some entries; the whole batch is read at once.
+    fn counts(&mut self, context: &Context, of: &str, counter: Counter, wanted: Range<u64>) -> Result<Vec<u32>> {
         let held =
             self.counts.get(&counter).filter(|(range, _)| range.start <= wanted.start && wanted.end <= range.end);
         let (range, counts) = match held {
             Some((range, counts)) => (range.clone(), Arc::clone(counts)),
             None => {
-                let (range, counts) = read_counts(context, counter, &wanted, &mut self.worker.baskets)?;
+                let (range, counts) = read_counts(context, of, counter, &wanted, &mut self.worker.baskets)?;
                 let counts = Arc::new(counts);
                 self.counts.insert(counter, (range.clone(), Arc::clone(&counts)));
                 (range, counts)

@@ -296,6 +296,15 @@ impl Number {
 }
 
 impl Node {
+    /// Bytes of a value of numbers, which are always as many; `None` of anything else.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        match self {
+            Node::Number(number) => Some(number.stored_bytes()),
+            Node::Fixed(item, n_items) => item.fixed_bytes()?.checked_mul(*n_items as usize),
+            _ => None,
+        }
+    }
+
     /// The fewest bytes that one value takes: bounds the number of items that an entry can hold.
     pub fn min_bytes(&self) -> usize {
         match self {

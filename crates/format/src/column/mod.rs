@@ -22,4 +22,4 @@ pub(crate) use layout::node_with_dims;
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
 pub use linked::LinkedTypes;
 pub use met::Met;
-pub use resolve::{Column, column_of_streamed_field, column_of_type, resolve};
+pub use resolve::{Column, Counter, column_of_streamed_field, column_of_type, resolve};

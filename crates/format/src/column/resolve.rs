@@ -11,7 +11,7 @@ use super::members::counted;
 use super::met::Met;
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
-use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafKind, TreeRecord};
+use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord};
 
 /// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
 mod code {
@@ -24,6 +24,28 @@ mod code {
 /// Node type of a branch whose objects were written by a function of their class, with a version before them.
 const CUSTOM_STREAMER: i32 = -1;
 
+/// Where the number of items of each entry stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Counter {
+    /// The branch.
+    pub branch: BranchId,
+    /// Which of its leaves: several may count arrays, each others.
+    pub leaf: usize,
+}
+
+impl Counter {
+    /// A branch that holds nothing else.
+    fn sole(branch: BranchId) -> Self {
+        Counter { branch, leaf: 0 }
+    }
+
+    fn of_leaf(tree: &TreeRecord, id: LeafId) -> Option<Self> {
+        let branch = tree.branch_of_leaf(id)?;
+        let leaf = tree.branch(branch).leaves.iter().position(|&leaf| leaf == id)?;
+        Some(Counter { branch, leaf })
+    }
+}
+
 /// What a branch holds and how it is read.
 #[derive(Debug, Clone)]
 pub struct Column {
@@ -31,8 +53,8 @@ pub struct Column {
     pub type_name: String,
     /// `None` for a branch that only groups others.
     pub layout: Option<Layout>,
-    /// The branch with the number of items of each entry, if there is one; needed where entry offsets are not stored.
-    pub counter: Option<BranchId>,
+    /// What tells the number of items of each entry, if anything does; needed where entry offsets are not stored.
+    pub counter: Option<Counter>,
     /// Items for each count.
     pub count_factor: u32,
     /// The branch with the number of items of each array, where every object of a split collection has one.
@@ -206,7 +228,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
     };
     type_name.push_str(&bracketed(&dims));
     let mut column = Column::new(type_name, layout);
-    column.counter = leaf.counter.and_then(|counter| tree.branch_of_leaf(counter));
+    column.counter = leaf.counter.and_then(|counter| Counter::of_leaf(tree, counter));
     column.count_factor = dims.iter().product();
     Ok(column)
 }
@@ -291,7 +313,7 @@ fn of_element<'i>(
         }
     };
     if column.counter.is_none() {
-        column.counter = part.counter.filter(|_| column.count_factor != 0);
+        column.counter = part.counter.filter(|_| column.count_factor != 0).map(Counter::sole);
     }
     Ok(column)
 }
