@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -9,9 +10,11 @@ import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 
 import arrowroot
+from tests.servers import Certificates, ConnectProxy, Nginx
 
 from . import data, places
 from .conftest import EVENTS
@@ -151,3 +154,18 @@ def test_an_interrupt_ends_a_stalled_read_at_once(place):
             assert process.wait(timeout=AT_ONCE_S) == 0
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("max_ranges", [None, 1], ids=["several-ranges", "single-ranges"])
+def test_https_through_a_proxy(start, served, tmp_path, monkeypatch, local_tables, max_ranges):
+    certificates = start(lambda: contextlib.nullcontext(Certificates(tmp_path)))
+    server = start(lambda: Nginx(served, certificates=certificates, token="t", max_ranges=max_ranges))
+    proxy = start(ConnectProxy)
+    monkeypatch.setenv("https_proxy", proxy.url)
+    monkeypatch.setenv("no_proxy", "")
+    options = {"token": "t", "authorities": str(certificates.authority), "retries": 0}
+    # What TLS sends is different each time, and one wrong byte of it ends a connection.
+    for _ in range(5):
+        with arrowroot.open(server.url(EVENTS), **options) as file:
+            assert pa.table(file[data.TREE].to_arrow()).equals(pa.table(local_tables["all"]))
+    assert set(proxy.asked) == {f"CONNECT 127.0.0.1:{server.port}"}

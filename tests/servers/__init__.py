@@ -2,6 +2,7 @@
 
 from .access import Request
 from .certificates import Certificates
+from .connect_proxy import ConnectProxy
 from .nginx import Nginx
 from .process import NotInstalledError, find_program
 from .relay import Relay, relay_program
@@ -11,6 +12,7 @@ from .xrootd import XRootD
 __all__ = [
     "S3",
     "Certificates",
+    "ConnectProxy",
     "Nginx",
     "NotInstalledError",
     "Relay",

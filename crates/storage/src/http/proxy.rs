@@ -9,6 +9,7 @@ use ureq::{Proxy, ProxyProtocol};
 use url::Url;
 
 use super::hurry::Hurry;
+use super::names::through_tunnel;
 
 /// Which proxy leads to which server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -143,7 +144,7 @@ impl<In: Transport> Connector<In> for ThroughProxy {
         let details = ConnectionDetails {
             addrs: details.addrs.clone(),
             current_time: Arc::clone(&details.current_time),
-            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(run(proxy)?))),
+            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(through_tunnel(|| run(proxy))?))),
             register_shutdown: Arc::clone(&details.register_shutdown),
             ..*details
         };
