@@ -54,6 +54,19 @@ pub(crate) fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> io:
     Err(error)
 }
 
+/// Asks in a thread that is left alone if it takes too long: nothing else bounds the time of the system's resolver.
+///
+/// # Errors
+/// If there is no answer within `rest` (`TimedOut`), or no thread to be had.
+pub(crate) fn within<T: Send + 'static>(rest: Duration, ask: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let (answer, answered) = mpsc::channel();
+    // Who asked may have given up.
+    let ask = move || drop(answer.send(ask()));
+    std::thread::Builder::new().name("arrowroot-name".to_owned()).spawn(ask)?;
+    let late = || format!("no address for the name after {:.1} s", rest.as_secs_f64());
+    answered.recv_timeout(rest).map_err(|_| io::Error::new(io::ErrorKind::TimedOut, late()))
+}
+
 /// One family after the other, beginning with that of the first address, whose order is the resolver's (RFC 8305,
 /// section 4): aliases of many machines have many addresses of each.
 fn in_turns(addresses: &[SocketAddr]) -> Vec<SocketAddr> {

@@ -335,7 +335,6 @@ pub(super) fn what_failed(error: &ureq::Error, timeout: Duration) -> String {
             format!("nothing came for {} s", timeout.as_secs_f64())
         }
         ureq::Error::Timeout(ureq::Timeout::Connect) => format!("no connection within {} s", timeout.as_secs_f64()),
-        ureq::Error::Timeout(ureq::Timeout::Resolve) => format!("no address within {} s", timeout.as_secs_f64()),
         ureq::Error::Timeout(_) => "the deadline is over".to_owned(),
         ureq::Error::HostNotFound => "there is no host of that name".to_owned(),
         ureq::Error::Io(error) => {

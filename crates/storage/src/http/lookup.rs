@@ -1,16 +1,19 @@
 //! From names to addresses, when a connection is made and not before.
 //!
 //! ureq asks its resolver before every request, even where a connection is at hand, and its own resolver starts a thread for each
-//! question that must end in time: a thread, and perhaps a question to a name server, for each range that is read.
+//! question that must end in time: a thread, and perhaps a question to a name server, for each range that is read. Where no thread
+//! can be had it panics.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
+use ureq::Error;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{ConnectionDetails, NextTimeout};
-use ureq::{Error, Timeout};
+use ureq::unversioned::transport::NextTimeout;
+
+use crate::connect::within;
 
 /// Finds no address: whoever connects does.
 #[derive(Debug)]
@@ -22,18 +25,19 @@ impl Resolver for AtConnecting {
     }
 }
 
-/// The addresses of the host to connect to, asked for anew each time: a name may stand for many machines in turn.
+/// The addresses of a host, asked for anew each time: a name may stand for many machines in turn.
 ///
 /// # Errors
 /// If there are none, or none within `rest`.
-pub(super) fn addresses(details: &ConnectionDetails, rest: Duration) -> Result<ResolvedSocketAddrs, Error> {
-    if let Some(address) = written(details.uri) {
-        let mut addresses = AtConnecting.empty();
-        addresses.push(address);
-        return Ok(addresses);
+pub(super) fn addresses(uri: &Uri, rest: Duration) -> Result<Vec<SocketAddr>, Error> {
+    if let Some(address) = written(uri) {
+        return Ok(vec![address]);
     }
-    let timeout = NextTimeout { after: rest.into(), reason: Timeout::Resolve, ..NextTimeout::default() };
-    DefaultResolver::default().resolve(details.uri, details.config, timeout)
+    let place = uri.scheme().zip(uri.authority());
+    let place = place.and_then(|(scheme, authority)| DefaultResolver::host_and_port(scheme, authority));
+    let place = place.ok_or_else(|| Error::BadUri(uri.to_string()))?;
+    let found: Vec<SocketAddr> = within(rest, move || place.to_socket_addrs())??.collect();
+    if found.is_empty() { Err(Error::HostNotFound) } else { Ok(found) }
 }
 
 /// The address, where it stands in the URL itself.
@@ -52,5 +56,16 @@ mod tests {
         assert_eq!(written("https://[::1]:8443/x").as_deref(), Some("[::1]:8443"));
         assert_eq!(written("http://localhost:80/x"), None);
         assert_eq!(written("http://1.2.3/x"), None, "the system knows what that means");
+    }
+
+    #[test]
+    fn a_name_has_addresses_or_an_error_in_time() {
+        let uri = |uri: &str| uri.parse::<Uri>().unwrap();
+        let found = addresses(&uri("http://localhost:81/x"), Duration::from_secs(60)).unwrap();
+        assert!(found.iter().all(|address| address.port() == 81) && !found.is_empty(), "{found:?}");
+        let unknown = addresses(&uri("http://no-such-host.invalid/x"), Duration::from_secs(60)).unwrap_err();
+        assert!(matches!(unknown, Error::Io(_)), "{unknown:?}");
+        let late = addresses(&uri("http://localhost/x"), Duration::ZERO);
+        assert!(late.is_ok() || late.unwrap_err().to_string().contains("no address for the name after 0.0 s"));
     }
 }

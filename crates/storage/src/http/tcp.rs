@@ -37,7 +37,7 @@ impl<In: Transport> Connector<In> for Tcp {
             let elapsed = if let Moment::Exact(start) = details.now { start.elapsed() } else { Duration::ZERO };
             patience(&details.timeout).saturating_sub(elapsed)
         };
-        let addresses = addresses(details, rest())?;
+        let addresses = addresses(details.uri, rest())?;
         let stream = connect_to_any(&addresses, rest()).map_err(|error| timely(error, ureq::Timeout::Connect))?;
         stream.set_nodelay(true)?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());

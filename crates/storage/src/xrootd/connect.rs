@@ -4,13 +4,13 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::failure::Failure;
 use super::url::Target;
 use super::wire::{Patience, TICK, reason};
-use crate::connect::connect_to_any;
+use crate::connect::{connect_to_any, within};
 
 #[cfg(target_os = "linux")]
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -59,22 +59,18 @@ impl Drop for Lookup {
     }
 }
 
-/// Asks for addresses in a thread that is left alone if it takes too long: nothing else bounds the time of the system's
-/// resolver.
+/// Asks for addresses, for a time.
 fn look_up<T: Send + 'static>(patience: Patience, ask: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let rest = patience.rest()?;
     let lookup = Lookup::begin()?;
-    let (answer, answered) = mpsc::channel();
-    let thread = std::thread::Builder::new().name("arrowroot-xrootd-name".to_owned());
-    let spawned = thread.spawn(move || {
+    let found = within(rest, move || {
         let found = ask();
         drop(lookup);
-        let _ = answer.send(found); // who asked may have given up
+        found
     });
-    spawned.map_err(|error| Failure::Broken(reason(&error)))?;
-    answered.recv_timeout(rest).map_err(|_| match patience.rest() {
-        Ok(_) => Failure::Broken(format!("no address for the name after {:.1} s", rest.as_secs_f64())),
+    found.map_err(|error| match patience.rest() {
         Err(late) => late,
+        Ok(_) => Failure::Broken(reason(&error)),
     })
 }
 
