@@ -29,7 +29,7 @@ def measure(
     make_scan: Callable[[], Scan],
     *,
     n_leaves: int,
-    memory_budget_bytes: int,
+    tree_cache_bytes: int,
     path: str | None,
     watch: Callable[[Scan], None] | None = None,
 ) -> tuple[Measurement, Scan]:
@@ -59,7 +59,7 @@ def measure(
         stats=stats,
         n_columns=len(scan.column_names),
         n_leaves=n_leaves,
-        memory_budget_bytes=memory_budget_bytes,
+        tree_cache_bytes=tree_cache_bytes,
         readahead_bytes=scan.plan.max_gap_bytes,
         real_ns=real_ns,
         cpu_ns=cpu_ns,

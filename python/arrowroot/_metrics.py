@@ -31,7 +31,8 @@ class Measurement:
     stats: ScanStats
     n_columns: int
     n_leaves: int
-    memory_budget_bytes: int
+    #: Of the tree cache, or the memory budget where there is none.
+    tree_cache_bytes: int
     #: Largest gap between ranges that one read still spans.
     readahead_bytes: int
     #: Wall and CPU time (user and system, all threads) of the process, from planning to the last batch.
@@ -80,10 +81,10 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "tree_cache_bytes",
         "MB",
-        "Memory budget of the windows that are fetched together; ROOT: size of the tree cache",
+        "Size of the tree cache, with the strategy treecache; else the memory budget of the windows that are fetched",
         None,
         _ROOT,
-        lambda m: m.memory_budget_bytes,
+        lambda m: m.tree_cache_bytes,
         "TreeCache",
     ),
     Metric(

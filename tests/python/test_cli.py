@@ -12,7 +12,7 @@ import uproot
 from arrowroot import InvalidRequestError
 from arrowroot._measure import drop_from_page_cache, page_cache_share
 from arrowroot._pictures import reading
-from arrowroot.cli import main
+from arrowroot.cli import ls, main
 from arrowroot.cli.terminal import readable
 
 from .conftest import N_ENTRIES, write_tree
@@ -387,7 +387,7 @@ def checked(*arguments, **options):
     assert not missing, missing
     return measure(*arguments, **options)
 perf.measure = checked
-from arrowroot.cli import main
+from arrowroot.cli import ls, main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -405,3 +405,20 @@ def test_an_interrupt_while_the_page_cache_is_asked_is_one(sample, monkeypatch):
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: types.SimpleNamespace(mincore=interrupted))
     with pytest.raises(KeyboardInterrupt):
         page_cache_share(str(sample[0]))
+
+
+def test_the_tree_cache_that_perf_tells_of_is_the_one_that_it_had(sample, arrowroot_command):
+    def told(*options):
+        report = json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
+        return report["first"]["tree_cache_bytes"]
+
+    assert told("--memory-budget", "64 MB") == 64_000_000
+    assert told("--strategy", "treecache") == 30_000_000
+    assert told("--strategy", "treecache", "--cache-size", "3 MB") == 3_000_000
+
+
+@pytest.mark.parametrize("name", ["a;b", "v;1", "x;", "plain"])
+def test_trees_are_found_by_names_with_a_semicolon(name):
+    keys = [types.SimpleNamespace(path=path, cycle=cycle) for path in ("a;b", "v;1", "x;", "plain") for cycle in (2, 1)]
+    assert [key.path for key in ls._below(None, keys, name)] == [name, name]
+    assert [key.cycle for key in ls._below(None, keys, f"{name};1")] == [1]

@@ -155,7 +155,9 @@ class _Listed(NamedTuple):
 
 def _below(file: File, keys: list[Key], path: str) -> list[Key]:
     """Return the key of that path, or those inside that directory."""
-    bare, _, cycle = path.partition(";")
+    bare, semicolon, cycle = path.rpartition(";")
+    if not semicolon or any(key.path == path for key in keys):
+        bare, cycle = path, ""  # names may have a semicolon
     found = [
         key
         for key in keys

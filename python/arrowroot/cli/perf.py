@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot import Read, Scan, Tree
+    from arrowroot import File, Read, Scan, Tree
     from arrowroot.cli.perf_report import Report
 
 _TRACES = (".parquet", ".arrow")
+#: What the strategy treecache has if nothing else was said, as ROOT for trees that are flushed every 30 MB.
+_TREE_CACHE_SIZE = "30 MB"
 
 
 def run(options: argparse.Namespace) -> None:
@@ -133,7 +135,7 @@ def _measured(
             measurement, scan = measure(
                 make_scan,
                 n_leaves=tree.n_leaves,
-                memory_budget_bytes=parse_size(options.memory_budget, "--memory-budget"),
+                tree_cache_bytes=_tree_cache_bytes(file, options),
                 path=local,
                 watch=progress.watch,
             )
@@ -144,6 +146,14 @@ def _measured(
     if first is None:
         raise InvalidRequestError("perf: nothing was read")
     return report, first, (first_entry, end, entries)
+
+
+def _tree_cache_bytes(file: File, options: argparse.Namespace) -> int:
+    """Return the size of the tree cache, where the strategy has one; else the memory budget."""
+    chosen = {option.name: option.value for option in file.options}
+    if chosen["strategy"] == "treecache":
+        return parse_size(chosen["cache_size"] or _TREE_CACHE_SIZE, "cache_size")
+    return parse_size(options.memory_budget, "--memory-budget")
 
 
 def _chosen_entries(
