@@ -40,7 +40,9 @@ def test_all_columns_are_as_root_reads_them(root_files, name):
                 what = f"{tree_path}/{column} ({wanted['type']})"
                 try:
                     assert_same_values(values_of(tree.to_arrow([column]), column), wanted["values"], what)
-                    assert_same_values(values_of(together, column), wanted["values"], f"{what}, with all others")
+                    assert_same_values(
+                        values_of(together, column), wanted["values"], f"{what}, with all others"
+                    )
                 except (ar.ArrowrootError, AssertionError) as error:
                     wrong.append(f"{what}: {type(error).__name__}: {str(error)[:300]}")
     assert not wrong, "\n".join(wrong)

@@ -419,6 +419,10 @@ def test_the_tree_cache_that_perf_tells_of_is_the_one_that_it_had(sample, arrowr
 
 @pytest.mark.parametrize("name", ["a;b", "v;1", "x;", "plain"])
 def test_trees_are_found_by_names_with_a_semicolon(name):
-    keys = [types.SimpleNamespace(path=path, cycle=cycle) for path in ("a;b", "v;1", "x;", "plain") for cycle in (2, 1)]
+    keys = [
+        types.SimpleNamespace(path=path, cycle=cycle)
+        for path in ("a;b", "v;1", "x;", "plain")
+        for cycle in (2, 1)
+    ]
     assert [key.path for key in ls._below(None, keys, name)] == [name, name]
     assert [key.cycle for key in ls._below(None, keys, f"{name};1")] == [1]
