@@ -62,7 +62,36 @@ def findings(schema: Schema, path: Path) -> tuple[list[Finding], int]:
                     n_equal += 1
                 else:
                     found.append(finding)
+        wrong = {finding.column for finding in found}
+        found += compare_together(schema, tree, [c for c in tree.column_names if c not in wrong])
     return found, n_equal
+
+
+def compare_together(schema: Schema, tree: Any, columns: list[str]) -> list[Finding]:
+    """Columns that are read together share what is the same of them: it must be what each has alone."""
+    alone = {column: pa.table(tree.to_arrow([column])).column(0).to_pylist() for column in columns}
+    first, last = schema.n_entries // 3, schema.n_entries - schema.n_entries // 4
+    every_other = list(range(0, schema.n_entries, 2))
+    ways: list[tuple[str, Any, slice]] = [
+        ("all", lambda: tree.to_arrow(columns), slice(None)),
+        ("turned round", lambda: tree.to_arrow(columns[::-1]), slice(None)),
+        ("some", lambda: tree.to_arrow(columns, entries=slice(first, last)), slice(first, last)),
+        ("every other", lambda: tree.to_arrow(columns, entries=every_other), slice(None, None, 2)),
+        ("in small batches", lambda: tree.scan(columns, batch_size=2000), slice(None)),
+    ]
+    found = []
+    for way, read, entries in ways if columns else []:
+        try:
+            together = pa.table(read())
+        except ar.ArrowrootError as error:
+            found.append(Finding(schema.seed, f"together, {way}", type(error).__name__, str(error)))
+            continue
+        found += [
+            Finding(schema.seed, column, "differs", f"with the others, {way}")
+            for column in columns
+            if together.column(column).to_pylist() != alone[column][entries]
+        ]
+    return found
 
 
 def all_columns(tree: Any) -> list[str]:

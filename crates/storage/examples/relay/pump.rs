@@ -18,7 +18,8 @@ use crate::Relay;
 use crate::faults::{Direction, OfConnection};
 use crate::way::{Step, Way};
 
-/// Pieces of a connection that are on their way: together the window of TCP, 16 MiB and more.
+/// Pieces of a connection that are on their way, those of a millisecond each, or of 64 KiB at most: a window of TCP of 3 MB at
+/// 12 MB/s, and of 16 MiB from 65 MB/s on.
 const MAX_PIECES: usize = 256;
 /// How often to look whether a connection was cut that waits for nothing else.
 const LOOK: Duration = Duration::from_millis(100);
