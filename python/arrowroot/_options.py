@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._sizes import checked_count, parse_size
+from arrowroot._sizes import checked_count, format_bytes, parse_size
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -72,9 +72,17 @@ class Options(NamedTuple):
                 raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
         if assemble and raw:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
+        batch_bytes = None if batch_size is None else parse_size(batch_size, "batch_size")
+        budget_bytes = parse_size(memory_budget, "memory_budget")
+        # Smaller budgets are for what is fetched: batches of the default size are not to be made smaller for them.
+        if batch_bytes is not None and batch_bytes > max(budget_bytes, parse_size(BATCH_SIZE, "batch_size")):
+            raise InvalidRequestError(
+                f"batch_size: batches of {format_bytes(batch_bytes)} do not fit a memory_budget of "
+                f"{format_bytes(budget_bytes)}: make that larger, too"
+            )
         return cls(
-            None if batch_size is None else parse_size(batch_size, "batch_size"),
-            parse_size(memory_budget, "memory_budget"),
+            batch_bytes,
+            budget_bytes,
             checked_count(n_threads, "n_threads"),
             bool(trace),
             strings,

@@ -222,7 +222,8 @@ class Tree(TreeMetadata):
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
-        batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20).
+        batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20); over 64 MB it needs
+            a budget as large.
         memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
         n_threads: 0 for as many as there are cores.
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the

@@ -401,6 +401,16 @@ def test_unknown_columns_and_wrong_sizes_are_errors(tree):
         tree.scan(memory_budget="much")
 
 
+def test_batches_beyond_the_memory_budget_are_refused(sample):
+    with ar.open(sample[0]) as file:
+        tree = file["Events"]
+        told = "batches of 65.0 MB do not fit a memory_budget of 1.00 MB: make that larger, too"
+        with pytest.raises(ar.InvalidRequestError, match=told):
+            tree.scan(batch_size="65 MB", memory_budget="1 MB")
+        tree.scan(batch_size="64 MB", memory_budget="1 MB")
+        tree.scan(batch_size="1 GB", memory_budget="1 GB")
+
+
 @pytest.mark.parametrize("switch", ["trace", "verify_checksums", "assemble", "raw"])
 def test_switches_are_on_or_off(tree, switch):
     with pytest.raises(ar.InvalidRequestError, match=f"{switch}: expected True or False, got 'no'"):
