@@ -21,7 +21,6 @@ use super::proxy::{Proxies, ThroughProxy, place_of};
 use super::tcp::Tcp;
 use super::transport::{Tls, take_connecting};
 use crate::account::{Ledger, Operation};
-
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::tls_failure;
@@ -124,7 +123,9 @@ impl Client {
 
     fn new(key: Key) -> Client {
         let tls = Arc::new(OnceLock::new());
-        let connector = ().chain(ThroughProxy::default()).chain(Tcp).chain(Tls(Arc::clone(&tls))).chain(NamesAsWritten);
+        let encrypted = Tls(Arc::clone(&tls));
+        let through_proxy = ThroughProxy::new(encrypted.clone());
+        let connector = ().chain(through_proxy).chain(Tcp).chain(encrypted).chain(NamesAsWritten);
         let config = Agent::config_builder()
             .proxy(None) // which one is told with each request
             .http_status_as_error(false)

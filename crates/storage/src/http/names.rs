@@ -3,21 +3,7 @@
 //! Names do not depend on case (RFC 9110, section 5.1), and the HTTP library sends them in lower case. XRootD 5.5 knows
 //! `Range` only, and answers with the whole file to anything else.
 
-use std::cell::Cell;
-
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
-
-thread_local! {
-    static IN_TUNNEL: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Connects to a proxy: ureq does so with the whole chain, and of what goes through the connection nothing may be rewritten.
-pub(super) fn through_tunnel<T>(connect: impl FnOnce() -> T) -> T {
-    let outer = IN_TUNNEL.replace(true);
-    let connected = connect();
-    IN_TUNNEL.set(outer);
-    connected
-}
 
 /// The link of the chain of connectors that rewrites what is sent.
 #[derive(Debug)]
@@ -27,8 +13,7 @@ impl<In: Transport> Connector<In> for NamesAsWritten {
     type Out = Renaming<In>;
 
     fn connect(&self, _details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
-        let is_tunnel = IN_TUNNEL.get();
-        Ok(chained.map(|inner| Renaming { inner, is_tunnel, is_at_name: false, is_at_start: false }))
+        Ok(chained.map(|inner| Renaming { inner, is_at_name: false, is_at_start: false }))
     }
 }
 
@@ -36,8 +21,6 @@ impl<In: Transport> Connector<In> for NamesAsWritten {
 #[derive(Debug)]
 pub(super) struct Renaming<In> {
     inner: In,
-    /// What goes through is not for the proxy: with TLS it is no text.
-    is_tunnel: bool,
     /// Inside the name of a header, or the method of a request.
     is_at_name: bool,
     /// At a letter that begins a word.
@@ -62,9 +45,6 @@ impl<In: Transport> Transport for Renaming<In> {
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
-        if self.is_tunnel {
-            return self.inner.transmit_output(amount, timeout);
-        }
         let mut head = self.inner.buffers().output()[..amount].to_vec();
         self.rename(&mut head);
         self.inner.buffers().output()[..amount].copy_from_slice(&head);
@@ -95,7 +75,7 @@ mod tests {
         // However it is cut.
         for cut in 0..text.len() {
             let mut head = text.as_bytes().to_vec();
-            let mut renaming = Renaming { inner: (), is_tunnel: false, is_at_name: false, is_at_start: false };
+            let mut renaming = Renaming { inner: (), is_at_name: false, is_at_start: false };
             let (first, second) = head.split_at_mut(cut);
             renaming.rename(first);
             renaming.rename(second);

@@ -9,7 +9,8 @@ use ureq::{Proxy, ProxyProtocol};
 use url::Url;
 
 use super::hurry::Hurry;
-use super::names::through_tunnel;
+use super::tcp::Tcp;
+use super::transport::Tls;
 
 /// Which proxy leads to which server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -126,8 +127,20 @@ pub(super) fn place_of(proxy: &Proxy) -> String {
 }
 
 /// The link of the chain of connectors that goes through a proxy, where there is one.
-#[derive(Default)]
-pub(super) struct ThroughProxy(ConnectProxyConnector);
+///
+/// ureq would connect to the proxy with the whole chain, whose last link rewrites what is sent: what goes through the tunnel is not
+/// for the proxy, and with TLS no text.
+pub(super) struct ThroughProxy {
+    asks: ConnectProxyConnector,
+    /// For proxies that are connected to by TLS.
+    tls: Tls,
+}
+
+impl ThroughProxy {
+    pub(super) fn new(tls: Tls) -> ThroughProxy {
+        ThroughProxy { asks: ConnectProxyConnector::default(), tls }
+    }
+}
 
 impl fmt::Debug for ThroughProxy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,15 +153,19 @@ impl<In: Transport> Connector<In> for ThroughProxy {
 
     fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
         let hurry = Hurry::of(details);
-        let (run, on_the_way) = (Arc::clone(&details.run_connector), hurry.clone());
+        let (tls, on_the_way) = (self.tls.clone(), hurry.clone());
+        let connect = move |proxy: &ConnectionDetails| {
+            let connected = ().chain(Tcp).chain(tls.clone()).connect(proxy, None)?;
+            Ok(on_the_way.on(connected.ok_or(ureq::Error::ConnectionFailed)?.boxed()))
+        };
         let details = ConnectionDetails {
             addrs: details.addrs.clone(),
             current_time: Arc::clone(&details.current_time),
-            run_connector: Arc::new(move |proxy: &ConnectionDetails| Ok(on_the_way.on(through_tunnel(|| run(proxy))?))),
+            run_connector: Arc::new(connect),
             register_shutdown: Arc::clone(&details.register_shutdown),
             ..*details
         };
-        let connected = self.0.connect(&details, chained);
+        let connected = self.asks.connect(&details, chained);
         hurry.end();
         connected
     }

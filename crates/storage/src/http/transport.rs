@@ -29,6 +29,7 @@ pub(super) fn take_connecting() -> Option<Duration> {
 }
 
 /// The last link of the chain of connectors: TLS where the URL wants it.
+#[derive(Clone)]
 pub(super) struct Tls(pub(super) Arc<OnceLock<Arc<ClientConfig>>>);
 
 impl fmt::Debug for Tls {
