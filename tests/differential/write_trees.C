@@ -108,14 +108,15 @@ void fill_arrays(TTree &tree, int n_entries) {
     tree.Fill();
   }
 }
+void generate_offsets_of(TTree &tree) {
+  ROOT::TIOFeatures features;
+  features.Set(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap);
+  tree.SetIOFeatures(features);
+}
 void arrays(const char *path, int n_entries, bool generate_offsets) {
   TFile file(path, "RECREATE");
   TTree tree("T", "arrays");
-  if (generate_offsets) {
-    ROOT::TIOFeatures features;
-    features.Set(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap);
-    tree.SetIOFeatures(features);
-  }
+  if (generate_offsets) generate_offsets_of(tree);
   tree.SetAutoFlush(37);
   fill_arrays(tree, n_entries);
   tree.Write();
@@ -153,11 +154,7 @@ void counted_elsewhere(const char *path, int n_entries) {
 void counted_by_leaves(const char *path, int n_entries, bool generate_offsets) {
   TFile file(path, "RECREATE");
   TTree tree("T", "arrays that leaves of one branch count");
-  if (generate_offsets) {
-    ROOT::TIOFeatures features;
-    features.Set(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap);
-    tree.SetIOFeatures(features);
-  }
+  if (generate_offsets) generate_offsets_of(tree);
   tree.SetAutoFlush(17);
   struct { Double_t weight; Int_t m; Short_t w; UChar_t k; Float_t tail[2]; } header = {};
   Float_t a[9], b[9]; Short_t pairs[9][2]; Int_t same[9];
