@@ -99,7 +99,7 @@ class XRootD(Server):
             command = [program, "-c", str(path), "-I", "v4", "-l", str(self.directory / "xrootd.log")]
             return _as_nobody(self.directory, command) if os.geteuid() == 0 else command
 
-        self.start(command, env=os.environ | {"LD_PRELOAD": str(_loopback_only())}, cwd=self.directory)
+        self.start(command, env=os.environ | {"LD_PRELOAD": str(preloaded("loopback"))}, cwd=self.directory)
 
     def url(self, path: str, port: int | None = None) -> str:
         """Return the URL of a file; the second slash makes the path absolute."""
@@ -161,10 +161,10 @@ def _as_nobody(directory: Path, command: list[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _loopback_only() -> Path:
-    """Build the library that keeps xrootd off other interfaces, once."""
-    library = HERE.parents[1] / "target" / "tools" / "loopback.so"
-    source = HERE / "loopback.c"
+def preloaded(name: str) -> Path:
+    """Build ``name``.c for LD_PRELOAD, once. Raises: NotInstalledError without a compiler."""
+    library = HERE.parents[1] / "target" / "tools" / f"{name}.so"
+    source = HERE / f"{name}.c"
     if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
         library.parent.mkdir(parents=True, exist_ok=True)
         compiler = find_program(os.environ.get("CC", "cc"), "gcc libc6-dev")

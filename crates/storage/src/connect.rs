@@ -132,4 +132,16 @@ mod tests {
         assert_eq!(in_turns(&given), addresses("1.0.0.1:1 [::1]:1 [::2]:1"));
         assert_eq!(in_turns(&[]), []);
     }
+
+    #[test]
+    fn an_answer_that_takes_too_long_is_not_waited_for() {
+        let start = Instant::now();
+        let late = within(Duration::from_millis(100), || std::thread::sleep(Duration::from_secs(60))).unwrap_err();
+        assert!(start.elapsed() < Duration::from_secs(30));
+        assert_eq!(
+            (late.kind(), late.to_string().as_str()),
+            (io::ErrorKind::TimedOut, "no address for the name after 0.1 s")
+        );
+        assert_eq!(within(Duration::from_secs(60), || 7).unwrap(), 7);
+    }
 }

@@ -59,13 +59,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_addresses_or_an_error_in_time() {
+    fn a_name_has_addresses_or_an_error() {
         let uri = |uri: &str| uri.parse::<Uri>().unwrap();
         let found = addresses(&uri("http://localhost:81/x"), Duration::from_secs(60)).unwrap();
         assert!(found.iter().all(|address| address.port() == 81) && !found.is_empty(), "{found:?}");
         let unknown = addresses(&uri("http://no-such-host.invalid/x"), Duration::from_secs(60)).unwrap_err();
         assert!(matches!(unknown, Error::Io(_)), "{unknown:?}");
-        let late = addresses(&uri("http://localhost/x"), Duration::ZERO);
-        assert!(late.is_ok() || late.unwrap_err().to_string().contains("no address for the name after 0.0 s"));
     }
 }
