@@ -1,7 +1,7 @@
 //! Threads that are kept a while for the next piece of work.
 //!
-//! Hundreds of small requests are made by some tens of threads, which are needed for some milliseconds, window after window. A new
-//! thread costs more than what it does then: in a virtual machine 60 us, most of it for its stack, against 90 for a whole request.
+//! Hundreds of small requests are made by some tens of threads, which are needed for some milliseconds, window after window. New
+//! threads, with what their stacks cost, were an eighth of the CPU time of a reading of 430 ranges.
 
 #![expect(unsafe_code, reason = "work that borrows is done by threads that outlive what it borrows")]
 

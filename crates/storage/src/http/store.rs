@@ -15,7 +15,6 @@ use super::plan::{Limits, requests};
 use super::range::{ContentRange, range_header};
 use super::slots::Slots;
 use crate::account::{Ledger, Operation};
-
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::Attempt;
