@@ -9,6 +9,7 @@ import numpy.typing as npt
 __version__: str
 #: True when the engine was built without optimisation: its times mean nothing.
 debug_build: bool
+TREE_CACHE_BYTES: int  # of the strategy treecache, if nothing else was said
 
 class ArrowrootError(Exception): ...
 class CorruptFileError(ArrowrootError, ValueError): ...

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
+    module.add("TREE_CACHE_BYTES", arrowroot::storage::TREE_CACHE_BYTES)?;
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(file::open_file, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_reader, module)?)?;

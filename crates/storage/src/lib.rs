@@ -58,7 +58,7 @@ pub use secret::{Secret, redacted, scrubbed};
 pub use segments::Segmented;
 pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
-pub use strategy::{Between, Reading, ahead_for};
+pub use strategy::{Between, Reading, TREE_CACHE_BYTES, ahead_for};
 pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
 pub use xrootd::{open_xrootd, open_xrootd_once};
 

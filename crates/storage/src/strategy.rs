@@ -22,7 +22,7 @@ const MAX_AHEAD: u64 = 8;
 /// RFIO's buffer, unless it was set.
 const READAHEAD_BYTES: u64 = 128 << 10;
 /// TTreeCache's size for trees that are flushed every 30 MB, which is the default.
-const TREE_CACHE_BYTES: u64 = 30_000_000;
+pub const TREE_CACHE_BYTES: u64 = 30_000_000;
 /// CMS's size of what is copied at once.
 const SEGMENT_BYTES: u64 = 128 << 20;
 /// Smaller segments are not made, whatever is asked for: each has an entry in a table.

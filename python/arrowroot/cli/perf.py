@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import arrowroot
 from arrowroot import InvalidRequestError, _metrics, split_url
 from arrowroot._measure import drop_from_page_cache, load_filters, measure
+from arrowroot._native import TREE_CACHE_BYTES
 from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
 from arrowroot._sizes import parse_size
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from arrowroot.cli.perf_report import Report
 
 _TRACES = (".parquet", ".arrow")
-#: What the strategy treecache has if nothing else was said, as ROOT for trees that are flushed every 30 MB.
-_TREE_CACHE_SIZE = "30 MB"
 
 
 def run(options: argparse.Namespace) -> None:
@@ -152,7 +151,7 @@ def _tree_cache_bytes(file: File, options: argparse.Namespace) -> int:
     """Return the size of the tree cache, where the strategy has one; else the memory budget."""
     chosen = {option.name: option.value for option in file.options}
     if chosen["strategy"] == "treecache":
-        return parse_size(chosen["cache_size"] or _TREE_CACHE_SIZE, "cache_size")
+        return parse_size(chosen["cache_size"] or TREE_CACHE_BYTES, "cache_size")
     return parse_size(options.memory_budget, "--memory-budget")
 
 

@@ -83,7 +83,7 @@ def compare_together(schema: Schema, tree: Any, columns: list[str]) -> list[Find
     for way, read, entries in ways if columns else []:
         try:
             together = pa.table(read())
-        except ar.ArrowrootError as error:
+        except (ar.ArrowrootError, pa.ArrowException) as error:  # streams have errors of Arrow's
             found.append(Finding(schema.seed, f"together, {way}", type(error).__name__, str(error)))
             continue
         found += [
