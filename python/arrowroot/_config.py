@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: What an option takes as an argument; text is read as everywhere else.
 Value = str | int | float | os.PathLike[str] | None
 
+#: Of the strategy treecache, if no ``cache_size`` was said.
+TREE_CACHE_BYTES = _native.TREE_CACHE_BYTES
+
 _PREFIX = "ARROWROOT_"
 #: Variables of the same prefix that are no options.
 _OTHER_VARIABLES = ("CONFIG", "DEBUG")

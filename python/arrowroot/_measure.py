@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 # What a first scan would import is imported here, before the clock runs.
 from arrowroot import _entries, _plan, _scan, _select, _source  # noqa: F401
+from arrowroot._config import TREE_CACHE_BYTES
 from arrowroot._metrics import Measurement
+from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arrowroot._file import File
     from arrowroot._plan import ScanStats
     from arrowroot._scan import Scan
 
@@ -68,6 +71,14 @@ def measure(
         deliveries=deliveries,
     )
     return measurement, scan
+
+
+def tree_cache_bytes(file: File, memory_budget_bytes: int) -> int:
+    """Return the size of the tree cache, where the strategy of the file has one; else the memory budget."""
+    chosen = {option.name: option.value for option in file.options}
+    if chosen["strategy"] == "treecache":
+        return parse_size(chosen["cache_size"] or TREE_CACHE_BYTES, "cache_size")
+    return memory_budget_bytes
 
 
 def load_filters() -> None:

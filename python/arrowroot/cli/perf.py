@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot import InvalidRequestError, _metrics, split_url
-from arrowroot._measure import drop_from_page_cache, load_filters, measure
-from arrowroot._native import TREE_CACHE_BYTES
+from arrowroot._measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
 from arrowroot._sizes import parse_size
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot import File, Read, Scan, Tree
+    from arrowroot import Read, Scan, Tree
     from arrowroot.cli.perf_report import Report
 
 _TRACES = (".parquet", ".arrow")
@@ -134,7 +133,7 @@ def _measured(
             measurement, scan = measure(
                 make_scan,
                 n_leaves=tree.n_leaves,
-                tree_cache_bytes=_tree_cache_bytes(file, options),
+                tree_cache_bytes=tree_cache_bytes(file, parse_size(options.memory_budget, "--memory-budget")),
                 path=local,
                 watch=progress.watch,
             )
@@ -145,14 +144,6 @@ def _measured(
     if first is None:
         raise InvalidRequestError("perf: nothing was read")
     return report, first, (first_entry, end, entries)
-
-
-def _tree_cache_bytes(file: File, options: argparse.Namespace) -> int:
-    """Return the size of the tree cache, where the strategy has one; else the memory budget."""
-    chosen = {option.name: option.value for option in file.options}
-    if chosen["strategy"] == "treecache":
-        return parse_size(chosen["cache_size"] or TREE_CACHE_BYTES, "cache_size")
-    return parse_size(options.memory_budget, "--memory-budget")
 
 
 def _chosen_entries(
