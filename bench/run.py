@@ -19,6 +19,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 sys.path.insert(0, str(HERE))
+import against  # noqa: E402
 import process_measures  # noqa: E402
 from tables import open_table, process_table, read_table  # noqa: E402
 from targets import ALL_CASES, GROUPS, LZMA_SCALE, MAIN_CASES, Group  # noqa: E402
@@ -72,6 +73,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--update-docs", action="store_true", help="write the tables into README.md and docs/measured.md"
     )
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="instead: build a commit, and say where this checkout is slower"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=11, help="of samples in a round of --against (default 11)"
+    )
     return parser.parse_args()
 
 
@@ -89,13 +96,19 @@ def groups(options: argparse.Namespace) -> list[Group]:
 def prepare(kit: Path, options: argparse.Namespace) -> None:
     """Set the kit up and make the data; quick when both are there."""
     subprocess.run([str(kit / "setup.sh")], check=True)
+    if options.against:
+        make_data(kit, against.SET, against.SCALE, against.CODECS, ("nano", "flat", "aod"))
+        return
     for group in groups(options):
         scale = LZMA_SCALE if group.set_name else options.scale
-        subprocess.run(
-            [str(kit / "make_data.sh"), "--scale", f"{scale:g}", "--codec", ",".join(group.codecs),
-             "--only", "nano", "--only", "flat", "--set", set_name(group, options.scale)],
-            check=True,
-        )  # fmt: skip
+        make_data(kit, set_name(group, options.scale), scale, group.codecs, ("nano", "flat"))
+
+
+def make_data(kit: Path, name: str, scale: float, codecs: tuple[str, ...], only: tuple[str, ...]) -> None:
+    """Make one set of the kit's files, what is missing of it."""
+    chosen = [argument for dataset in only for argument in ("--only", dataset)]
+    command = [str(kit / "make_data.sh"), "--set", name, "--scale", f"{scale:g}", "--codec", ",".join(codecs)]
+    subprocess.run([*command, *chosen], check=True)
 
 
 def external(name: str, script: str) -> list[str]:
@@ -210,8 +223,13 @@ def update_page(page: Path, tables: str, begin: str, end: str) -> None:
 
 
 def main() -> int:
-    """Return 1 if arrowroot read something else than the peers."""
+    """Return 1 if arrowroot read something else than the peers, or is slower than the commit it is compared with."""
     options = parse()
+    if options.against:
+        kit = kit_directory()
+        if not options.prepared:
+            prepare(kit, options)
+        return against.compare(options.against, peers_directory() / "data" / against.SET, options.pairs)
     if options.reuse:
         results = _load("results")
     else:

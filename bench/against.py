@@ -1,0 +1,186 @@
+"""Two commits side by side: ``run.py --against COMMIT`` says what a change costs, from pairs taken in turns."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+BUILDS = REPOSITORY / "target" / "against"
+#: The kit's set of files: small, because each sample reads its case for a fixed time.
+SET, SCALE, CODECS = "against", 0.2, ("zstd", "none")
+#: A loss is told if its bound, at this confidence, may exceed this share.
+CONFIDENCE, ALLOWED_LOSS = 0.99, 0.03
+#: Rounds of pairs at most: a case that the first round leaves open gets another one.
+N_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that both commits do: a task of ``against_worker.py``, on a file of the kit."""
+
+    name: str
+    task: str
+    dataset: str = ""
+    columns: str = ""
+    codec: str = ""
+    layout: str = ""
+
+    def job(self, data: Path) -> dict[str, Any]:
+        """The worker's job for the files in ``data``."""
+        if not self.dataset:
+            return {"task": self.task}
+        suffix = f"_{self.layout}" if self.dataset == "aod" else ""
+        end = ".ntpl" if self.layout == "rntuple" and self.dataset != "aod" else ""
+        spec = json.loads((data / "spec" / f"{self.dataset}.json").read_text())
+        job = {
+            "task": self.task,
+            "file": str(data / f"{self.dataset}{suffix}_{self.codec}{end}.root"),
+            "tree": spec["tree"],
+        }
+        if self.columns:
+            case = spec["cases"][self.columns]
+            names = [column["name"] for column in case["columns"]]
+            if self.layout == "split0":  # the objects are one branch
+                names = [name.partition(".")[0] for name in names]
+            job["columns"] = list(dict.fromkeys(names))
+            job["entries"] = str(data / "spec" / f"{self.dataset}.entries") if case["sampled"] else None
+        return job
+
+
+CASES = (
+    Case("import", "import"),
+    Case("open 947 branches", "open", "nano", "", "zstd"),
+    Case("10 flat columns", "read", "flat", "s10", "zstd"),
+    Case("10 jagged, uncompressed", "read", "flat", "j10", "none"),
+    Case("20 columns, 1 % of entries", "read", "flat", "mix_el1", "zstd"),
+    Case("947 columns", "read", "nano", "all", "zstd"),
+    Case("10 columns of an RNTuple", "read", "flat", "j10", "zstd", "rntuple"),
+    Case("unsplit objects", "read", "aod", "all", "zstd", "split0"),
+)
+
+
+@dataclass
+class Comparison:
+    """The ratios of CPU times, now over before, of one case's pairs."""
+
+    case: Case
+    ratios: list[float] = field(default_factory=list)
+    before_ns: list[int] = field(default_factory=list)
+
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of the median, each of them one-sided at CONFIDENCE, from the order of the ratios alone."""
+        rank = bound_rank(len(self.ratios))
+        ordered = sorted(self.ratios)
+        return ordered[rank - 1], ordered[-rank]
+
+    def is_open(self) -> bool:
+        """True if the loss may be larger than is allowed."""
+        return self.bounds()[1] > 1 + ALLOWED_LOSS
+
+    def verdict(self) -> str:
+        """*no loss*, *worse*, or *unclear*: it may be a loss, or none."""
+        if not self.is_open():
+            return "no loss"
+        return "worse" if self.bounds()[0] > 1 else "unclear"
+
+
+def bound_rank(n: int) -> int:
+    """The rank, from either end of ``n`` sorted ratios, of a one-sided bound of their median at CONFIDENCE.
+
+    Raises: ValueError if ``n`` is too small for one.
+    """
+    tail, rank = 0.0, 0
+    while (tail := tail + math.comb(n, rank) / 2**n) <= 1 - CONFIDENCE:
+        rank += 1
+    if rank == 0:
+        raise ValueError(f"{n} pairs are too few: at least 7")
+    return rank
+
+
+def build(commit: str) -> Path:
+    """Build a commit's extension in a work tree of its own. Returns the directory to import from."""
+    sha = _git("rev-parse", "--verify", f"{commit}^{{commit}}")
+    tree = BUILDS / sha[:12]
+    package = tree / "python" / "arrowroot"
+    extension = package / "_native.abi3.so"
+    if not extension.exists():
+        if tree.exists():
+            _git("worktree", "remove", "--force", str(tree))
+        _git("worktree", "add", "--force", "--detach", str(tree), sha)
+        environment = os.environ | {"CARGO_TARGET_DIR": str(BUILDS / "cargo")}
+        command = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "arrowroot-python"]
+        subprocess.run(command, cwd=tree, env=environment, check=True)
+        partial = extension.with_suffix(".part")
+        shutil.copy2(BUILDS / "cargo" / "release" / "lib_native.so", partial)
+        partial.rename(extension)
+        subprocess.run([sys.executable, "-m", "compileall", "-q", str(package)], check=True)
+    return tree / "python"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(REPOSITORY), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def sample(python: Path, job: dict[str, Any]) -> int:
+    """CPU time in ns of one process's case, with the package of ``python``."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "against_worker.py")],
+        input=json.dumps(job), capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(python)},
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"{python}: {job['task']} failed:\n{done.stderr}")
+    return int(done.stdout)
+
+
+def take_pairs(comparison: Comparison, job: dict[str, Any], before: Path, now: Path, n_pairs: int) -> None:
+    """Measure pairs; who is first changes from pair to pair."""
+    for pair in range(n_pairs):
+        order = (before, now) if pair % 2 else (now, before)
+        times = {python: sample(python, job) for python in order}
+        comparison.ratios.append(times[now] / times[before])
+        comparison.before_ns.append(times[before])
+
+
+def row(comparison: Comparison) -> str:
+    """One line of the table."""
+    low, high = comparison.bounds()
+    before_ms = statistics.median(comparison.before_ns) / 1e6
+    return (
+        f"| {comparison.case.name} | {before_ms:.2f} | {statistics.median(comparison.ratios):.3f} | "
+        f"{low:.3f} to {high:.3f} | {len(comparison.ratios)} | {comparison.verdict()} |"
+    )
+
+
+def compare(commit: str, data: Path, n_pairs: int) -> int:
+    """Print one row a case. Returns 1 if a case is worse."""
+    before, now = build(commit), REPOSITORY / "python"
+    print(
+        f"CPU time of this checkout over {commit}'s, pairs in turns, bounds of the median at {CONFIDENCE:.0%}\n"
+    )
+    print(
+        "| case | before, ms | now / before | bounds | pairs | |\n| --- | ---: | ---: | ---: | ---: | --- |"
+    )
+    is_worse = False
+    for case in CASES:
+        comparison, job = Comparison(case), case.job(data)
+        for python in (before, now):
+            sample(python, job)  # page cache, bytecode
+        for _ in range(N_ROUNDS):
+            take_pairs(comparison, job, before, now, n_pairs)
+            if not comparison.is_open():
+                break
+        print(row(comparison), flush=True)
+        is_worse |= comparison.verdict() == "worse"
+    return int(is_worse)
