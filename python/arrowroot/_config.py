@@ -52,6 +52,8 @@ SHARED_VARIABLES = (
     "no_proxy",
     "NO_PROXY",
 )
+#: Options that say who is asking.
+_CREDENTIALS = ("token", "certificate", "key")
 #: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
 _LIKENESS = 0.75
 _MAX_FILE_BYTES = 1_000_000
@@ -81,6 +83,7 @@ class StorageOptions(TypedDict, total=False):
     authorities: str | os.PathLike[str]
     s3_endpoint: str
     s3_region: str
+    credentials_for: str | list[str]
 
 
 class Setting(NamedTuple):
@@ -162,6 +165,9 @@ def check_arguments(given: Iterable[str], call: Callable[..., Any]) -> None:
 def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str], list[Setting]]:
     """Return the URLs of a file's replicas without our options in them, and what is set for them.
 
+    A person typed these URLs: their origins are among those that may see credentials. What data name goes through
+    :func:`resolve_named`.
+
     Raises: InvalidRequestError for a name that is no option, with the nearest ones; StorageError for a
     configuration file that cannot be read.
     """
@@ -171,10 +177,8 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
     def add(name: str, text: str, origin: str) -> None:
         found.setdefault(name, Setting(name, _as_path(text) if name in _paths() else text, origin))
 
-    for name, value in arguments.items():
-        _check_name(name, known, "argument")
-        if value is not None:
-            add(name, _text(name, value, "argument"), "argument")
+    for argument in _of_arguments(arguments, known):
+        add(*argument)
     plain = []
     for url in urls:
         bare, options = split_options(url)
@@ -184,12 +188,76 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
             if sum(name == other for other, _ in options) > 1:
                 raise InvalidRequestError(f"arrowroot.{name} stands in the URL more than once")
             add(name, text, "URL")
-    for name, text in _of_environment(known):
-        add(name, text, f"environment {_PREFIX}{name.upper()}")
+    for variable in _of_environment(known):
+        add(*variable)
     for path in files():
         for name, text, origin in _of_file(path, plain[0] if plain else "", known):
             add(name, text, origin)
+    typed = dict.fromkeys(place for url in plain if (place := _native.origin(url)))
+    if typed:
+        found["credentials_for"] = _with_origins(found.get("credentials_for"), typed, "URL")
     return plain, [found[name] for name in known if name in found]
+
+
+def resolve_named(url: str, named_by: str, settings: Iterable[Setting]) -> list[Setting]:
+    """Return what is set for a URL that a file names, which may have been written by anybody.
+
+    ``named_by``: that file. ``settings``: those by which it was opened, or :func:`arguments_alone`.
+
+    The URL sets no options. Its origin sees credentials only if it is among those of ``credentials_for``, to which
+    ``resolve`` has added what was typed; or if a table ``[for."GLOB"]`` of a configuration file names its host and sets
+    some credentials, which are then the first to be taken.
+
+    Raises: InvalidRequestError for a local file that a remote one names.
+    """
+    _native.check_named(url, named_by)
+    known = names()
+    # What the files say of another URL does not hold here; who may see credentials does.
+    of_files = tuple(files())
+    kept = [s for s in settings if s.name == "credentials_for" or not s.origin.startswith(of_files)]
+    found = {setting.name: setting for setting in kept}
+    origin = _native.origin(url)
+    # As the store understands it, so that no other host can look like the one of a table.
+    plain = url if origin is None else f"{origin}/{url.partition('://')[2].partition('/')[2]}"
+    own: dict[str, Setting] = {}
+    for path in of_files:
+        for name, text, where in _of_file(path, plain, known):
+            setting = Setting(name, _as_path(text) if name in _paths() else text, where)
+            is_for_host = name in _CREDENTIALS and _names_a_host(where)
+            (own if is_for_host else found).setdefault(name, setting)
+    if own and origin is not None:
+        found = {name: setting for name, setting in found.items() if name not in _CREDENTIALS} | own
+        where = next(iter(own.values())).origin
+        found["credentials_for"] = _with_origins(found.get("credentials_for"), [origin], where)
+    return [found[name] for name in known if name in found]
+
+
+def arguments_alone(arguments: Mapping[str, Any]) -> list[Setting]:
+    """Return what arguments and the environment set where no URL was typed."""
+    known = names()
+    found: dict[str, Setting] = {}
+    for name, text, origin in [*_of_arguments(arguments, known), *_of_environment(known)]:
+        found.setdefault(name, Setting(name, _as_path(text) if name in _paths() else text, origin))
+    return list(found.values())
+
+
+def _with_origins(before: Setting | None, origins: Iterable[str], where: str) -> Setting:
+    words = [] if before is None else [before.text]
+    return Setting("credentials_for", ",".join([*words, *origins]), before.origin if before else where)
+
+
+def _names_a_host(where: str) -> bool:
+    """Return whether a table is for URLs of some hosts: its glob is "SCHEME://HOST/..." with letters in the host."""
+    pattern = where.partition('[for."')[2]
+    host, slash, _ = pattern.partition("://")[2].partition("/")
+    return bool(slash) and any(character.isalnum() for character in host.partition(":")[0])
+
+
+def _of_arguments(arguments: Mapping[str, Any], known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+    for name, value in arguments.items():
+        _check_name(name, known, "argument")
+        if value is not None:
+            yield name, _text(name, value, "argument"), "argument"
 
 
 def in_force(settings: Sequence[Setting]) -> list[Option]:
@@ -240,6 +308,8 @@ def _text(name: str, value: Any, origin: str) -> str:
         return str(value)
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
+    if name == "credentials_for" and isinstance(value, list | tuple | set | frozenset):
+        return ",".join(_text(name, one, origin) for one in value if one)
     raise InvalidRequestError(f"{name} ({origin}): expected text or a number, got a {type(value).__name__}")
 
 
@@ -264,14 +334,14 @@ def _with_variables(text: str, name: str, origin: str) -> str:
     return found
 
 
-def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str]]:
+def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
     for variable in [name for name in os.environ if name.startswith(_PREFIX)]:
         rest = variable[len(_PREFIX) :]
         name = rest.lower()
         if name in known and rest.isupper():
             # An empty variable is how a shell takes one back.
             if text := os.environ.get(variable):
-                yield name, text
+                yield name, text, f"environment {variable}"
         elif rest not in _OTHER_VARIABLES:
             import difflib  # noqa: PLC0415 - seldom needed
 

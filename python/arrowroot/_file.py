@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from arrowroot._config import in_force, redacted, resolve
+from arrowroot._config import in_force, redacted, resolve, resolve_named
 from arrowroot._errors import (
     InvalidRequestError,
     LostKeyError,
@@ -226,9 +226,16 @@ class Directory:
         return list(dict.fromkeys([*nearest(wanted, same), *same, *nearest(wanted, paths), *alike]))[:3]
 
     def _file_of_friend(self, name: str) -> File:
-        """Open the file that a recorded friend names, this one if it names none, as this one was opened."""
-        urls = [friend_location(name, self._urls[0])] if name else self._urls
-        return File(open_native(urls, self._settings), urls, self._settings)
+        """Open the file that a recorded friend names, this one if it names none.
+
+        Credentials are not for servers that the file alone names, nor are files of this machine opened because a
+        remote file names them: see :func:`arrowroot._config.resolve_named`.
+        """
+        if not name:
+            return File(open_native(self._urls, self._settings), self._urls, self._settings)
+        url = friend_location(name, self._urls[0])
+        settings = resolve_named(url, self._urls[0], self._settings)
+        return File(open_native([url], settings), [url], settings)
 
     def _missed(
         self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()

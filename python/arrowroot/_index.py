@@ -349,7 +349,8 @@ def pick(
     """Read events by their ids from the files that an index knows; only those that have some are opened.
 
     index: made by ``arrowroot index``. ids, missing: as for :class:`EventList`. The other arguments are those of
-    ``scan`` and ``open``. Events come in the order of ``ids``.
+    ``scan`` and ``open``. Events come in the order of ``ids``. The index names the files: their servers see
+    credentials only if ``credentials_for`` names them.
 
     Raises: MissingEventsError with the ids that are not there; InvalidRequestError for a file that has changed since
     the index was made; and what ``scan`` raises.
@@ -367,7 +368,8 @@ def pick(
     found = events.found_by_index()
     # Where nothing is found the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
-    row = Row(opened_trees([(known.files[i].url, known.files[i].tree) for i in touched], storage))
+    files = [(known.files[i].url, known.files[i].tree) for i in touched]
+    row = Row(opened_trees(files, storage, named_by=known.path))
     entries = row.entries_of(events)
     chosen = row.choose(columns, filter_name)
     return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()

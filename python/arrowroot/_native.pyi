@@ -254,6 +254,15 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
 def redacted(url: str) -> str:
     """Return a URL as messages may show it: without what gives access."""
 
+def origin(url: str) -> str | None:
+    """Return scheme, host and port of a URL, as the option ``credentials_for`` takes them; None of a local file."""
+
+def may_see_credentials(url: str, options: Sequence[tuple[str, str, str]]) -> bool:
+    """Return whether the store of a URL may be shown credentials: ``credentials_for`` among the options names it."""
+
+def check_named(url: str, named_by: str) -> None:
+    """Raise InvalidRequestError for a file of this machine that a remote file names."""
+
 def scrubbed(text: str, url: str) -> str:
     """Return what a library says of a URL without what ``redacted`` hides, of it and of other URLs in the text."""
 

@@ -86,11 +86,13 @@ def _rank(error: Exception) -> int:
 def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File:
     scheme = scheme_of(url)
     if scheme not in NATIVE_SCHEMES:
+        _refuse_unnamed(url, options)
         return _native.open_reader(FsspecReader(url), options)
     try:
         return _native.open_file([url], options)
     except AccessDeniedError as error:
-        if not _is_xrootd(url):
+        # That client shows what it finds.
+        if not _is_xrootd(url) or not _native.may_see_credentials(url, options):
             raise
         # XRootD's own client may know the authentication that the server wants.
         try:
@@ -98,6 +100,17 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
         except ImportError as missing:
             raise AccessDeniedError(f"{error} ({missing})") from None
         return _native.open_reader(reader, options)
+
+
+def _refuse_unnamed(url: str, options: Sequence[tuple[str, str, str]]) -> None:
+    """Raise AccessDeniedError for what a file system would be shown credentials for, though nobody named it."""
+    if _native.may_see_credentials(url, options):
+        return
+    shown = _native.redacted(url)
+    raise AccessDeniedError(
+        f"{shown}: a file names this place, and fsspec cannot be kept from sending credentials there; open it yourself "
+        f'by arrowroot.open, or say credentials_for=["{scheme_of(shown)}://HOST"]'
+    )
 
 
 def _is_xrootd(url: str) -> bool:

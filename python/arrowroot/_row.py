@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arrowroot import _entries
 from arrowroot._ahead import in_order
-from arrowroot._config import resolve
+from arrowroot._config import arguments_alone, resolve, resolve_named
 from arrowroot._errors import (
     NotFoundError,
     SchemaMismatchError,
@@ -153,11 +153,18 @@ class Opened(NamedTuple):
     reopen: Callable[[], File]
 
 
-def opened_trees(files: list[tuple[str, str | None]], storage: StorageOptions) -> Iterator[Opened]:
-    """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together."""
-    first = _open_member(*files[0], storage)
+def opened_trees(
+    files: list[tuple[str, str | None]], storage: StorageOptions, *, named_by: str | None = None
+) -> Iterator[Opened]:
+    """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together.
+
+    named_by: the file that names these; None: a person did.
+    """
+    first = _open_member(*files[0], storage, named_by)
     yield first
-    others = [partial(_open_member, location, name or first.path, storage) for location, name in files[1:]]
+    others = [
+        partial(_open_member, location, name or first.path, storage, named_by) for location, name in files[1:]
+    ]
     yield from in_order(others, _n_ahead(location for location, _ in files))
 
 
@@ -166,8 +173,11 @@ def _n_ahead(locations: Iterable[str]) -> int:
     return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
 
 
-def _open_member(location: str, name: str | None, storage: StorageOptions) -> Opened:
-    urls, settings = resolve([location], storage)
+def _open_member(location: str, name: str | None, storage: StorageOptions, named_by: str | None) -> Opened:
+    if named_by is None:
+        urls, settings = resolve([location], storage)
+    else:
+        urls, settings = [location], resolve_named(location, named_by, arguments_alone(storage))
 
     def reopen() -> File:
         return File(open_native(urls, settings), urls, settings)

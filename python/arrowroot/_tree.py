@@ -136,7 +136,8 @@ class Tree(TreeMetadata):
         """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
 
         Their files are looked for as ROOT does, from the working directory if their names are relative, and
-        then beside this tree's file.
+        then beside this tree's file; of a remote file beside it alone. Servers that only the record names see no
+        credentials (``credentials_for`` of ``open`` adds some), and a remote file names no file of this machine.
 
         Raises: what opening a file and :meth:`add_friend` raise; the friends before it have been added then.
         """

@@ -147,11 +147,20 @@ def _shown(given: object) -> str:
 
 
 def friend_location(file: str, beside: str) -> str:
-    """Return where the file of a friend is: a relative name from here or else, if it is there, beside a file."""
-    if os.path.isabs(file) or re.match(_SCHEME, file) or os.path.exists(file):  # noqa: PTH110, PTH117 - text
+    """Return where the file of a friend is: a relative name from here or else, if it is there, beside a file.
+
+    Of a remote file it is beside that file always: what is here by chance is not what was meant.
+    """
+    is_remote = re.match(_SCHEME, beside) and not beside.lower().startswith("file://")
+    if os.path.isabs(file) or re.match(_SCHEME, file):  # noqa: PTH117 - text
         return file
-    near = os.path.join(os.path.dirname(beside), file)  # noqa: PTH118, PTH120 - may be a URL
-    return near if re.match(_SCHEME, beside) or os.path.exists(near) else file  # noqa: PTH110
+    if is_remote:
+        link, chained, rest = beside.partition("::")
+        scheme, mark, path = _without_query(link)[0].partition("://")
+        return f"{scheme}{mark}{''.join(path.rpartition('/')[:2])}{file}{chained}{rest}"
+    near = os.path.join(os.path.dirname(beside), file)  # noqa: PTH118, PTH120 - text
+    is_near = not os.path.exists(file) and os.path.exists(near)  # noqa: PTH110 - text
+    return near if is_near else file
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:

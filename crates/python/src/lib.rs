@@ -26,6 +26,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::strategies, module)?)?;
     module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
     module.add_function(wrap_pyfunction!(options::redacted, module)?)?;
+    module.add_function(wrap_pyfunction!(options::origin, module)?)?;
+    module.add_function(wrap_pyfunction!(options::may_see_credentials, module)?)?;
+    module.add_function(wrap_pyfunction!(options::check_named, module)?)?;
     module.add_function(wrap_pyfunction!(options::scrubbed, module)?)?;
     module.add_function(wrap_pyfunction!(options::told, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;

@@ -8,10 +8,11 @@ use crate::errors::to_python;
 /// Name, value as text, and where that comes from.
 pub(crate) type OptionText = (String, String, String);
 
-/// The options that these texts set; the others have their defaults.
+/// The options that these texts set; the others have their defaults. Nobody sees credentials who is not named.
 pub(crate) fn options_of(texts: &[OptionText]) -> PyResult<Options> {
+    let nobody = [("credentials_for", "", "default")];
     let settings = texts.iter().map(|(name, text, origin)| (name.as_str(), text.as_str(), origin.as_str()));
-    Options::of(settings).map_err(|error| to_python(error.into()))
+    Options::of(nobody.into_iter().chain(settings)).map_err(|error| to_python(error.into()))
 }
 
 #[pyfunction]
@@ -39,6 +40,26 @@ pub(crate) fn told(failures: Vec<(String, String)>) -> String {
 #[pyfunction]
 pub(crate) fn redacted(url: std::ffi::OsString) -> String {
     storage::redacted(&url.to_string_lossy())
+}
+
+/// Scheme, host and port of a URL, as the option `credentials_for` takes them; `None` of a local file.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+pub(crate) fn origin(url: std::ffi::OsString) -> Option<String> {
+    storage::Origin::of(&url.to_string_lossy()).map(|origin| origin.to_string())
+}
+
+/// Whether what a URL names may be shown credentials.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+pub(crate) fn may_see_credentials(url: std::ffi::OsString, options: Vec<OptionText>) -> PyResult<bool> {
+    Ok(!options_of(&options)?.network.toward(&url.to_string_lossy()).is_anonymous)
+}
+
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+pub(crate) fn check_named(url: std::ffi::OsString, named_by: std::ffi::OsString) -> PyResult<()> {
+    storage::check_named(&url.to_string_lossy(), &named_by.to_string_lossy()).map_err(|error| to_python(error.into()))
 }
 
 #[pyfunction]

@@ -32,6 +32,7 @@ mod stack;
 mod strategy;
 pub mod testing;
 mod tls_failure;
+mod trusted;
 mod windows;
 #[cfg(not(fuzzing))]
 mod xrootd;
@@ -59,13 +60,14 @@ pub use segments::Segmented;
 pub use source::{Nature, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
 pub use strategy::{Between, Reading, TREE_CACHE_BYTES, ahead_for};
+pub use trusted::{Origin, Trusted, check_named};
 pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
 pub use xrootd::{open_xrootd, open_xrootd_once};
 
 use std::sync::Arc;
 
 /// Opens what a URL names: a path, or `file://` and a path; `http://` and `https://` ([`http`]); `s3://` ([`s3`]); `root://` and
-/// `roots://` with a server and a path.
+/// `roots://` with a server and a path. Credentials go to origins that may see them only ([`Network::toward`]).
 ///
 /// # Errors
 /// [`Error::Unsupported`] for other schemes; those of the store if the file cannot be opened.
@@ -74,7 +76,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
         None => url,
         Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => &path_of(path),
         Some((scheme, _)) => {
-            let network = &options.network;
+            let network = &*options.network.toward(url);
             return match scheme.to_ascii_lowercase().as_str() {
                 "http" | "https" => open_http(url, network, speculation),
                 "s3" | "s3+http" | "s3+https" => open_s3(url, network, speculation),

@@ -1,5 +1,6 @@
 //! What can be set, by whom, and how it is written: one table for arguments, URLs, environment and files.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::http::credentials::bare_token;
 use crate::secret::Secret;
 use crate::source::Nature;
+use crate::trusted::Trusted;
 
 /// How reads are made of what the engine asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +71,21 @@ pub struct Network {
     pub s3_endpoint: Option<String>,
     /// Region of an S3 service.
     pub s3_region: Option<String>,
+    /// The origins that may see credentials; `None`: whatever is opened, as its URL was typed.
+    pub credentials_for: Option<Trusted>,
+    /// Nothing of who is asking is shown, whatever is set here or found: see [`Network::toward`].
+    pub is_anonymous: bool,
+}
+
+impl Network {
+    /// How to reach the store of a URL: without credentials, unless they are for its origin.
+    pub fn toward(&self, url: &str) -> Cow<'_, Network> {
+        if self.is_anonymous || self.credentials_for.as_ref().is_none_or(|trusted| trusted.holds(url)) {
+            return Cow::Borrowed(self);
+        }
+        let (token, certificate, key) = (None, None, None);
+        Cow::Owned(Network { token, certificate, key, is_anonymous: true, ..self.clone() })
+    }
 }
 
 /// All that can be set.
@@ -120,6 +137,8 @@ impl Default for Options {
                 authorities: None,
                 s3_endpoint: None,
                 s3_region: None,
+                credentials_for: None,
+                is_anonymous: false,
             },
         }
     }
@@ -146,7 +165,7 @@ const fn option(name: &'static str, takes: &'static str, meaning: &'static str) 
 }
 
 /// All options.
-pub const OPTIONS: [OptionInfo; 19] = [
+pub const OPTIONS: [OptionInfo; 20] = [
     option(
         "strategy",
         "a name",
@@ -178,6 +197,11 @@ pub const OPTIONS: [OptionInfo; 19] = [
     option("authorities", "a file or directory", "certificate authorities to trust, PEM"),
     option("s3_endpoint", "a URL", "S3 service that is not Amazon's"),
     option("s3_region", "a name", "region of the S3 service"),
+    option(
+        "credentials_for",
+        "hosts",
+        "servers that may see credentials besides those of the URLs that you name: host, host:port or scheme://host:port",
+    ),
 ];
 
 impl Options {
@@ -256,6 +280,7 @@ impl Options {
             "authorities" => self.network.authorities = path(),
             "s3_endpoint" => self.network.s3_endpoint = (!text.is_empty()).then(|| text.to_owned()),
             "s3_region" => self.network.s3_region = (!text.is_empty()).then(|| text.to_owned()),
+            "credentials_for" => self.network.credentials_for = Some(Trusted::parse(text).map_err(wrong)?),
             _ => {
                 let names: Vec<_> = OPTIONS.iter().map(|option| option.name).collect();
                 return Err(wrong(format!("there is no such option; there are {}", names.join(", "))));
@@ -288,6 +313,11 @@ impl Options {
             "authorities" => path(&network.authorities),
             "s3_endpoint" => network.s3_endpoint.as_deref().map(crate::secret::redacted_place),
             "s3_region" => network.s3_region.clone(),
+            "credentials_for" => network
+                .credentials_for
+                .as_ref()
+                .map(|trusted| trusted.text().to_owned())
+                .filter(|text| !text.is_empty()),
             _ => None,
         }
     }

@@ -21,6 +21,7 @@ use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::http::credentials::WITHHELD;
 use crate::http::{Address, open_address};
 use crate::options::Network;
 use crate::secret::hidden_distinction;
@@ -83,11 +84,13 @@ fn address(url: &str, network: &Network, environment: Environment<'_>) -> Result
     let bucket = Bucket::new(endpoint, style, bucket.to_owned(), region).map_err(|error| {
         wrong_endpoint(format!("{}: {error}; write such as https://host:port", crate::redacted(&given)))
     })?;
-    let hint = match &settings.credentials {
+    let found = settings.credentials.filter(|_| !network.is_anonymous);
+    let hint = match &found {
         Some((_, origin)) => format!("requests were signed with the key of {origin} for region {}", bucket.region()),
+        None if network.is_anonymous => WITHHELD.to_owned(),
         None => "no AWS credentials were found in the environment or ~/.aws: requests were not signed".to_owned(),
     };
-    let credentials = settings.credentials.map(|(credentials, _)| credentials);
+    let credentials = found.map(|(credentials, _)| credentials);
     let endpoint = bucket.base_url().clone();
     let hidden = hidden_distinction(url);
     Ok(Address::signed(name.clone(), (&endpoint, hidden), hint, Signer::locate(bucket, credentials, key)))

@@ -31,6 +31,9 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Variables that are a pair.
 const CERTIFICATE: &str = "X509_USER_CERT";
 const KEY: &str = "X509_USER_KEY";
+/// What to do where credentials were not shown because nobody had named the server.
+pub(crate) const WITHHELD: &str = "no credentials were sent: a file names this place, and you did not name its server; \
+    credentials_for=[\"host\"] sends them there";
 const GRID_AUTHORITIES: &str = "/etc/grid-security/certificates";
 
 /// Where the credentials are. What is in the files is read when it is needed.
@@ -55,6 +58,8 @@ type Stamp = (u64, u64, i64, i64);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
     None,
+    /// Whatever there is, it is not for this server.
+    Withheld,
     Given(Secret),
     Variable(Secret),
     File(PathBuf),
@@ -82,6 +87,13 @@ impl Credentials {
     fn find_in(network: &Network, environment: &dyn Fn(&str) -> Option<String>, tmp: &Path) -> Credentials {
         let variable =
             |name: &str| environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let grid = variable("X509_CERT_DIR").unwrap_or_else(|| GRID_AUTHORITIES.to_owned());
+        let explicit_authorities = network.authorities.iter().map(|path| (path.clone(), true));
+        let authorities = explicit_authorities.chain([(grid.into(), false)]).collect();
+        if network.is_anonymous {
+            let (token, stamps) = (Token::Withheld, Vec::new());
+            return Credentials { token, certificate: None, half_pair: None, authorities, stamps }.renewed();
+        }
         let uid = user_id();
         let token = network.token.clone().map(Token::Given);
         let token = token.or_else(|| Some(Token::Variable(Secret::new(bare_token(&variable("BEARER_TOKEN")?)))));
@@ -110,13 +122,11 @@ impl Credentials {
             let path = tmp.join(format!("x509up_u{uid}"));
             is_own(&path).then(|| (path.clone(), path, "the proxy in /tmp"))
         };
-        let grid = variable("X509_CERT_DIR").unwrap_or_else(|| GRID_AUTHORITIES.to_owned());
-        let explicit_authorities = network.authorities.iter().map(|path| (path.clone(), true));
         let found = Credentials {
             token: token.unwrap_or(Token::None),
             certificate: explicit.or_else(proxy).or(pair).or_else(usual),
             half_pair,
-            authorities: explicit_authorities.chain([(grid.into(), false)]).collect(),
+            authorities,
             stamps: Vec::new(),
         };
         found.renewed()
@@ -131,6 +141,11 @@ impl Credentials {
             Some((metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
         };
         Credentials { stamps: files.map(stamp).collect(), ..self.clone() }
+    }
+
+    /// Whether nothing is shown to this server, as nobody named it.
+    pub(crate) fn are_withheld(&self) -> bool {
+        self.token == Token::Withheld
     }
 
     /// Whether a file is missing that `before` had.
@@ -154,6 +169,7 @@ impl Credentials {
     /// Which of them a request had, for messages.
     pub(super) fn hint(&self, is_encrypted: bool, had_token: bool) -> String {
         let token = match &self.token {
+            Token::Withheld => return WITHHELD.to_owned(),
             Token::None => "no bearer token was given or found".to_owned(),
             Token::Given(_) if had_token => "the given bearer token was sent".to_owned(),
             Token::Variable(_) if had_token => "the bearer token of BEARER_TOKEN was sent".to_owned(),

@@ -4,6 +4,9 @@ use crate::http::credentials::Credentials;
 use crate::options::Network;
 use crate::secret::Secret;
 
+/// Where there is no name of an account, or none that may be told.
+const NOBODY: &str = "user";
+
 /// Who is asking: what options and environment say of it at one moment.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -14,7 +17,9 @@ pub(crate) struct Identity {
 impl Identity {
     /// That of now.
     pub(crate) fn find(network: &Network) -> Identity {
-        Identity { account: account(), credentials: Credentials::find(network) }
+        // Some servers take the name of an account for a proof.
+        let account = if network.is_anonymous { NOBODY.to_owned() } else { account() };
+        Identity { account, credentials: Credentials::find(network) }
     }
 
     /// What a security protocol is to be told, if it is one that is spoken here and there is something to tell.
@@ -32,7 +37,7 @@ impl Identity {
 fn account() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|name| !name.is_empty());
     let is_name = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    set("USER").or_else(|| set("LOGNAME")).filter(is_name).unwrap_or_else(|| "user".to_owned())
+    set("USER").or_else(|| set("LOGNAME")).filter(is_name).unwrap_or_else(|| NOBODY.to_owned())
 }
 
 /// Name, version 0, operation T for token, two unused bytes; length of the token with its NUL; the token.

@@ -13,6 +13,7 @@ use super::message::{self, HEADER_BYTES, Header};
 use super::tls;
 use super::url::Target;
 use super::wire::{Line, Patience};
+use crate::http::credentials::WITHHELD;
 use crate::options::Network;
 use crate::secret::scrubbed_of_sent;
 
@@ -291,7 +292,11 @@ fn authenticate(
         [] => format!("it wants to know who is asking, by one of: {}", offered.join(", ")),
         refusals => refusals.join("; "),
     };
-    Err(Failure::Denied(answer, denied_hint(offered, token.is_some(), is_encrypted)))
+    let hint = match identity.credentials.are_withheld() {
+        true => WITHHELD.to_owned(),
+        false => denied_hint(offered, token.is_some(), is_encrypted),
+    };
+    Err(Failure::Denied(answer, hint))
 }
 
 fn denied_hint(offered: &[String], has_token: bool, is_encrypted: bool) -> String {

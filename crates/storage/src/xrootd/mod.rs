@@ -25,3 +25,4 @@ mod url;
 mod wire;
 
 pub use store::{open_xrootd, open_xrootd_once};
+pub(crate) use url::Target;

@@ -1,0 +1,417 @@
+"""Places that data name: opened without credentials, unless a person named their servers, and never on this machine.
+
+Ways in which a location can come from data, and where each is tested:
+
+- friends that a tree records, in a local and in a remote file, by URL, by a relative name, through fsspec;
+- friends that those friends record;
+- the files of an index of events;
+- redirects of HTTP servers (XRootD passes tokens on to the servers that it redirects to, as federations need);
+- the baskets of a branch in another file (TBranch::SetFile), which are not opened at all;
+- the file names of an entry list and the elements of a TChain in a file, which are names and nothing else;
+- lists of a server (HTTP, S3, XRootD), which nobody asks for: globs are of local files;
+- partitions, which hold what was typed;
+- the configuration of the working directory, which nobody reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import socket
+import zipfile
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+import arrowroot as ar
+from arrowroot._tree_metadata import TreeMetadata
+from tests.servers import S3, Certificates, Nginx
+from tests.servers.fixtures import installed
+
+from . import data
+from .conftest import EVENTS
+
+TOKEN = "Hush7Fg2LantErn"  # noqa: S105
+
+
+class Listening(BaseHTTPRequestHandler):
+    """Answers ranges of files, and notes what it was shown."""
+
+    def __init__(self, directory, seen, redirect, *arguments):
+        self.directory, self.seen, self.redirect = directory, seen, redirect
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        self.seen.append(self.headers["Authorization"])
+        if self.redirect:
+            self.send_response(307)
+            self.send_header("Location", self.redirect)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        name = self.path.partition("?")[0].rpartition("/")[2]
+        if not (self.directory / name).is_file():
+            self.send_error(404)
+            return
+        content = (self.directory / name).read_bytes()
+        # Of several ranges the first, as a server may.
+        asked = (self.headers["Range"] or "bytes=0-").removeprefix("bytes=").partition(",")[0]
+        first, _, last = asked.partition("-")
+        start = int(first) if first else max(0, len(content) - int(last))
+        stop = min(len(content), int(last) + 1) if first and last else len(content)
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(content)}")
+        self.send_header("Content-Length", str(stop - start))
+        self.end_headers()
+        self.wfile.write(content[start:stop])
+
+    def log_message(self, *_):
+        """Keep quiet."""
+
+
+class Server:
+    """What a server was shown, and where it is."""
+
+    def __init__(self, directory, redirect=""):
+        self.seen = []
+        self.directory = directory
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), partial(Listening, directory, self.seen, redirect)
+        )
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.place = f"127.0.0.1:{self._server.server_port}"
+
+    def url(self, name=EVENTS):
+        return f"http://{self.place}/d/{name}"
+
+    def was_shown(self):
+        """Say whether some request had credentials; there must have been one."""
+        assert self.seen
+        return any(self.seen)
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server(served):
+    with contextlib.ExitStack() as stack:
+
+        def start(redirect=""):
+            found = Server(served, redirect)
+            stack.callback(found.close)
+            return found
+
+        yield start
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """No configuration, and no credentials, of the one who runs the tests."""
+    for name in (
+        "ARROWROOT_TOKEN",
+        "BEARER_TOKEN",
+        "BEARER_TOKEN_FILE",
+        "X509_USER_PROXY",
+        "ARROWROOT_CONFIG",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """Have trees of some files record a friend each: what was written into them is up to who wrote them."""
+    friends: dict[str, str] = {}
+
+    def recorded(tree):
+        found = next((place for url, place in friends.items() if url in tree.where), None)
+        return [] if found is None else [("f", data.TREE, found)]
+
+    monkeypatch.setattr(TreeMetadata, "recorded_friends", property(recorded))
+    return friends
+
+
+def with_friends(url, **options):
+    tree = ar.open(url, **options)[data.TREE]
+    tree.add_recorded_friends()
+    return tree
+
+
+#: How a token is given.
+GIVEN = {
+    "argument": ("", {"token": TOKEN}, {}),
+    "URL": (f"?arrowroot.token={TOKEN}", {}, {}),
+    "environment": ("", {}, {"ARROWROOT_TOKEN": TOKEN}),
+}
+
+
+@pytest.mark.parametrize("way", GIVEN)
+@pytest.mark.parametrize("is_local", [False, True])
+def test_a_recorded_friend_elsewhere_is_opened_without_the_token(server, records, monkeypatch, way, is_local):
+    main, other = server(), server()
+    query, options, environment = GIVEN[way]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    url = str(main.directory / EVENTS) if is_local else main.url()
+    records[url] = other.url()
+    tree = with_friends(url + query, **options)
+    assert tree.to_arrow("f.x001").num_rows == data.N_ENTRIES
+    assert not other.was_shown()
+    assert is_local or main.was_shown()
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["{place}", "127.0.0.1", "http://{place}", "elsewhere.org {place}", ["elsewhere.org", "{place}"]],
+)
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_credentials_for_adds_a_server(server, records, monkeypatch, named, way):
+    main, other = server(), server()
+    records[main.url()] = other.url()
+    text = [one.format(place=other.place) for one in ([named] if isinstance(named, str) else named)]
+    options = {"token": TOKEN}
+    if way == "argument":
+        options["credentials_for"] = text if isinstance(named, list) else text[0]
+    else:
+        monkeypatch.setenv("ARROWROOT_CREDENTIALS_FOR", ",".join(text))
+    with_friends(main.url(), **options)
+    assert other.was_shown()
+
+
+def test_a_friend_of_the_same_server_sees_what_it_sees(server, records):
+    main = server()
+    for name in (EVENTS, f"../d/{EVENTS}", main.url(), f"http://other@{main.place}/d/{EVENTS}"):
+        records[main.url()] = name
+        main.seen.clear()
+        with_friends(main.url(), token=TOKEN)
+        assert all(main.seen), name
+
+
+def test_a_friend_of_a_friend_gains_nothing(server, records):
+    main, other, third = server(), server(), server()
+    records[main.url()] = other.url()
+    records[other.url()] = third.url()
+    tree = with_friends(main.url(), token=TOKEN)
+    if not third.seen:
+        # By hand, as a friend opens its own.
+        friend = tree._file_of_friend(other.url())[data.TREE]
+        friend.add_recorded_friends()
+    assert not other.was_shown()
+    assert not third.was_shown()
+
+
+@pytest.mark.parametrize("setting", ["token", "nothing", "any host"])
+def test_a_table_of_the_configuration_names_its_host(server, records, tmp_path, setting):
+    main, other = server(), server()
+    records[main.url()] = other.url()
+    folder = tmp_path / "config" / "arrowroot"
+    folder.mkdir(parents=True)
+    glob = "*" if setting == "any host" else f"http://{other.place}/*"
+    line = "retries = 1" if setting == "nothing" else 'token = "of-the-table"'
+    (folder / "config.toml").write_text(f'[for."{glob}"]\n{line}\n')
+    with_friends(main.url(), token=TOKEN)
+    assert other.seen
+    expected = "Bearer of-the-table" if setting == "token" else None
+    assert set(other.seen) == {expected}
+    assert set(main.seen) == {f"Bearer {TOKEN}"}
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "file:///etc/passwd", "FILE://localhost/etc/passwd", "file://etc/passwd"]
+)
+def test_a_remote_file_opens_no_file_of_this_machine(server, records, name):
+    main = server()
+    records[main.url()] = name
+    with pytest.raises(ar.InvalidRequestError, match=r"only if you name it yourself .*add_friend"):
+        with_friends(main.url())
+
+
+def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, monkeypatch):
+    main = server()
+    monkeypatch.chdir(served)
+    records[main.url()] = EVENTS
+    assert with_friends(f"{main.url()}?x=a/b").to_arrow("f.x001").num_rows == data.N_ENTRIES
+    assert with_friends(main.url())._together.friends[0].part.where.startswith("http://")
+
+
+def test_a_local_file_may_name_another(served, records):
+    path = str(served / EVENTS)
+    records[path] = path
+    assert with_friends(path).to_arrow("f.x001").num_rows == data.N_ENTRIES
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["memory://host/f.root", "local:///etc/passwd", "zip://f::file:///etc/passwd", "simplecache::http://h/f"],
+)
+@pytest.mark.parametrize("is_local", [False, True])
+def test_a_file_system_that_may_show_credentials_is_not_asked(server, served, records, name, is_local):
+    url = str(served / EVENTS) if is_local else server().url()
+    records[url] = name
+    with pytest.raises((ar.AccessDeniedError, ar.InvalidRequestError, ar.NoSuchFileError)) as caught:
+        with_friends(url)
+    # A name without a scheme is that of a file beside.
+    assert "fsspec cannot be kept" in str(caught.value) or "://" not in name.partition("::")[0]
+
+
+def test_a_chain_of_file_systems_that_was_typed_is_opened(served, tmp_path):
+    pytest.importorskip("fsspec")
+    with zipfile.ZipFile(tmp_path / "a, b.zip", "w") as archive:
+        archive.write(served / EVENTS, "inside")
+    url = f"zip://inside::{tmp_path / 'a, b.zip'}"
+    assert ar.open(url)[data.TREE].num_entries == data.N_ENTRIES
+    assert ar.open([url, url])[data.TREE].num_entries == data.N_ENTRIES
+
+
+def test_a_file_system_that_was_typed_opens_friends_in_it(served, records):
+    fsspec = pytest.importorskip("fsspec")
+    content = (served / EVENTS).read_bytes()
+    for name in ("main.root", "friend.root"):
+        with fsspec.open(f"memory://d/{name}", "wb") as file:
+            file.write(content)
+    records["memory://d/main.root"] = "friend.root"
+    assert with_friends("memory://d/main.root").to_arrow("f.x001").num_rows == data.N_ENTRIES
+
+
+def test_a_url_in_a_file_sets_no_options(server, records):
+    main, other = server(), server()
+    query = f"?arrowroot.credentials_for={other.place}&arrowroot.token={TOKEN}"
+    records[main.url()] = other.url() + query
+    with_friends(main.url(), token=TOKEN)
+    assert not other.was_shown()
+
+
+@pytest.fixture
+def indexed(server, tmp_path):
+    """An index of a file at a server."""
+    other = server()
+    made = ar.index(other.url(), tmp_path / "index.parquet", data.TREE, columns=["x002"])
+    other.seen.clear()
+    return other, made.events.path
+
+
+def pick(index, **options):
+    return ar.pick(index, [(0,)], ["x002"], missing="ignore", **options).num_rows
+
+
+def test_the_files_of_an_index_see_no_token(indexed, monkeypatch):
+    other, index = indexed
+    pick(index, token=TOKEN)
+    monkeypatch.setenv("ARROWROOT_TOKEN", TOKEN)
+    pick(index)
+    assert not other.was_shown()
+    pick(index, credentials_for=[other.place])
+    assert other.was_shown()
+
+
+def test_where_redirects_lead_no_token_goes(server):
+    other = server()
+    main = server(redirect=other.url())
+    ar.open(main.url(), token=TOKEN, credentials_for=[other.place])
+    assert main.was_shown()
+    assert not other.was_shown()
+
+
+def test_partitions_show_credentials_to_what_was_typed(server, records):
+    main, other = server(), server()
+    pieces = ar.partitions(
+        main.url(), data.TREE, ["x001"], token=TOKEN, friends={"f": f"{other.url()}:{data.TREE}"}
+    )
+    other.seen.clear()
+    assert all(one.location == main.url() for one in pieces)
+    piece = pickle.loads(pickle.dumps(pieces[0]))  # noqa: S301
+    assert piece.read().num_rows == piece.num_entries
+    assert main.was_shown()
+    # What a file records is no part of it.
+    third = server()
+    records[main.url()] = third.url()
+    piece.read()
+    assert not third.seen
+
+
+def test_no_configuration_of_the_working_directory_is_read(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("config.toml", "arrowroot.toml", ".arrowroot.toml"):
+        (tmp_path / name).write_text('token = "of-the-directory"')
+    main = server()
+    ar.open(main.url())
+    assert not main.was_shown()
+
+
+def test_globs_of_urls_are_not_expanded(server):
+    main = server()
+    with pytest.raises(ar.ArrowrootError):
+        ar.scan(f"http://{main.place}/d/*.toor", data.TREE, retries=0)
+    assert len(set(main.seen)) <= 1
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return installed(lambda: Certificates(tmp_path_factory.mktemp("certificates")))
+
+
+def test_what_is_found_in_the_environment_stays_here_too(start, served, certificates, records, monkeypatch):
+    """A bearer token over TLS, and a certificate."""
+    monkeypatch.setenv("ARROWROOT_AUTHORITIES", str(certificates.authority))
+    monkeypatch.setenv("BEARER_TOKEN", TOKEN)
+    monkeypatch.setenv("X509_USER_CERT", str(certificates.client))
+    monkeypatch.setenv("X509_USER_KEY", str(certificates.client_key))
+    main = str(served / EVENTS)
+    for guarded in (
+        start(lambda: Nginx(served, certificates=certificates, token=TOKEN)),
+        start(lambda: Nginx(served, certificates=certificates)),
+    ):
+        assert ar.open(guarded.url(EVENTS))[data.TREE].num_entries == data.N_ENTRIES
+        records[main] = guarded.url(EVENTS)
+        with pytest.raises(ar.StorageError) as caught:
+            with_friends(main, retries=0)
+        assert TOKEN not in str(caught.value)
+        if isinstance(caught.value, PermissionError):
+            assert 'credentials_for=["host"]' in str(caught.value)
+        with_friends(main, credentials_for="127.0.0.1")
+
+
+def test_keys_of_s3_sign_nothing_for_a_bucket_that_a_file_names(start, served, records, monkeypatch):
+    server = start(S3)
+    server.put(EVENTS, (served / EVENTS).read_bytes())
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    url = server.url(EVENTS)
+    assert ar.open(url)[data.TREE].num_entries == data.N_ENTRIES
+    main = str(served / EVENTS)
+    records[main] = url
+    with pytest.raises(PermissionError, match="credentials_for"):
+        with_friends(main)
+    bucket = url.partition("://")[2].partition("/")[0]
+    with_friends(main, credentials_for=[bucket])
+
+
+def test_an_xrootd_server_is_not_told_the_account(served, records, monkeypatch):
+    monkeypatch.setenv("USER", "Acc0untOfMine")
+    heard = bytearray()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def listen():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        heard.extend(connection.recv(4096))
+
+        Thread(target=listen, daemon=True).start()
+        place = f"root://127.0.0.1:{listener.getsockname()[1]}//f.root"
+        main = str(served / EVENTS)
+        records[main] = place
+        for is_named in (False, True):
+            heard.clear()
+            options = {"credentials_for": "127.0.0.1"} if is_named else {}
+            with pytest.raises(ar.StorageError):
+                with_friends(main, retries=0, token=TOKEN if is_named else "", **options)
+            assert heard
+            assert TOKEN.encode() not in heard
+            if not is_named:
+                assert b"Acc0unt" not in heard
