@@ -19,6 +19,7 @@ from arrowroot._errors import (
 from arrowroot._events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._lock import held
 from arrowroot._options import MEMORY_BUDGET, Options
+from arrowroot._replacing import put
 from arrowroot._row import Row, opened_trees
 from arrowroot._scan import Scan
 from arrowroot._select import single_names
@@ -331,7 +332,7 @@ class _Writer:
             self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(document)})
             self._writer.close()
         with _writing(self._path):
-            self._beside.replace(self._path)
+            put(self._beside, os.path.realpath(self._path))
 
 
 def pick(

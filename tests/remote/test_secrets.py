@@ -112,6 +112,79 @@ def test_what_a_server_repeats_of_a_url_or_of_credentials_is_not_shown(user, que
     assert base64.b64encode(f"me:{MARK}".encode()).decode().rstrip("=") not in shown
 
 
+#: Headers in which a server repeats what it was asked with, and the status of its answers.
+ECHOES = {
+    "tag": (206, {"ETag": '"{said}{n}"'}),
+    "same tag": (206, {"ETag": '"{said}"'}),
+    "date": (206, {"Last-Modified": "{said}{n}"}),
+    "range": (206, {"Content-Range": "bytes {said}/12"}),
+    "coding": (206, {"Content-Encoding": "{said}"}),
+    "boundary": (206, {"Content-Type": 'multipart/byteranges; boundary="{said}"'}),
+    "place": (302, {"Location": "http://127.0.0.1:9/{said}"}),
+    "host": (302, {"Location": f"http://{MARK}.invalid/f"}),
+    "protocol": (302, {"Location": "ftp://h/{said}"}),
+    "way in": (401, {"WWW-Authenticate": "{said}"}),
+    "pause": (503, {"Retry-After": "{said}"}),
+    "region": (403, {"x-amz-bucket-region": "{said}"}),
+}
+
+
+class Echoing(BaseHTTPRequestHandler):
+    """Repeats in headers what it was asked with."""
+
+    content, echo, n_asked = b"", "", 0
+
+    def do_GET(self) -> None:
+        type(self).n_asked += 1
+        said = f"{self.headers['Authorization'] or ''}{self.path}".replace(" ", "%20")
+        status, headers = ECHOES[self.echo]
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition(",")[0].partition("-")
+        start = int(first) if first else max(0, len(self.content) - int(last))
+        stop = min(len(self.content), int(last) + 1) if first and last else len(self.content)
+        body = self.content[start:stop] if status == 206 else b""
+        usual = {"Content-Length": str(len(body))}
+        if status == 206:
+            usual["Content-Range"] = f"bytes {start}-{stop - 1}/{len(self.content)}"
+        self.send_response(status)
+        for name, value in (usual | headers).items():
+            self.send_header(name, value.replace("{said}", said).replace("{n}", str(self.n_asked)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [("", f"?authz={MARK}", {}), ("", "", {"token": MARK}), (f"me:{MARK}@", "", {})],
+    ids=["query", "token", "password"],
+)
+@pytest.mark.parametrize("echo", ECHOES)
+def test_what_a_server_echoes_in_a_header_is_not_shown_nor_kept(served, tmp_path, echo, given):
+    user, query, options = given
+    kind = type("Handler", (Echoing,), {"echo": echo, "content": (served / EVENTS).read_bytes()})
+    server = ThreadingHTTPServer(("127.0.0.1", free_port()), kind)
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    url = f"http://{user}127.0.0.1:{server.server_port}/f.root{query}"
+    try:
+        tree = arrowroot.open(url, retries=0, block_cache=tmp_path, **options)[data.TREE]
+        scan = tree.scan(["x001"], trace=True)
+        shown = "".join(map(repr, [*scan, tree, scan.accounts, scan.trace()]))
+    except arrowroot.StorageError as error:
+        shown = "".join(traceback.format_exception(error))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert kind.n_asked
+    assert_hidden(shown)
+    assert MARK.lower() not in shown
+    assert base64.b64encode(f"me:{MARK}".encode()).decode().rstrip("=") not in shown
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert bool(kept) == (echo == "same tag")
+    assert not any(MARK.encode() in content for content in kept)
+
+
 def test_a_token_that_was_only_found_does_not_travel_in_the_clear(guarded, monkeypatch):
     monkeypatch.setenv("BEARER_TOKEN", MARK)
     with pytest.raises(PermissionError) as caught:
@@ -178,6 +251,9 @@ HIDING = [
     f"http:/me:{MARK}@{NOWHERE}/f.root",
     f"http://{NOWHERE}/f.root&token={MARK}",
     f"root://{NOWHERE}//f.root%3Fauthz={MARK}",
+    f"me:{MARK}@{NOWHERE}/f.root?authz={MARK}",
+    f"me:{MARK}@{NOWHERE}/f?next={MARK}",
+    f"{NOWHERE}/f.root?authz={MARK}",
 ]
 
 
@@ -204,9 +280,29 @@ def test_what_takes_no_url_does_not_repeat_what_gives_access(url, tmp_path):
         ["ls", tmp_path / "none.root", f"--url={url}"],
         ["perf", tmp_path / "none.root", "--trace", url],
     ):
-        status, output = run(*map(str, command))
+        status, output = run(*map(str, command), ARROWROOT_RETRIES="0")
         assert status != 0
         assert_hidden(output)
+
+
+@pytest.mark.parametrize("url", [HIDING[0], HIDING[12], *HIDING[-3:-1]])
+def test_a_traceback_shows_none_of_it(url, tmp_path):
+    line = ["--latency", "5ms", "--bandwidth", "12MB/s"]
+    for command in (
+        ["ls", url],
+        ["tune", url],
+        ["index", "-o", tmp_path / "index.parquet", url],
+        ["fjr", url],
+        ["model", url, *line],
+        ["replay", url, *line],
+        ["replay", f"{url}.parquet", *line],
+        ["perf", tmp_path / "none.root", "--trace", url],
+    ):
+        status, output = run(*map(str, command), ARROWROOT_RETRIES="0", ARROWROOT_DEBUG="1")
+        assert status != 0
+        assert "Traceback" in output
+        assert_hidden(output)
+    assert_hidden(run("config", url)[1])
 
 
 def test_a_key_of_s3_is_not_shown(start, served):

@@ -215,13 +215,34 @@ fn pieces(url: &str) -> Vec<Piece<'_>> {
             pieces
         }
         None if url.contains("://") => pieces_from(url, 0, ""),
-        None => return vec![Piece::Shown(url)],
+        None => return pieces_without_scheme(url),
     };
     let loose = |piece| match piece {
         Piece::Shown(text) => pieces_with_loose_pairs(text),
         other => vec![other],
     };
     pieces.into_iter().flat_map(loose).collect()
+}
+
+/// Those of a URL that lacks its scheme, or of a path: `user:password@host/...`, or what gives access by its name behind a
+/// question mark. A path may have any other.
+fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
+    let authority = authority_of(url);
+    let n_user = authority.rfind('@').filter(|&at| authority[..at].contains(':')).map_or(0, |at| at + 1);
+    if n_user == 0 {
+        let n_before = url.find('?').unwrap_or(url.len());
+        let hidden = value_of_access(url, n_before, &["?", "&", ";", "#"]).unwrap_or(url.len());
+        let (shown, hidden) = url.split_at(hidden);
+        return if hidden.is_empty() {
+            vec![Piece::Shown(shown)]
+        } else {
+            vec![Piece::Shown(shown), Piece::Hidden(hidden)]
+        };
+    }
+    let (user, rest) = url.split_at(n_user);
+    let has_scheme = mistyped_scheme(rest).is_some() || rest.contains("://");
+    let rest = if has_scheme { pieces(rest) } else { pieces_from(rest, 0, "https") };
+    std::iter::once(Piece::User(user)).chain(rest).collect()
 }
 
 /// A scheme, and its length with what follows it instead of `://`.
@@ -238,21 +259,27 @@ fn mistyped_scheme(url: &str) -> Option<(&str, usize)> {
 /// What is shown, but for the values of names that give access where they stand in no query: behind `&` and `;` in a path, or
 /// behind a mark that was encoded.
 fn pieces_with_loose_pairs(text: &str) -> Vec<Piece<'_>> {
-    const ENDINGS: [&str; 8] = ["token", "authz", "jwt", "key", "keyid", "password", "secret", "signature"];
+    // Nobody knows where it ends: nothing is shown behind the first.
+    match value_of_access(text, 0, &["&", ";", "%3f", "%26"]) {
+        Some(at) => vec![Piece::Shown(&text[..at]), Piece::Hidden(&text[at..])],
+        None => vec![Piece::Shown(text)],
+    }
+}
+
+/// Where the first value begins whose name says that it gives access; names stand behind one of the marks.
+fn value_of_access(text: &str, from: usize, marks: &[&str]) -> Option<usize> {
+    const ENDINGS: [&str; 9] =
+        ["token", "authz", "jwt", "key", "keyid", "password", "secret", "signature", "credential"];
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     let is_telling =
         |name: &str| is_name(name) && (name == "sig" || ENDINGS.iter().any(|ending| name.ends_with(ending)));
     let lower = text.to_ascii_lowercase();
-    let marks = ["&", ";", "%3f", "%26"].into_iter().flat_map(|mark| lower.match_indices(mark));
+    let marks = marks.iter().flat_map(|mark| lower.match_indices(mark)).filter(|(at, _)| *at >= from);
     let value_from = |(at, mark): (usize, &str)| {
         let (name, value) = lower[at + mark.len()..].split_once('=')?;
         (is_telling(name) && !value.is_empty()).then(|| text.len() - value.len())
     };
-    // Nobody knows where it ends: nothing is shown behind the first.
-    match marks.filter_map(value_from).min() {
-        Some(at) => vec![Piece::Shown(&text[..at]), Piece::Hidden(&text[at..])],
-        None => vec![Piece::Shown(text)],
-    }
+    marks.filter_map(value_from).min()
 }
 
 /// The pieces of a URL; what is before `at` has been looked at.
@@ -444,6 +471,25 @@ mod tests {
         assert_eq!(scrubbed("a -----BEGIN PRIVATE KEY-----\nSECRET", ""), "a ...");
         assert_eq!(scrubbed("no --url=http:/bob:SECRET@h/f, (try", ""), "no --url=http:/h/f, (try");
         assert_eq!(hidden_distinction("root://h//f&token=a"), None);
+    }
+
+    #[test]
+    fn a_url_without_its_scheme_hides_what_it_would_with_it() {
+        for (url, shown) in [
+            ("me:SECRET@host/f?authz=SECRET", "host/f?authz=..."),
+            ("me:SECRET@host:9/f.root?x=SECRET#SECRET", "host:9/f.root?x=...#..."),
+            ("me:SECRET@host", "host"),
+            ("127.0.0.1:9/f.root?authz=SECRET", "127.0.0.1:9/f.root?authz=..."),
+            ("/data/f.root?v=1&X-Amz-Signature=SECRET", "/data/f.root?v=1&X-Amz-Signature=..."),
+            ("/data/f?x=1&monkeys=2", "/data/f?x=1&monkeys=2"),
+            ("/data/a:b@c", "/data/a:b@c"),
+            ("a@b.root:Tree", "a@b.root:Tree"),
+            ("f.root:dir/a@b", "f.root:dir/a@b"),
+        ] {
+            assert_eq!(redacted(url), shown);
+            assert_eq!(redacted(shown), shown);
+        }
+        assert_eq!(scrubbed("no file 'me:SECRET@h/f?token=SECRET' here", ""), "no file 'h/f?token=...' here");
     }
 
     #[test]

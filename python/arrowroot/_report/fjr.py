@@ -105,7 +105,7 @@ def read(path: str | Path) -> list[Report]:
         with Path(path).open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error
+        raise StorageError(f"{path}: {error.strerror}") from None  # whose text has the name as it was typed
     if len(content) > _MAX_BYTES:
         raise InvalidRequestError(f"{path}: a job report of more than {_MAX_BYTES >> 20} MiB")
     try:

@@ -152,19 +152,19 @@ def _first_entries(logical: Sequence[LogicalRead], physical: Sequence[PhysicalRe
 
 
 def write(path: str | Path, content: pa.Table) -> None:
-    """Write a trace; the name says in which form: .parquet or .arrow (IPC)."""
+    """Write a trace; the name says in which form: .parquet or .arrow (IPC).
+
+    Raises: OSError.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
-    try:
-        if Path(path).suffix.lower() == ".parquet":
-            import pyarrow.parquet as pq  # noqa: PLC0415
+    if Path(path).suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq  # noqa: PLC0415
 
-            pq.write_table(content, path, compression="zstd")
-        else:
-            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
-                writer.write_table(content)
-    except OSError as error:
-        raise StorageError(f"{path}: {error}") from error
+        pq.write_table(content, path, compression="zstd")
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
+            writer.write_table(content)
 
 
 def read(path: str | Path) -> Log:
@@ -236,7 +236,7 @@ def _load(path: str | Path) -> pa.Table:
     except FileNotFoundError:
         raise NoSuchFileError(f"{path}: no such file") from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
+        raise StorageError(f"{path}: {error.strerror or error}") from None
     except (pa.ArrowException, ValueError) as error:
         raise CorruptFileError(f"{path}: {error}") from error
 

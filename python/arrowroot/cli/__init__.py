@@ -13,7 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 from arrowroot._render import printable, without_secrets
-from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_INTERRUPTED, say, wants_traceback
+from arrowroot.cli.failures import (
+    EXIT_DATA,
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    say,
+    say_with_traceback,
+    wants_traceback,
+)
 from arrowroot.cli.parser import parser
 from arrowroot.cli.terminal import readable
 
@@ -50,9 +57,9 @@ def _main(argv: Sequence[str] | None) -> int:
         # Who reads our output has enough of it; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is said
         if wants_traceback(options):
-            raise
+            return say_with_traceback(error)
         return say(error)
     return code
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from arrowroot import (
@@ -21,7 +20,7 @@ from arrowroot.cli.parser import EXIT_USAGE
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 EXIT_DONE = 0
 EXIT_DATA = 1
@@ -44,15 +43,16 @@ def say(error: Exception) -> int:
     return code
 
 
-@contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Have an error of writing name its file: that of a full disk does not."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or error.errno is None:
-            raise
-        raise OSError(error.errno, os.strerror(error.errno), path) from error
+def say_with_traceback(error: Exception) -> int:
+    """Say on stderr where it came from, as Python does, and return the exit code.
+
+    Errors of the system and of libraries have the names of files as they were typed: none of it gives access.
+    """
+    import traceback  # noqa: PLC0415 - seldom needed
+
+    lines = without_secrets("".join(traceback.format_exception(error))).split("\n")
+    print("\n".join(map(printable, lines)), end="", file=sys.stderr)
+    return _judge(error)[1]
 
 
 def worst(codes: Iterable[int]) -> int:

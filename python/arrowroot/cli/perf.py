@@ -13,9 +13,9 @@ from arrowroot import InvalidRequestError, _metrics, split_url
 from arrowroot._measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
 from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
+from arrowroot._replacing import replacing
 from arrowroot._sizes import parse_size
 from arrowroot.cli import perf_report, terminal
-from arrowroot.cli.failures import writing
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_tree, storage_options
 
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> None:
             for n, ns in report.passes[0].deliveries
             if n
         ]
-        with writing(options.plot):
+        with replacing(options.plot) as beside:
             reading.draw(
-                options.plot,
+                beside,
                 scan.trace(),
                 report.passes[0],
                 title,
@@ -190,8 +190,8 @@ def _write_fjr(path: str, report: Report) -> None:
 
     counters = fjr.counters_of(report.of_file, report.of_scan, report.tree.url)
     text = fjr.document(counters, url=report.tree.url, n_entries=report.passes[0].stats.n_entries)
-    with writing(path):
-        Path(path).write_text(text, encoding="utf-8")
+    with replacing(path) as beside:
+        Path(beside).write_text(text, encoding="utf-8")
 
 
 def _write_trace(path: str, report: Report, scan: Scan) -> None:
@@ -217,11 +217,11 @@ def _write_trace(path: str, report: Report, scan: Scan) -> None:
         "options": {option.name: option.value for option in report.file.options},
         "system": platform.platform(),
     }
-    with writing(path):
-        trace.write(path, trace.table(scan.logical_reads(), scan.physical_reads(), metadata))
+    with replacing(path) as beside:
+        trace.write(beside, trace.table(scan.logical_reads(), scan.physical_reads(), metadata))
 
 
 def _write_csv(path: str, reads: list[Read]) -> None:
-    with writing(path), Path(path).open("w", encoding="utf-8") as file:
+    with replacing(path) as beside, Path(beside).open("w", encoding="utf-8") as file:
         file.write("offset,n_bytes,first_entry,end_entry,start_ns,end_ns\n")
         file.writelines(",".join(map(str, read)) + "\n" for read in reads)

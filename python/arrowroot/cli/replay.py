@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import InvalidRequestError
 from arrowroot._pictures import curve, style
 from arrowroot._render import printable, text_table
+from arrowroot._replacing import replacing
 from arrowroot._report import trace
 from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, shown, strategies
 from arrowroot._sizes import (
@@ -20,7 +21,6 @@ from arrowroot._sizes import (
     three_digits,
 )
 from arrowroot.cli import terminal
-from arrowroot.cli.failures import writing
 from arrowroot.cli.progress import bar
 from arrowroot.cli.target import storage_options
 
@@ -66,8 +66,8 @@ def run(options: argparse.Namespace) -> None:
     if options.plot and sweep:
         swept = [(size, outcome) for _, size, outcome in outcomes if size is not None]
         others = [(name, outcome) for name, size, outcome in outcomes if size is None]
-        with writing(options.plot):
-            curve.draw(options.plot, _title(options, log, line, sweep), swept, others)
+        with replacing(options.plot) as beside:
+            curve.draw(beside, _title(options, log, line, sweep), swept, others)
         print(f"picture: {options.plot}", file=sys.stderr)
 
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use twox_hash::XxHash64;
 use url::Url;
 
 use crate::error::{Error, Result};
@@ -57,7 +58,8 @@ impl Address {
 
     /// A version of the file, as one that no other file has which is shown by the same name.
     pub(super) fn own_version(&self, version: &str) -> String {
-        format!("{version}{}", self.distinction)
+        // As a number: it is kept on disks, and what servers say may repeat what they were asked with.
+        format!("{:016x}{}", XxHash64::oneshot(0, version.as_bytes()), self.distinction)
     }
 
     /// For messages.

@@ -24,6 +24,20 @@ const MAX_DISCARDED_BYTES: u64 = 64 << 10;
 /// Servers may ask to be left alone for longer; the deadline decides whether that is waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
+/// Codings of a body that messages name (RFC 9110, section 8.4.1, and those registered since).
+const KNOWN_CODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "compress", "br", "zstd"];
+
+/// Whether a text is a date as servers tell it, `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn is_date(text: &str) -> bool {
+    let is_like = |(byte, model): (u8, u8)| match model {
+        b'0' => byte.is_ascii_digit(),
+        b'a' => byte.is_ascii_alphabetic(),
+        _ => byte == model,
+    };
+    let model = b"aaa, 00 aaa 0000 00:00:00 GMT";
+    text.len() == model.len() && text.bytes().zip(*model).all(is_like)
+}
+
 /// Which content of a file: what a server says changes with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Version {
@@ -45,10 +59,12 @@ impl Version {
         Some(("if-match", etag))
     }
 
-    /// What differs in another answer. What one of them does not say is not compared.
+    /// What differs in another answer. What one of them does not say is not compared. Tags are not shown: there are
+    /// servers that make them of what they were asked with.
     pub(super) fn difference(&self, other: &Version) -> Option<String> {
         let differs = |name: &str, a: &Option<String>, b: &Option<String>| match (a, b) {
-            (Some(a), Some(b)) if a != b => Some(format!("its {name} was {a} and is {b}")),
+            (Some(a), Some(b)) if a != b && is_date(a) && is_date(b) => Some(format!("its {name} was {a} and is {b}")),
+            (Some(a), Some(b)) if a != b => Some(format!("its {name} is another one")),
             _ => None,
         };
         // The same tag, weak or not, is of the same content: what is between makes it weak.
@@ -158,7 +174,10 @@ impl Answer {
     pub(super) fn kind(&self) -> Result<Kind> {
         let coding = self.header("content-encoding").unwrap_or("identity").trim();
         if matches!(self.status, 200 | 206) && !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
-            return Err(self.wrong(format!("it is compressed ({coding}), which was not asked for")));
+            // Of what the server says, words that are known are shown.
+            let known = KNOWN_CODINGS.iter().find(|known| coding.eq_ignore_ascii_case(known));
+            let coding = known.map_or_else(String::new, |known| format!(" ({known})"));
+            return Err(self.wrong(format!("it is compressed{coding}, which was not asked for")));
         }
         Ok(match self.status {
             200 => Kind::Whole(self.length()),
@@ -168,7 +187,9 @@ impl Answer {
                 }
                 let value = self.header("content-range").unwrap_or_default();
                 let content = ContentRange::parse(value);
-                let content = content.ok_or_else(|| self.wrong(format!("its Content-Range is {value:?}")))?;
+                let content = content.ok_or_else(|| {
+                    self.wrong(if value.is_empty() { "it has no Content-Range" } else { "its Content-Range is none" })
+                })?;
                 let n_bytes = content.range.end - content.range.start;
                 if self.length().is_some_and(|length| length != n_bytes) {
                     let length = self.length().unwrap_or_default();
@@ -421,7 +442,11 @@ mod tests {
             Version { etag: text(etag), last_modified: text(date) }
         };
         assert_eq!(version("\"a\"", "x").difference(&version("", "x")), None);
-        assert!(version("\"a\"", "x").difference(&version("\"b\"", "x")).unwrap().contains("\"b\""));
+        assert!(version("\"a\"", "x").difference(&version("\"b\"", "x")).unwrap().contains("its ETag is another"));
+        let dates = ["Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT"];
+        let told = version("", dates[0]).difference(&version("", dates[1])).unwrap();
+        assert!(dates.iter().all(|date| told.contains(date)), "{told}");
+        assert!(!version("", dates[0]).difference(&version("", "SECRET")).unwrap().contains("SECRET"));
         assert_eq!(version("\"a\"", "x").difference(&version("W/\"a\"", "x")), None);
         assert!(version("\"a\"", "x").difference(&version("W/\"b\"", "x")).is_some());
         assert_eq!(version("\"a\"", "x").condition(), Some(("if-match", "\"a\"")));

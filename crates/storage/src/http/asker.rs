@@ -6,7 +6,7 @@ use url::Url;
 
 use super::address::{Address, origin_of};
 use super::credentials::Credentials;
-use crate::secret::{Secret, basic_authorization};
+use crate::secret::{Secret, basic_authorization, scrubbed_of_sent};
 
 /// Who asks, and where.
 pub(super) struct Asker {
@@ -37,7 +37,7 @@ impl Asker {
             credentials: Arc::clone(credentials),
             is_encrypted,
             signed,
-            elsewhere: is_elsewhere.then(|| origin_of(url)),
+            elsewhere: is_elsewhere.then(|| shown_origin(url, address, credentials)),
         }
     }
 
@@ -59,6 +59,14 @@ impl Asker {
     pub(super) fn led_to(&self) -> String {
         self.elsewhere.as_ref().map_or_else(String::new, |place| format!(" (by {place}, where it was redirected to)"))
     }
+}
+
+/// A place that a server sent to, unless it repeats there what it was asked with: names of hosts have no case.
+fn shown_origin(url: &Url, address: &Address, credentials: &Credentials) -> String {
+    let origin = origin_of(url);
+    let asked = address.original().as_str().to_ascii_lowercase();
+    let token = credentials.token(true).map(|token| Secret::new(token.expose().to_ascii_lowercase()));
+    if scrubbed_of_sent(&origin, &[&asked], token.as_ref()) == origin { origin } else { "another server".to_owned() }
 }
 
 /// Whether what is for one server is for another: they are the same, or the second is the first's encrypted side.

@@ -8,6 +8,9 @@ const DEFAULT_PORT: u16 = 1094;
 /// Word for a redirector: servers that it should not send to again.
 const TRIED: &str = "tried";
 
+/// What is wrong with a redirection. Where to is not repeated: it may have what the server was shown.
+const NO_SERVER: &str = "redirection to what is no server";
+
 /// A file on a server.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
@@ -74,17 +77,17 @@ impl Target {
                 .is_some_and(|(_, rest)| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty()));
             let text =
                 if has_path { place.to_owned() } else { format!("{}/{}", place.trim_end_matches('/'), self.path) };
-            let parsed = Target::parse(&text).map_err(|_| format!("redirection to {:?}", redacted(&text)))?;
+            let parsed = Target::parse(&text).map_err(|_| NO_SERVER.to_owned())?;
             // An encrypted session stays encrypted.
             next = Target { is_secure: self.is_secure || parsed.is_secure, opaque: self.opaque.clone(), ..parsed };
             next.user = next.user.or_else(|| self.user.clone());
         } else {
-            let (host, own_port) = split_port(place).ok_or_else(|| format!("redirection to {place:?}"))?;
+            let (host, own_port) = split_port(place).ok_or(NO_SERVER)?;
             next.host = host.to_owned();
             next.port = match (u16::try_from(port), own_port) {
                 (Ok(port), _) if port > 0 => port,
                 (_, Some(port)) => port,
-                _ => return Err(format!("redirection to {place:?}, port {port}")),
+                _ => return Err(format!("{NO_SERVER}, port {port}")),
             };
         }
         next.opaque = merged(&self.opaque, opaque);

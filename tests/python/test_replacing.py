@@ -1,0 +1,162 @@
+"""What cannot be written leaves what was there."""
+
+import errno
+import os
+import resource
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from arrowroot._replacing import replacing
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "events.root"
+OLD = b"what was there"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced_when_it_is_whole_and_not_before(tmp_path):
+    path = tmp_path / "a.png"
+    for before in (None, OLD):
+        with replacing(path) as beside:
+            assert beside.endswith(".png")
+            assert Path(beside).parent == tmp_path
+            with Path(beside).open("wb") as file:
+                file.write(b"new")
+            assert (path.read_bytes() if path.exists() else None) == (before and b"new")
+        assert path.read_bytes() == b"new"
+        assert names(tmp_path) == ["a.png"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), ValueError("drawing"), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_error_leaves_what_was_there(tmp_path, error, is_there):
+    path = tmp_path / "a.xml"
+    if is_there:
+        path.write_bytes(OLD)
+
+    def failing():
+        with replacing(path) as beside:
+            Path(beside).write_bytes(b"half")
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        failing()
+    assert names(tmp_path) == (["a.xml"] if is_there else [])
+    if is_there:
+        assert path.read_bytes() == OLD
+    if isinstance(error, OSError):
+        assert caught.value.filename == str(path)
+        assert ".arrowroot-" not in str(caught.value)
+
+
+def test_a_directory_where_nothing_can_be_made_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_bytes(OLD)
+    opened = os.open
+
+    def refusing(name, flags, *arguments):
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "no", name)
+        return opened(name, flags, *arguments)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with pytest.raises(PermissionError) as caught, replacing(path):
+        raise AssertionError("there is nothing to write to")
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == OLD
+
+
+def test_permissions_and_links_stay(tmp_path):
+    path, link = tmp_path / "deep" / "a.csv", tmp_path / "link.csv"
+    path.parent.mkdir()
+    path.write_bytes(OLD)
+    path.chmod(0o604)
+    link.symlink_to(path)
+    with replacing(link) as beside, Path(beside).open("wb") as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "fresh"):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
+
+
+def test_a_name_may_be_as_long_as_one_can_be(tmp_path):
+    path = tmp_path / ("x" * 250 + ".csv")
+    with replacing(path):
+        pass
+    assert path.exists()
+
+
+def test_pipes_and_devices_are_written_themselves(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    heard = []
+    listener = threading.Thread(target=lambda: heard.append(path.read_bytes()))
+    listener.start()
+    with replacing(path) as beside, Path(beside).open("wb") as file:
+        file.write(b"new")
+    listener.join(60)
+    assert heard == [b"new"]
+    with replacing("/dev/stdout") as beside:
+        assert beside == "/dev/stdout"
+
+
+def perf(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "arrowroot", "perf", str(FIXTURE), *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=120, **options,
+    )  # fmt: skip
+
+
+OUTPUTS = [
+    ("--fjr", "a.xml"),
+    ("--trace", "a.csv"),
+    ("--trace", "a.parquet"),
+    ("--trace", "a.arrow"),
+    ("--plot", "a.png"),
+]
+
+
+@pytest.mark.parametrize(("option", "name"), OUTPUTS)
+def test_a_full_disk_leaves_what_perf_wrote_before(tmp_path, option, name):
+    """A limit on the size of files stands for the disk: writing fails after the first bytes."""
+    if option == "--plot":
+        pytest.importorskip("matplotlib")
+    path = tmp_path / name
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    done = perf(option, path, preexec_fn=limit)
+    assert done.returncode == 1, done.stderr
+    assert name in done.stderr
+    assert names(tmp_path) == []
+    path.write_bytes(OLD)
+    done = perf(option, path, preexec_fn=limit)
+    assert done.returncode == 1, done.stderr
+    assert path.read_bytes() == OLD
+    assert names(tmp_path) == [name]
+    assert perf(option, path).returncode == 0
+    assert len(path.read_bytes()) > len(OLD)
+    assert names(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("option", ["--trace", "--fjr"])
+def test_the_standard_output_is_written_behind_the_report(option):
+    done = perf(option, "/dev/stdout")
+    assert done.returncode == 0, done.stderr
+    assert "offset,n_bytes" in done.stdout or "<FrameworkJobReport" in done.stdout
+    assert "of 350 entries" in done.stdout
