@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._render import clip, printable
-from arrowroot._sizes import counted, format_bytes
+from arrowroot._sizes import compression_ratio, counted, format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,8 @@ class Column(NamedTuple):
 
     @property
     def compression_ratio(self) -> float | None:
-        """Uncompressed over compressed bytes; None if there are none."""
-        return self.memory_bytes / self.stored_bytes if self.stored_bytes else None
+        """Uncompressed over compressed bytes of its baskets, both with their keys; None if there are none."""
+        return compression_ratio(self.memory_bytes, self.stored_bytes)
 
     def __repr__(self) -> str:
         return (

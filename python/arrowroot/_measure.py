@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from arrowroot import _entries, _plan, _scan, _select, _source  # noqa: F401
 from arrowroot._config import TREE_CACHE_BYTES
 from arrowroot._metrics import Measurement
-from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +31,7 @@ def measure(
     make_scan: Callable[[], Scan],
     *,
     n_leaves: int,
-    tree_cache_bytes: int,
+    tree_cache_bytes: int | None,
     path: str | None,
     watch: Callable[[Scan], None] | None = None,
 ) -> tuple[Measurement, Scan]:
@@ -43,8 +42,9 @@ def measure(
     """
     share = page_cache_share(path) if path else None
     _reset_peak_rss()
-    cpu = time.process_time_ns()
+    # The time of the CPU is taken within that of the clock: it is never more than the cores can have.
     wall = time.perf_counter_ns()
+    cpu = time.process_time_ns()
     scan = make_scan()
     if watch:
         watch(scan)
@@ -55,8 +55,8 @@ def measure(
         deliveries.append((stats.n_passed or stats.n_entries, time.perf_counter_ns() - wall))
 
     stats = scan.drain(delivered)
-    real_ns = time.perf_counter_ns() - wall
     cpu_ns = time.process_time_ns() - cpu
+    real_ns = time.perf_counter_ns() - wall
     peak = peak_rss_bytes()
     measurement = Measurement(
         stats=stats,
@@ -73,12 +73,12 @@ def measure(
     return measurement, scan
 
 
-def tree_cache_bytes(file: File, memory_budget_bytes: int) -> int:
-    """Return the size of the tree cache, where the strategy of the file has one; else the memory budget."""
+def tree_cache_bytes(file: File) -> int | None:
+    """Return the size of the tree cache, where the strategy of the file has one; else None."""
     chosen = {option.name: option.value for option in file.options}
     if chosen["strategy"] == "treecache":
-        return parse_size(chosen["cache_size"] or TREE_CACHE_BYTES, "cache_size")
-    return memory_budget_bytes
+        return int(chosen["cache_size"] or TREE_CACHE_BYTES) or None
+    return None
 
 
 def load_filters() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Number = int | float
 
 #: JSON documents of `perf` name their form by this; it changes when a key changes its meaning or goes.
-JSON_FORM = "arrowroot.perf/2"
+JSON_FORM = "arrowroot.perf/3"
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Measurement:
     stats: ScanStats
     n_columns: int
     n_leaves: int
-    #: Of the tree cache, or the memory budget where there is none.
-    tree_cache_bytes: int
+    #: Of the tree cache; None where the strategy has none.
+    tree_cache_bytes: int | None
     #: Largest gap between ranges that one read still spans.
     readahead_bytes: int
     #: Wall and CPU time (user and system, all threads) of the process, from planning to the last batch.
@@ -64,6 +64,19 @@ def _over(part: Number, whole: Number, factor: float = 1.0) -> float | None:
     return factor * part / whole if whole else None
 
 
+def _at_most(bound: float, value: float | None) -> float | None:
+    return None if value is None else min(bound, value)
+
+
+#: Of a shorter time no rate is told: reading the clock takes a good part of it.
+_SHORTEST_NS = 1_000
+
+
+def _rate(amount: Number, ns: int) -> float | None:
+    """Return an amount for each second; None if the time is too short to tell."""
+    return amount / ns * 1e9 if ns >= _SHORTEST_NS else None
+
+
 def _share(part_ns: Callable[[ScanStats], int]) -> Callable[[Measurement], float | None]:
     """Return the share, in per cent, of one kind of time in all that the threads spent."""
     return lambda m: _over(part_ns(m.stats), _thread_ns(m.stats), 100)
@@ -81,7 +94,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "tree_cache_bytes",
         "MB",
-        "Size of the tree cache, with the strategy treecache; else the memory budget of the windows that are fetched",
+        "Size of the tree cache; undefined but with the strategy treecache",
         None,
         _ROOT,
         lambda m: m.tree_cache_bytes,
@@ -186,7 +199,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadTotal over Disk Time",
         "higher",
         _ROOT,
-        lambda m: _over(m.stats.read_bytes, m.stats.read_ns, 1e9),
+        lambda m: _rate(m.stats.read_bytes, m.stats.read_ns),
         "Disk IO",
     ),
     Metric(
@@ -195,7 +208,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadUnZip over Real Time",
         "higher",
         _ROOT,
-        lambda m: _over(m.stats.unzip_bytes, m.real_ns, 1e9),
+        lambda m: _rate(m.stats.unzip_bytes, m.real_ns),
         "ReadUZRT",
     ),
     Metric(
@@ -204,7 +217,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadUnZip over CPU Time",
         "higher",
         _ROOT,
-        lambda m: _over(m.stats.unzip_bytes, m.cpu_ns, 1e9),
+        lambda m: _rate(m.stats.unzip_bytes, m.cpu_ns),
         "ReadUZCP",
     ),
     Metric(
@@ -213,7 +226,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadTotal over Real Time",
         "higher",
         _ROOT,
-        lambda m: _over(m.stats.read_bytes, m.real_ns, 1e9),
+        lambda m: _rate(m.stats.read_bytes, m.real_ns),
         "ReadRT",
     ),
     Metric(
@@ -222,7 +235,7 @@ METRICS: tuple[Metric, ...] = (
         "ReadTotal over CPU Time",
         "higher",
         _ROOT,
-        lambda m: _over(m.stats.read_bytes, m.cpu_ns, 1e9),
+        lambda m: _rate(m.stats.read_bytes, m.cpu_ns),
         "ReadCP",
     ),
     Metric(
@@ -305,10 +318,10 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "thread_utilisation_percent",
         "%",
-        "CPU Time over Real Time times threads",
+        "CPU Time over Real Time times threads, 100 at most: threads that fetch ahead have CPU Time, too",
         "higher",
         _MORE,
-        lambda m: _over(m.cpu_ns, m.real_ns * m.stats.n_threads, 100),
+        lambda m: _at_most(100, _over(m.cpu_ns, m.real_ns * m.stats.n_threads, 100)),
         label="Thread use",
     ),
     Metric("n_threads", "", "Threads that decode", None, _MORE, lambda m: m.stats.n_threads, label="Threads"),
@@ -346,7 +359,7 @@ METRICS: tuple[Metric, ...] = (
         "Entries over Real Time",
         "higher",
         _MORE,
-        lambda m: _over(m.stats.n_entries, m.real_ns, 1e9),
+        lambda m: _rate(m.stats.n_entries, m.real_ns),
         label="Entries rate",
     ),
     Metric("n_columns", "", "Columns read", None, _MORE, lambda m: m.n_columns, label="Columns"),
@@ -372,7 +385,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "compression_ratio",
         "",
-        "Uncompressed over compressed bytes of the baskets read",
+        "Uncompressed over compressed bytes of the baskets read, both with their keys (of an RNTuple: its pages), as "
+        "`ls` and ROOT's `fTotBytes` over `fZipBytes` have it; below 1 where the keys are most of small baskets",
         None,
         _MORE,
         lambda m: m.stats.compression_ratio,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._render import html_table, printable
-from arrowroot._sizes import counted, format_bytes, format_count, format_seconds
+from arrowroot._sizes import compression_ratio, counted, format_bytes, format_count, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -205,7 +205,8 @@ class ScanStats:
 
     payload: bytes the format asked for; read: bytes the storage was asked for; overhead: those of them that were not
     payload, or not for the first time (what a cache or the opening had was not read); stored: compressed baskets
-    with their keys; unzip: uncompressed baskets without keys; values: Arrow buffers delivered.
+    with their keys, memory: the same uncompressed; unzip: uncompressed baskets without keys; values: Arrow buffers
+    delivered.
     """
 
     read_calls: int = 0
@@ -216,6 +217,7 @@ class ScanStats:
     decoder_read_ns: int = 0
     unzip_bytes: int = 0
     stored_bytes: int = 0
+    memory_bytes: int = 0
     decompress_ns: int = 0
     decode_ns: int = 0
     wait_ns: int = 0
@@ -273,12 +275,12 @@ class ScanStats:
             f"  {counted(self.read_calls, 'read')} of {format_bytes(self.read_bytes)}, "
             f"{format_bytes(self.overhead_bytes)} of them not needed\n"
             f"  {counted(self.n_baskets, 'basket')}, {format_bytes(self.stored_bytes)} stored, "
-            f"{format_bytes(self.unzip_bytes)} uncompressed{ratio}\n"
+            f"{format_bytes(self.memory_bytes)} uncompressed{ratio}\n"
             f"  {format_seconds(self.wall_ns / 1e9)} on {counted(self.n_threads, 'thread')}: {spent_text}\n"
             f"  {format_seconds(self.cpu_ns / 1e9)} of CPU time, at most {buffers} of buffers"
         )
 
     @property
     def compression_ratio(self) -> float | None:
-        """Uncompressed over compressed bytes of the baskets read."""
-        return _ratio(self.unzip_bytes, self.stored_bytes)
+        """Uncompressed over compressed bytes of the baskets read, both with their keys, as ``ls`` has it."""
+        return compression_ratio(self.memory_bytes, self.stored_bytes)

@@ -97,6 +97,14 @@ def parse_rate(text: str, what: str = "bandwidth") -> float:
     return float(match[1]) * factor
 
 
+def compression_ratio(memory_bytes: int, stored_bytes: int) -> float | None:
+    """Return uncompressed over compressed bytes, None if nothing is stored: the one definition of all reports.
+
+    Both are of whole baskets with their keys (fTotBytes and fZipBytes), or of the pages of an RNTuple.
+    """
+    return memory_bytes / stored_bytes if stored_bytes else None
+
+
 def format_bytes(n_bytes: float) -> str:
     """Return a size to read, three digits and a decimal unit: "12.3 MB"."""
     value = float(n_bytes)

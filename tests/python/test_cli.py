@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import uproot
 
+import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot._measure import drop_from_page_cache, page_cache_share
 from arrowroot._pictures import reading
@@ -112,9 +113,8 @@ def test_head_shows_a_table_that_fits(sample, arrowroot_command):
 
 def test_perf_reports_the_measures_of_ttreeperfstats_in_order(sample, arrowroot_command):
     done = arrowroot_command("perf", sample[0], "--repeat", 2)
-    names = [line.split("=")[0].strip() for line in done.stdout.splitlines() if " = " in line][:16]
+    names = [line.split("=")[0].strip() for line in done.stdout.splitlines() if " = " in line][:15]
     assert names == [
-        "TreeCache",
         "N leaves",
         "ReadTotal",
         "ReadUnZip",
@@ -144,7 +144,7 @@ def test_perf_json_counts_what_was_asked_for(sample, arrowroot_command):
         return json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
 
     document = perf("-c", "w*,run", "--entries", "100:600", "--threads", 1, "--repeat", 3, "--cold")
-    assert document["form"] == "arrowroot.perf/2"
+    assert document["form"] == "arrowroot.perf/3"
     assert document["columns"] == ["weight", "run"]
     assert document["n_entries"] == document["first"]["n_entries"] == 500
     assert len(document["reads"]) == 3
@@ -412,9 +412,31 @@ def test_the_tree_cache_that_perf_tells_of_is_the_one_that_it_had(sample, arrowr
         report = json.loads(arrowroot_command("perf", sample[0], "--json", *options).stdout)
         return report["first"]["tree_cache_bytes"]
 
-    assert told("--memory-budget", "64 MB") == 64_000_000
+    assert told("--memory-budget", "64 MB") is None
+    assert told("--strategy", "treecache", "--cache-size", "0") is None
+    shown = arrowroot_command("perf", sample[0], "--strategy", "treecache").stdout
+    assert ["TreeCache", "30.0 MB"] in [
+        [part.strip() for part in line.split("=")] for line in shown.splitlines()
+    ]
     assert told("--strategy", "treecache") == 30_000_000
     assert told("--strategy", "treecache", "--cache-size", "3 MB") == 3_000_000
+
+
+def test_perf_and_ls_have_one_compression(sample, arrowroot_command, tmp_path):
+    """Of many small baskets, too, whose keys are most of what is stored."""
+    small = tmp_path / "small.root"
+    with uproot.recreate(small) as file:
+        tree = file.mktree("t", {"x": "i4"})
+        for start in range(0, 60, 3):
+            tree.extend({"x": list(range(start, start + 3))})
+    for path in (small, sample[0]):
+        report = json.loads(arrowroot_command("perf", path, "--json").stdout)
+        (listed,) = json.loads(arrowroot_command("ls", path, "--json").stdout)["trees"]
+        expected = listed["memory_bytes"] / listed["stored_bytes"]
+        assert report["first"]["compression_ratio"] == pytest.approx(expected, rel=0.01)
+        stats = arrowroot.open(path)[listed["path"]].scan()
+        list(stats)
+        assert f"ratio {expected:.2f}" in str(stats.stats)
 
 
 @pytest.mark.parametrize("name", ["a;b", "v;1", "x;", "plain"])

@@ -1,5 +1,8 @@
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arrowroot import Plan, ScanStats
 from arrowroot._metrics import METRICS, Measurement, by_key, document, shown, summary, values
@@ -13,6 +16,7 @@ STATS = ScanStats(
     decoder_read_ns=10_000_000,
     unzip_bytes=3_000_000,
     stored_bytes=1_000_000,
+    memory_bytes=3_100_000,
     decompress_ns=60_000_000,
     decode_ns=20_000_000,
     wait_ns=10_000_000,
@@ -70,6 +74,30 @@ def test_nothing_read_leaves_ratios_undefined_and_divides_by_nothing():
     assert all(value is None or math.isfinite(value) for value in measured.values())
 
 
+@given(
+    st.tuples(*[st.one_of(st.integers(0, 3), st.integers(0, 10**15)) for _ in fields(ScanStats)]),
+    st.integers(0, 10**13),
+    st.integers(0, 10**13),
+)
+def test_no_measure_is_impossible(counters, real_ns, cpu_ns):
+    """Whatever was counted: no share above 100, nothing below 0, no rate of a time that no clock can tell."""
+    stats = ScanStats(*counters)
+    stats = replace(stats, overhead_bytes=min(stats.overhead_bytes, stats.read_bytes))
+    measured = values(Measurement(stats, 1, 1, None, None, real_ns, cpu_ns, 1, 1.0))
+    for metric in METRICS:
+        value = measured[metric.key]
+        if value is None:
+            continue
+        assert math.isfinite(value), metric.key
+        assert value >= 0, metric.key
+        if metric.unit == "%" and metric.key != "cpu_efficiency_percent":
+            assert value <= 100 + 1e-9, metric.key
+        if metric.unit.endswith("/s"):
+            most = max(stats.read_bytes, stats.unzip_bytes, stats.n_entries)
+            assert value <= most * 1e6, metric.key
+        assert shown(metric, value)
+
+
 def test_every_metric_is_described_once_and_its_key_says_its_unit():
     keys = [metric.key for metric in METRICS]
     assert len(set(keys)) == len(keys)
@@ -104,7 +132,7 @@ def test_counters_of_scans_in_a_row_add_but_for_marks_and_settings():
 
 
 def test_ratios_of_a_pass_are_derived():
-    assert STATS.compression_ratio == 3
+    assert STATS.compression_ratio == 3.1
     units = ("_bytes", "_ns", "_calls")
     assert all(f.name.startswith("n_") or f.name.endswith(units) for f in fields(ScanStats))
 

@@ -6,6 +6,8 @@ import sys
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arrowroot._report import monitor
 from arrowroot._report.monitor import GAUGES, Series
@@ -87,3 +89,42 @@ def test_a_missing_library_is_named(sample):
     )
     assert done.returncode == 1
     assert "pip install arrowroot[monitor]" in done.stderr
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 300_000_000), st.floats(0, 0.5, allow_subnormal=False)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sampled_from([gauge for gauge in GAUGES if gauge.is_rate]),
+)
+def test_no_rate_is_impossible(steps, gauge):
+    """Samples at any distance, of counters that go on by ticks: no more cores than there are, no rate of no time."""
+    times, raw = [0], [0.0]
+    for step_ns, more in steps:
+        times.append(times[-1] + step_ns)
+        raw.append(raw[-1] + more)
+    sampled = Series(0.1, times, {gauge.key: raw}, n_cores=2)
+    found = sampled.values(gauge)
+    for (before, _), (after, rate) in zip([(0.0, 0.0), *found], found, strict=False):
+        assert after - before >= gauge.shortest_s - 1e-9
+        assert (
+            0 <= rate <= (2 if gauge.unit == "cores" else sum(more for _, more in steps) / gauge.shortest_s)
+        )
+    mean = sampled.mean(gauge)
+    assert (mean is None) == (times[-1] / 1e9 < gauge.shortest_s)
+    assert mean is None or gauge.unit != "cores" or mean <= 2
+    assert monitor.rows(sampled)[1][1] == "-" or mean is not None
+
+
+def test_short_intervals_show_no_more_cores_than_there_are():
+    psutil = pytest.importorskip("psutil")
+    with monitor.Monitor(0.001) as watching:
+        end = time.process_time() + 0.5
+        while time.process_time() < end:
+            pass
+    for key in ("process_cpu", "machine_cpu"):
+        values = [value for _, value in watching.series.values(by_key[key])]
+        assert values
+        assert max(values) <= psutil.cpu_count()

@@ -8,6 +8,8 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import arrowroot as ar
 import arrowroot.cli.tune
@@ -26,7 +28,7 @@ def candidate(strategy, predicted_ns, size=None, measured=()):
 def test_the_store_of_a_file_is_measured(sample):
     store = tune.measure_store(ar.open(sample[0]), time.monotonic() + 5)
     assert 0 < store.latency_s < 1
-    assert store.bytes_per_s > 1e4
+    assert store.bytes_per_s is None or 1e4 < store.bytes_per_s < 1e12
     assert 1 <= store.n_parallel <= store.max_parallel
     assert store.n_requests >= 10
     assert store.line().n_streams >= 1
@@ -65,7 +67,7 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
 def test_what_there_was_no_time_to_measure_is_left_out(capsys):
     store = tune.measure_store(SlowFile(), time.monotonic())
     assert (store.parallel_bytes_per_s, store.n_parallel, store.interval_s) == (None, None, None)
-    assert store.line() == Line(store.latency_s, store.bytes_per_s, 40, max_ranges=1)
+    assert store.line() == Line(store.latency_s, store.bytes_per_s or 1e12, 40, max_ranges=1)
     cli.tune._print_store(store)
     printed = capsys.readouterr().out
     assert "no time to measure several requests at once" in printed
@@ -152,33 +154,110 @@ def test_what_was_measured_comes_first():
     assert guess.error is None
 
 
-def test_the_command_ranks_and_exports(sample, arrowroot_command):
+def test_the_command_ranks(sample, arrowroot_command):
     arguments = ["tune", sample[0], "-c", "run,pt", "--budget-seconds", "20"]
     document = json.loads(arrowroot_command(*arguments, "--json").stdout)
-    assert document["form"] == "arrowroot.tune/1"
+    assert document["form"] == "arrowroot.tune/2"
     measured = [min(c["measured_ns"]) for c in document["candidates"] if c["measured_ns"]]
     assert len(measured) >= 2
     assert measured == sorted(measured)
-    best = document["candidates"][0]["options"]
-    assert document["export"].startswith(f"export ARROWROOT_STRATEGY={best['strategy']}")
     assert {c["options"]["strategy"] for c in document["candidates"]} >= {"auto", "direct", "treecache"}
     out = arrowroot_command(*arguments).stdout
-    assert "export ARROWROOT_STRATEGY=" in out
     assert "latency" in out
-    exported = next(line for line in out.splitlines() if line.startswith("export")).split()[1:]
-    # What is printed can be set.
-    settings = dict(word.removeprefix("ARROWROOT_").lower().split("=") for word in exported)
+    (told,) = [line for line in out.splitlines() if line.startswith(("export ", "nothing to set"))]
+    assert "auto" not in told or told.startswith("nothing")
+
+
+def test_what_is_advised_can_be_set_and_has_what_was_given_but_no_secret():
+    typed = {"max_gap": "1 MB", "token": "verysecret"}
+    found = [candidate("auto", 10**9), candidate("treecache", 10**8, "10 MB")]
+    for one in found:
+        one.options |= typed
+    words = shlex.split(tune.export_line(tune.advised(found)))[1:]
+    assert "ARROWROOT_MAX_GAP=1 MB" in words
+    assert "ARROWROOT_STRATEGY=treecache" in words
+    assert not any("verysecret" in word for word in words)
+    settings = dict(word.removeprefix("ARROWROOT_").lower().split("=") for word in words)
     assert ar.configuration("", **settings)
 
 
-def test_what_was_given_is_exported_with_what_was_found_but_no_secret(sample, arrowroot_command):
-    given = ["-O", "max_gap=1 MB", "-O", "token=verysecret"]
-    out = arrowroot_command("tune", sample[0], "-c", "run", "--budget-seconds", "5", *given).stdout
-    (exported,) = [line for line in out.splitlines() if line.startswith("export")]
-    words = shlex.split(exported)
-    assert "ARROWROOT_MAX_GAP=1 MB" in words
-    assert any(word.startswith("ARROWROOT_STRATEGY=") for word in words)
-    assert "verysecret" not in out
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # As fast as the default, within the error of the runs, of one run, of predictions.
+        ([("auto", [100, 104, 110]), ("direct", [97, 120])], None),
+        ([("auto", [100, 130]), ("direct", [80, 81])], None),
+        ([("auto", [100]), ("direct", [85])], None),
+        ([("auto", []), ("direct", [])], None),
+        # What was not run is not compared with what was.
+        ([("auto", [100, 101]), ("direct", [])], None),
+        # Faster beyond it; of equal ones always the same.
+        ([("auto", [100, 101]), ("treecache", [50, 51]), ("readahead", [51, 52])], "readahead"),
+        ([("auto", [100, 101]), ("treecache", [51, 52]), ("readahead", [50, 51])], "readahead"),
+        ([("auto", [100, 101]), ("treecache", [50, 51]), ("readahead", [60, 61])], "treecache"),
+        ([("direct", [1, 1])], None),
+    ],
+)
+def test_advice_is_beyond_the_error_and_always_the_same(found, expected):
+    for order in (found, found[::-1]):
+        # In units of 10 ms, and then so short that nothing can be told.
+        runs_ns = [(name, [10**7 * run for run in runs]) for name, runs in order]
+        chosen = tune.advised([candidate(name, 9 * 10**8, measured=runs) for name, runs in runs_ns])
+        assert tune.advised([candidate(name, 90, measured=runs) for name, runs in order]) is None
+        assert (chosen and chosen.options["strategy"]) == expected
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["auto", "direct", "treecache", "readahead"]),
+            st.lists(st.integers(1, 10**9), max_size=3),
+            st.integers(1, 10**9),
+        ),
+        max_size=6,
+    )
+)
+def test_what_is_advised_is_faster_than_the_default(found):
+    candidates = [candidate(name, predicted, measured=runs) for name, runs, predicted in found]
+    chosen = tune.advised(candidates)
+    default = next((one for one in candidates if one.options["strategy"] == "auto"), None)
+    if chosen is not None:
+        assert chosen.time_ns + max(chosen.uncertainty_ns, default.uncertainty_ns) < default.time_ns
+
+
+class QuickFile:
+    """A store whose latency is all there is, and varies."""
+
+    max_ranges = 1024
+    max_parallel = 8
+
+    def __init__(self, size_bytes, seconds):
+        self.size_bytes = size_bytes
+        self._seconds = iter(seconds)
+
+    def time_reads(self, ranges):  # noqa: ARG002 - as of a file
+        return round(1e9 * next(self._seconds))
+
+
+@pytest.mark.parametrize("size_bytes", [1000, 300_000, 100_000_000])
+@pytest.mark.parametrize("large_s", [0.0, 0.0199, 0.02, 0.0205, 0.021])
+def test_a_bandwidth_that_cannot_be_told_from_the_latency_is_not_told(size_bytes, large_s, capsys):
+    small = [0.0200, 0.0203, 0.0210, 0.0196, 0.0200, 0.0207, 0.0193, 0.0200, 0.0201, 0.0204]
+    file = QuickFile(size_bytes, [*small, *[large_s] * 20])
+    store = tune.measure_store(file, time.monotonic() - 1)
+    assert store.bytes_per_s is None
+    assert 0 < store.latency_error < 0.1
+    assert store.line().bytes_per_s == 1e12
+    cli.tune._print_store(store)
+    assert "bandwidth not measured" in capsys.readouterr().out
+
+
+def test_a_bandwidth_that_is_told_has_its_error(capsys):
+    store = tune.measure_store(QuickFile(10**8, [*[0.02] * 10, *[0.52] * 20]), time.monotonic() - 1)
+    assert store.bytes_per_s == pytest.approx((256 << 10) / 0.5)
+    assert store.rate_error == 0
+    cli.tune._print_store(store)
+    assert "0.524 MB/s ± 0 %" in capsys.readouterr().out
 
 
 def test_a_budget_of_nothing_only_predicts(sample, arrowroot_command):

@@ -58,7 +58,9 @@ counters! {
     payload_bytes,
     /// Bytes of baskets that were decoded, as in the file, keys included.
     stored_bytes,
-    /// Bytes of the same baskets uncompressed, keys not included.
+    /// Bytes of the same baskets uncompressed, keys included, as trees count them (`fTotBytes`).
+    memory_bytes,
+    /// Bytes of the same baskets, and of those in the tree's record, uncompressed, keys not included.
     unzip_bytes,
     /// Time in decompression.
     decompress_ns,

@@ -145,6 +145,8 @@ impl Worker {
             PayloadBytes::Stored(stored) => {
                 counters.n_baskets.fetch_add(1, Ordering::Relaxed);
                 counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
+                let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
+                counters.memory_bytes.fetch_add(memory_bytes, Ordering::Relaxed);
                 counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);
                 match stored.get(..payload_bytes) {
                     Some(plain) => plain,
@@ -178,6 +180,8 @@ impl Worker {
         let payload = unpack(decompressor, stored, head.payload_bytes as usize, unpacked)?;
         counters.n_baskets.fetch_add(1, Ordering::Relaxed);
         counters.stored_bytes.fetch_add(u64::from(head.stored_bytes), Ordering::Relaxed);
+        let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
+        counters.memory_bytes.fetch_add(memory_bytes, Ordering::Relaxed);
         counters.unzip_bytes.fetch_add(u64::from(head.payload_bytes), Ordering::Relaxed);
         add_ns(&counters.decompress_ns, start.elapsed());
         Ok(payload)

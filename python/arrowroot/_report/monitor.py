@@ -19,19 +19,29 @@ if TYPE_CHECKING:
 _MAX_SAMPLES = 20_000
 
 
+#: The kernel counts the CPU of the machine in ticks of 10 ms: over so many of them the error is small.
+_MACHINE_CPU_INTERVAL_S = 0.2
+#: Shorter intervals are no longer than what taking the samples itself may take.
+_SHORTEST_INTERVAL_S = 0.01
+
+
 class Gauge(NamedTuple):
-    """One thing that is sampled. ``is_rate``: what is read is a sum so far, and shown per second."""
+    """One thing that is sampled. ``is_rate``: what is read is a sum so far, and shown per second.
+
+    ``shortest_s``: no rate is of a shorter time; samples that are closer together make one.
+    """
 
     key: str
     unit: str
     description: str
     is_rate: bool
     read: Callable[[Any, Any], float]
+    shortest_s: float = _SHORTEST_INTERVAL_S
 
 
-def _cpu_seconds(process: Any, _psutil: Any) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+def _cpu_seconds(_process: Any, _psutil: Any) -> float:
+    # A clock of ns, where psutil has ticks of 10 ms.
+    return time.process_time()
 
 
 def _machine_cpu_seconds(_process: Any, psutil: Any) -> float:
@@ -43,7 +53,14 @@ def _machine_cpu_seconds(_process: Any, psutil: Any) -> float:
 
 GAUGES: tuple[Gauge, ...] = (
     Gauge("process_cpu", "cores", "CPU of the process, user and system", True, _cpu_seconds),
-    Gauge("machine_cpu", "cores", "CPU of the machine, all processes", True, _machine_cpu_seconds),
+    Gauge(
+        "machine_cpu",
+        "cores",
+        "CPU of the machine, all processes",
+        True,
+        _machine_cpu_seconds,
+        _MACHINE_CPU_INTERVAL_S,
+    ),
     Gauge(
         "process_memory_bytes",
         "B",
@@ -110,26 +127,44 @@ class Series:
     times_ns: list[int] = field(default_factory=list)
     #: By the key of the gauge; those that this machine does not tell are missing.
     raw: dict[str, list[float]] = field(default_factory=dict)
+    #: Of the machine: no more of them are ever busy. None: not known.
+    n_cores: int | None = None
 
     def values(self, gauge: Gauge) -> list[tuple[float, float]]:
-        """Return (seconds, value) of a gauge; of a rate each value is that since the sample before."""
+        """Return (seconds, value) of a gauge; of a rate each value is that since the one before.
+
+        Where samples are closer together than what a rate can be told of, some of them have no value of their own.
+        """
         raw = self.raw.get(gauge.key, [])
         seconds = [ns / 1e9 for ns in self.times_ns]
         if not gauge.is_rate:
             return list(zip(seconds, raw, strict=bool(raw)))
-        return [
-            (seconds[i], max(0.0, raw[i] - raw[i - 1]) / (seconds[i] - seconds[i - 1]))
-            for i in range(1, len(raw))
-            if seconds[i] > seconds[i - 1]
-        ]
+        found: list[tuple[float, float]] = []
+        before = 0
+        for i in range(1, len(raw)):
+            rate = self._rate(gauge, before, i)
+            if rate is not None:
+                found.append((seconds[i], rate))
+                before = i
+        return found
+
+    def _rate(self, gauge: Gauge, first: int, last: int) -> float | None:
+        """Return the rate between two samples; None if they are too close together to tell."""
+        elapsed_s = (self.times_ns[last] - self.times_ns[first]) / 1e9
+        if elapsed_s < gauge.shortest_s:
+            return None
+        raw = self.raw[gauge.key]
+        rate = max(0.0, raw[last] - raw[first]) / elapsed_s
+        # The clocks of CPU and of time are read one after the other, between which the thread may have to wait.
+        is_bounded = gauge.unit == "cores" and self.n_cores is not None
+        return min(rate, float(self.n_cores or 0)) if is_bounded else rate
 
     def mean(self, gauge: Gauge) -> float | None:
         """Return the mean over time; None if the gauge was not sampled."""
         raw = self.raw.get(gauge.key, [])
         if not gauge.is_rate:
             return sum(raw) / len(raw) if raw else None
-        elapsed = (self.times_ns[-1] - self.times_ns[0]) / 1e9 if len(raw) > 1 else 0
-        return max(0.0, raw[-1] - raw[0]) / elapsed if elapsed else None
+        return self._rate(gauge, 0, len(raw) - 1) if raw else None
 
     def peak(self, gauge: Gauge) -> float | None:
         """Return the largest sample; None if the gauge was not sampled."""
@@ -139,6 +174,7 @@ class Series:
         """Return it for JSON: for each gauge unit, mean, peak, and the samples as [seconds, value]."""
         return {
             "interval_s": self.interval_s,
+            "n_cores": self.n_cores,
             "n_samples": len(self.times_ns),
             "gauges": {
                 gauge.key: {
@@ -168,7 +204,7 @@ class Monitor:
             raise missing_library("psutil", "--monitor", "monitor") from error
         self._psutil = psutil
         self._process = psutil.Process()
-        self.series = Series(interval_s)
+        self.series = Series(interval_s, n_cores=psutil.cpu_count())
         self._gauges: list[Gauge] = []
         self._is_over = threading.Event()
         self._thread: threading.Thread | None = None

@@ -29,6 +29,14 @@ _MAX_LARGE_BYTES = 32 << 20
 _N_LARGE = 3
 #: A large read is large enough when it takes so long.
 _ENOUGH_S = 0.2
+#: No bandwidth is told of less: bytes, seconds beyond the latency, and how often these are their error.
+_LEAST_BYTES, _LEAST_S, _LEAST_ERRORS = 64 << 10, 1e-3, 3
+#: Of a line whose bandwidth is more than could be measured: what reads bring takes no time.
+_UNBOUNDED_BYTES_PER_S = 1e12
+#: How far predictions are taken to be off, and how far measured times where nobody knows it better.
+_PREDICTION_ERROR, _MEASUREMENT_ERROR = 0.2, 0.05
+#: By so much two runs of the same differ however short they are: other processes have their turn.
+_SHORTEST_ERROR_NS = 5e6
 _N_PARALLEL = 8
 #: Small requests for each that can be under way.
 _N_EACH = 4
@@ -41,8 +49,9 @@ class Store(NamedTuple):
     """What was measured of a store."""
 
     latency_s: float
-    #: Of one request, and of several at once; None: there was no time to measure that.
-    bytes_per_s: float
+    #: Of one request, and of several at once; None: there was no time to measure that, or what they bring takes so
+    #: little time beside the latency that it cannot be told.
+    bytes_per_s: float | None
     parallel_bytes_per_s: float | None
     #: What small requests take one after the other, over what they take at once; None: not measured.
     n_parallel: float | None
@@ -54,10 +63,13 @@ class Store(NamedTuple):
     max_ranges: int
     n_requests: int
     n_bytes: int
+    #: How far ``latency_s`` and ``bytes_per_s`` may be off, as a share of them.
+    latency_error: float = 0.0
+    rate_error: float | None = None
 
     def line(self) -> Line:
         """Return the store as replays take it: what was not measured hinders nothing."""
-        best = max(self.bytes_per_s, self.parallel_bytes_per_s or 0.0)
+        best = max(self.bytes_per_s or 0.0, self.parallel_bytes_per_s or 0.0) or _UNBOUNDED_BYTES_PER_S
         interval_s = self.interval_s or 0.0
         return Line(
             self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
@@ -78,6 +90,24 @@ class Candidate:
     def best_ns(self) -> int | None:
         """The fastest run; None if there was none."""
         return min(self.measured_ns, default=None)
+
+    @property
+    def time_ns(self) -> int:
+        """What it took, or is predicted to take."""
+        return self.predicted.wall_ns if self.best_ns is None else self.best_ns
+
+    @property
+    def uncertainty_ns(self) -> float:
+        """How far the time may be off."""
+        if len(self.measured_ns) <= 1:
+            return max(_SHORTEST_ERROR_NS, _PREDICTION_ERROR * self.time_ns)
+        # Of the fastest of some runs: how much slower the next one was.
+        second_ns = sorted(self.measured_ns)[1]
+        return max(_SHORTEST_ERROR_NS, _MEASUREMENT_ERROR * self.time_ns, second_ns - self.time_ns)
+
+    def is_faster(self, other: Candidate) -> bool:
+        """Return whether it takes less time, beyond what either may be off."""
+        return other.time_ns - self.time_ns > max(self.uncertainty_ns, other.uncertainty_ns)
 
     @property
     def error(self) -> float | None:
@@ -103,7 +133,11 @@ def measure_store(file: File, until: float) -> Store:
 
     # The first may make a connection.
     timed(_SMALL_BYTES)
-    latency_s = statistics.median(timed(_SMALL_BYTES) for _ in range(_N_SMALL))
+    small_s = [timed(_SMALL_BYTES) for _ in range(_N_SMALL)]
+    latency_s = statistics.median(small_s)
+    # Half of them are within it.
+    lower_s, _, upper_s = statistics.quantiles(small_s, n=4)
+    error_s = upper_s - lower_s
     n_bytes, taken_s = _FIRST_LARGE_BYTES, timed(_FIRST_LARGE_BYTES)
     while (
         taken_s < max(_ENOUGH_S, 4 * latency_s)
@@ -116,26 +150,49 @@ def measure_store(file: File, until: float) -> Store:
     while len(times) < _N_LARGE and time.monotonic() < until:
         times.append(timed(n_bytes))
     read_bytes = min(n_bytes, size_bytes)
-    rate = read_bytes / max(min(times) - latency_s, 1e-9)
+    rate = _rate(read_bytes, min(times) - latency_s, error_s)
+    rate_error = None
+    if rate is not None:
+        spread_s = statistics.median(times) - min(times)
+        rate_error = (spread_s + error_s) / (min(times) - latency_s)
     parallel_rate = n_parallel = interval_s = None
     if time.monotonic() < until:
-        parallel_rate = _parallel_rate(timed, read_bytes, latency_s)
+        parallel_rate = _parallel_rate(timed, read_bytes, latency_s, error_s)
+        # Several are not slower than one: it was the making of the requests that took the time.
+        if rate is None and parallel_rate is not None and parallel_rate * min(times) < read_bytes:
+            parallel_rate = None
         n_parallel, interval_s = _parallel_requests(timed, latency_s, file)
     # Last: it follows the latency, whose least is known now.
     max_parallel = max(1, file.max_parallel)
     return Store(
-        latency_s, rate, parallel_rate, n_parallel, interval_s, max_parallel, file.max_ranges, *counted
+        latency_s,
+        rate,
+        parallel_rate,
+        n_parallel,
+        interval_s,
+        max_parallel,
+        file.max_ranges,
+        counted[0],
+        counted[1],
+        error_s / latency_s if latency_s else 0.0,
+        rate_error,
     )
 
 
-def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float) -> float:
-    """Return bytes per second of several large reads at once."""
+def _rate(n_bytes: int, transfer_s: float, error_s: float) -> float | None:
+    """Return bytes per second; None if these are too few, or their time too short, to tell."""
+    is_told = n_bytes >= _LEAST_BYTES and transfer_s >= max(_LEAST_S, _LEAST_ERRORS * error_s)
+    return n_bytes / transfer_s if is_told else None
+
+
+def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float, error_s: float) -> float | None:
+    """Return bytes per second of several large reads at once; None as for :func:`_rate`."""
     share = min(n_bytes, max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL))
     with Crew(_N_PARALLEL) as crew:
         start = time.perf_counter()
         crew.do(partial(timed, share, 1), _N_PARALLEL)
         elapsed_s = time.perf_counter() - start
-    return _N_PARALLEL * share / max(elapsed_s - latency_s, 1e-9)
+    return _rate(_N_PARALLEL * share, elapsed_s - latency_s, error_s)
 
 
 def _parallel_requests(timed: Timed, latency_s: float, file: File) -> tuple[float, float]:
@@ -221,6 +278,34 @@ def to_verify(found: Sequence[Candidate], n_best: int) -> list[Candidate]:
 def ranked(found: Sequence[Candidate]) -> list[Candidate]:
     """Return those that were run, the fastest first, and then the others by their prediction."""
     return sorted(found, key=lambda c: (c.best_ns is None, c.best_ns or c.predicted.wall_ns))
+
+
+def advised(found: Sequence[Candidate]) -> Candidate | None:
+    """Return what to set: what is faster than the default, beyond the error of both; None if nothing is.
+
+    Of several that are equally fast within their errors it is always the same: the first strategy in the order of the
+    documentation, with its own cache size if that is as good, else the
+    one that holds least.
+    """
+    default = next((c for c in found if c.options["strategy"] == "auto" and c.is_plain), None)
+    if default is None:
+        return None
+    is_tried = default.best_ns is not None
+    comparable = [c for c in found if (c.best_ns is not None) == is_tried]
+    faster = [c for c in comparable if c.is_faster(default)]
+    best = min(faster, key=lambda c: c.time_ns, default=None)
+    if best is None:
+        return None
+    names = strategies(["all"])
+    equal = [c for c in faster if not best.is_faster(c)]
+    return min(
+        equal,
+        key=lambda c: (
+            names.index(c.options["strategy"]),
+            not c.is_plain,
+            c.predicted.peak_buffer_bytes,
+        ),
+    )
 
 
 def export_line(candidate: Candidate) -> str:

@@ -16,7 +16,7 @@ from arrowroot import (
     UnsupportedError,
 )
 from arrowroot._render import cell_text, clip, printable, text_table, width_of
-from arrowroot._sizes import counted, cut_text, format_bytes, format_count, three_digits
+from arrowroot._sizes import compression_ratio, counted, cut_text, format_bytes, format_count, three_digits
 from arrowroot.cli import terminal
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 from arrowroot.cli.target import column_texts, open_target, storage_options
@@ -358,7 +358,8 @@ def _branch_row(branch: Branch) -> list[str]:
 
 
 def _ratio(memory_bytes: int, stored_bytes: int) -> str:
-    return three_digits(memory_bytes / stored_bytes) if stored_bytes else "-"
+    ratio = compression_ratio(memory_bytes, stored_bytes)
+    return "-" if ratio is None else three_digits(ratio)
 
 
 def _print_json(

@@ -14,7 +14,6 @@ from arrowroot._measure import drop_from_page_cache, load_filters, measure, tree
 from arrowroot._pictures import reading, style
 from arrowroot._readers import scheme_of
 from arrowroot._replacing import replacing
-from arrowroot._sizes import parse_size
 from arrowroot.cli import perf_report, terminal
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_tree, storage_options
@@ -133,7 +132,7 @@ def _measured(
             measurement, scan = measure(
                 make_scan,
                 n_leaves=tree.n_leaves,
-                tree_cache_bytes=tree_cache_bytes(file, parse_size(options.memory_budget, "--memory-budget")),
+                tree_cache_bytes=tree_cache_bytes(file),
                 path=local,
                 watch=progress.watch,
             )

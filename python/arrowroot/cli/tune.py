@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arrowroot._report.trace import Logical
     from arrowroot._report.tune import Candidate, Store
 
-JSON_FORM = "arrowroot.tune/1"
+JSON_FORM = "arrowroot.tune/2"
 #: Of the budget, what measuring the store may take.
 _STORE_SHARE = 0.25
 #: After so much of it decoding is measured no further; the first run is made in any case.
@@ -138,7 +138,10 @@ def _print_text(
     print(text_table(rows, right=[False, *[True] * 7], max_width=terminal.width()))
     if not is_in_budget:
         print("\nthe time was over before everything had been tried: give more with --budget-seconds")
-    best = ranking[0]
+    best = tune.advised(ranking)
+    if best is None:
+        print("\nnothing to set: no other setting is faster than the default, auto, by more than the error")
+        return
     print(f"\n{style.strong(tune.export_line(best))}")
     if best.best_ns is None:
         print("(not tried: predicted only)")
@@ -146,15 +149,27 @@ def _print_text(
 
 def _print_store(store: Store) -> None:
     at_once = "no time to measure several requests at once"
-    if store.parallel_bytes_per_s is not None and store.n_parallel is not None:
+    if store.n_parallel is not None:
         at_once = (
-            f"{three_digits(store.parallel_bytes_per_s / 1e6)} MB/s by several requests at once, "
+            f"{_rate(store.parallel_bytes_per_s)} by several requests at once, "
             f"{three_digits(store.n_parallel)} small requests in the time of one"
         )
     print(
-        f"store: latency {format_seconds(store.latency_s)}, {three_digits(store.bytes_per_s / 1e6)} MB/s, {at_once} "
+        f"store: latency {format_seconds(store.latency_s)} ± {_error(store.latency_error)}, "
+        f"{_rate(store.bytes_per_s, store.rate_error)}, {at_once} "
         f"({counted(store.n_requests, 'request')}, {format_bytes(store.n_bytes)})\n"
     )
+
+
+def _rate(bytes_per_s: float | None, error: float | None = None) -> str:
+    if bytes_per_s is None:
+        return "bandwidth not measured (what was read takes no time that can be told from the latency)"
+    shown_error = "" if error is None else f" ± {_error(error)}"
+    return f"{three_digits(bytes_per_s / 1e6)} MB/s{shown_error}"
+
+
+def _error(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _row(candidate: Candidate) -> list[str]:
@@ -176,6 +191,7 @@ def _print_json(
 ) -> None:
     import json  # noqa: PLC0415 - text does not need it
 
+    best = tune.advised(ranking)
     document: dict[str, Any] = {
         "form": JSON_FORM,
         "url": tree.url,
@@ -183,7 +199,7 @@ def _print_json(
         "columns": paths,
         "budget_s": options.budget_seconds,
         "store": store._asdict(),
-        "export": tune.export_line(ranking[0]),
+        "export": None if best is None else tune.export_line(best),
         "candidates": [
             {
                 "options": shown(candidate.options),

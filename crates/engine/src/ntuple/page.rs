@@ -387,6 +387,7 @@ fn natural_numbers(plain: &[u8], n: usize, encoding: Encoding, elements: &Range<
 pub(super) fn count(page: &PlannedPage, counters: &Counters) {
     counters.n_baskets.fetch_add(1, Ordering::Relaxed);
     counters.stored_bytes.fetch_add(bytes_to_read(&page.page), Ordering::Relaxed);
+    counters.memory_bytes.fetch_add(page.n_bytes as u64, Ordering::Relaxed);
     counters.unzip_bytes.fetch_add(page.n_bytes as u64, Ordering::Relaxed);
 }
 
