@@ -98,11 +98,11 @@ def parse_rate(text: str, what: str = "bandwidth") -> float:
 
 
 def compression_ratio(memory_bytes: int, stored_bytes: int) -> float | None:
-    """Return uncompressed over compressed bytes, None if nothing is stored: the one definition of all reports.
+    """Return uncompressed over compressed bytes, None if one of them is not known: the one definition of all reports.
 
     Both are of whole baskets with their keys (fTotBytes and fZipBytes), or of the pages of an RNTuple.
     """
-    return memory_bytes / stored_bytes if stored_bytes else None
+    return memory_bytes / stored_bytes if memory_bytes and stored_bytes else None
 
 
 def format_bytes(n_bytes: float) -> str:

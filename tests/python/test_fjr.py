@@ -202,3 +202,12 @@ def test_perf_writes_a_report_that_the_command_reads(sample, tmp_path, arrowroot
     assert "tstoragefile" in arrowroot_command("fjr", path).stdout
     done = arrowroot_command("perf", sample[0], "--fjr", tmp_path / "no" / "r.xml", check=False)
     assert (done.returncode, "no such directory" in done.stderr) == (2, True)
+
+
+def test_a_rate_has_a_time_behind_it():
+    def rate(total_ms):
+        return fjr.Counter("file", "read", 1, 1, 1.0, total_ms, 0.0, total_ms).bytes_per_s
+
+    assert rate(0.0) is None
+    assert rate(1e-6) is None
+    assert rate(1.0) == fjr.MEBIBYTE * 1000

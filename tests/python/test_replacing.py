@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import arrowroot as ar
 from arrowroot._replacing import replacing
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "events.root"
@@ -160,3 +161,14 @@ def test_the_standard_output_is_written_behind_the_report(option):
     assert done.returncode == 0, done.stderr
     assert "offset,n_bytes" in done.stdout or "<FrameworkJobReport" in done.stdout
     assert "of 350 entries" in done.stdout
+
+
+def test_an_index_that_is_made_again_keeps_its_permissions_and_link(tmp_path):
+    path, link = tmp_path / "index.parquet", tmp_path / "link.parquet"
+    ar.index(FIXTURE, path, columns=["number"])
+    path.chmod(0o640)
+    link.symlink_to(path)
+    ar.index(FIXTURE, link, columns=["number"])
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert names(tmp_path) == ["index.parquet", "link.parquet"]

@@ -47,6 +47,10 @@ _METRIC_FIELDS = (
 )
 
 
+#: Of a shorter time no rate is told.
+_SHORTEST_MS = 1e-3
+
+
 class Counter(NamedTuple):
     """One counter-value. ``megabytes`` are of 2^20 bytes, times in ms, as the report has them."""
 
@@ -81,8 +85,9 @@ class Counter(NamedTuple):
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Bytes over the time in these operations; None if it brought none or took none."""
-        return self.bytes / (self.total_ms / 1e3) if self.megabytes and self.total_ms else None
+        """Bytes over the time in these operations; None if it brought none, or took less than a clock tells well."""
+        is_told = self.megabytes and self.total_ms >= _SHORTEST_MS
+        return self.bytes / (self.total_ms / 1e3) if is_told else None
 
 
 class Report(NamedTuple):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from arrowroot import Scan
 
 _BAR_WIDTH = 30
+#: Of a shorter time no rate is told.
+_SHORTEST_S = 1e-3
 _LEAST_BAR_WIDTH = 5
 _PARTS = " ▏▎▍▌▋▊▉█"
 _INTERVAL_S = 0.1
@@ -35,7 +37,7 @@ def line(label: str, share: float, n_bytes: int, elapsed_ns: int, max_width: int
     """Return the text of the bar: per cent, uncompressed bytes, their rate, and the time remaining."""
     seconds = elapsed_ns / 1e9
     text = f"{100 * share:3.0f} %  {format_bytes(n_bytes)}"
-    if seconds > 0:
+    if seconds >= _SHORTEST_S:
         text += f"  {format_bytes(n_bytes / seconds)}/s"
     if 0 < share < 1:
         text += f"  {format_seconds(seconds * (1 - share) / share)} left"
