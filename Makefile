@@ -46,7 +46,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: build $(VENV)/.root ## make a sample of event data, read it, report the cost and draw the picture
+demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost and draw the picture
 	@$(BIN)/python tools/make_sample.py demo/sample.root
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
 	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
@@ -62,7 +62,7 @@ test-rust: build $(VENV)/.servers ## cargo test of the crates
 	cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
 
 .PHONY: test-python
-test-python: build $(VENV)/.root $(VENV)/.servers ## pytest
+test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## pytest
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-oldest
@@ -101,33 +101,33 @@ build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
 	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
 
 .PHONY: bench
-bench: build $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
+bench: build $(VENV)/.dependencies $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 .PHONY: bench-formats
-bench-formats: build $(VENV)/.root ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
+bench-formats: build $(VENV)/.dependencies $(VENV)/.root ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
 	$(BIN)/python bench/formats.py $(BENCH_ARGS)
 
 .PHONY: bench-kinds
-bench-kinds: build $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
+bench-kinds: build $(VENV)/.dependencies $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
 	$(BIN)/python bench/kinds.py $(BENCH_ARGS)
 
 .PHONY: bench-remote
-bench-remote: build $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
+bench-remote: build $(VENV)/.dependencies $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
 	$(BIN)/python bench/remote.py $(BENCH_ARGS)
 
 .PHONY: bench-tune
-bench-tune: build $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
+bench-tune: build $(VENV)/.dependencies $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
 	$(BIN)/python bench/tune.py $(BENCH_ARGS)
 
 .PHONY: faults
-faults: build $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
+faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
 
 .PHONY: wheel
-wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment
+wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment
 	rm -rf dist
 	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
 	$(BIN)/python tools/check_wheel.py dist/*.whl
@@ -160,11 +160,20 @@ $(VENV)/.created: | prerequisites
 	$(PIP) install --upgrade 'pip>=25.1'
 	@touch $@
 
-$(VENV)/.dependencies: $(VENV)/.created pyproject.toml | prerequisites
+# What builds it, what the demo needs besides, and all that linting and testing need: nobody waits for what he does not use.
+$(VENV)/.builder: $(VENV)/.created pyproject.toml | prerequisites
+	$(PIP) install --group build
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.builder
+	$(PIP) install --group demo
+	@touch $@
+
+$(VENV)/.dependencies: $(VENV)/.builder
 	$(PIP) install --group dev
 	@touch $@
 
-$(VENV)/.native: $(VENV)/.dependencies $(RUST_SOURCES) | prerequisites
+$(VENV)/.native: $(VENV)/.builder $(RUST_SOURCES) | prerequisites
 	$(BIN)/maturin develop $(PROFILE) $(LOCKED) --quiet
 	@touch $@
 

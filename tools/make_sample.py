@@ -6,7 +6,7 @@ physics; how many there are, how they repeat and how many mantissa bits they kee
 for their sizes and compression ratios to be.
 
 ROOT writes the file if it is installed (make_sample.cxx does the filling), uproot otherwise: without flags in
-the collections, and with zlib.
+the collections.
 
 usage: make_sample.py [--megabytes N] [--writer root|uproot] FILE
 """
@@ -91,7 +91,7 @@ def write_with_uproot(path: Path, n_bytes: int) -> int:
         values = random.exponential(20.0, n).astype(np.float32)
         return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
 
-    with uproot.recreate(path, compression=uproot.ZLIB(1)) as file:
+    with uproot.recreate(path, compression=uproot.ZSTD(5)) as file:
         while True:
             step: dict[str, object] = {"event": np.arange(n_entries, n_entries + n_step, dtype=np.uint64)}
             for name, (most, mean, n_floats, n_integers, _) in COLLECTIONS.items():
@@ -132,7 +132,7 @@ def main() -> None:
         return
     writer = options.writer or ("root" if importlib.util.find_spec("ROOT") else "uproot")
     if writer == "uproot" and options.writer is None:
-        print("NOTE: ROOT is not installed here, so uproot writes the sample, in a simpler layout.")
+        print("uproot writes the sample; ROOT, where it is installed, adds flags to the collections")
     path.parent.mkdir(parents=True, exist_ok=True)
     # Under another name until it is complete: an interrupted run must leave no half a sample to be reused.
     unfinished = path.with_name(path.stem + ".unfinished" + path.suffix)
