@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::KeyedObject;
-use arrowroot::format::column::{Class, Node, Step};
+use arrowroot::format::column::{Class, Node, Step, is_of_root};
 use arrowroot::format::decode::{OUTERMOST, Object, Values};
 use arrowroot::format::streamer::Primitive;
 use pyo3::IntoPyObjectExt;
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 /// Turns a graph around.
 pub(crate) struct Maker<'py, 'g> {
     py: Python<'py>,
-    /// Has the methods `record(class_name, bases)`, `fill(record, members)`, `unreadable(class_name, error, data)` and
+    /// Has the methods `record(class_name, bases)`, `fill(record, members, own)`, `unreadable(class_name, error, data)` and
     /// `array(data, dtype, shape)`.
     factory: Bound<'py, PyAny>,
     read: &'g KeyedObject,
@@ -37,6 +37,27 @@ enum Hint<'g> {
     Of(&'g Node),
     /// A list of such items.
     ListOf(&'g Node),
+    /// A base that writes itself.
+    Base(&'g Node),
+}
+
+/// Members of structs of one class: a dictionary for each, without those that its version does not have.
+struct Members<'py> {
+    structs: Vec<Bound<'py, PyDict>>,
+    /// Names of the members that the class adds to those of the class of ROOT which it derives from; none where there is no
+    /// such class.
+    own: Bound<'py, PyTuple>,
+}
+
+/// A member of structs, or one of a base that writes itself.
+struct Part<'g, 'v> {
+    name: String,
+    /// Place of the column that it is or is in.
+    place: usize,
+    hint: Hint<'g>,
+    values: &'v Values,
+    /// For each struct, where versions without the base are among them.
+    is_there: Option<&'v [u8]>,
 }
 
 /// Values of a column; `None` where there is none.
@@ -54,9 +75,10 @@ impl<'py, 'g> Maker<'py, 'g> {
         // Each object is made before what it leads to: they may lead back to it.
         while let Some((record, object)) = self.empty.pop() {
             let Ok(values) = &object.content else { continue };
-            let members = self.members(class_of(&object.node), values)?;
-            if let Some(members) = members.into_iter().next() {
-                self.fill(&record, members)?;
+            let class = class_of(&object.node);
+            let Members { structs, own } = self.members(class, values)?;
+            if let Some(members) = structs.into_iter().next() {
+                self.fill(&record, members, own)?;
             }
         }
         Ok(outermost)
@@ -109,26 +131,38 @@ impl<'py, 'g> Maker<'py, 'g> {
         self.factory.call_method1("record", (class, bases))
     }
 
-    fn fill(&self, record: &Bound<'py, PyAny>, members: Bound<'py, PyDict>) -> PyResult<()> {
-        self.factory.call_method1("fill", (record, members)).map(|_| ())
+    fn fill(&self, record: &Bound<'py, PyAny>, members: Bound<'py, PyDict>, own: Bound<'py, PyTuple>) -> PyResult<()> {
+        self.factory.call_method1("fill", (record, members, own)).map(|_| ())
     }
 
-    /// The members of structs: a dictionary for each, without those that its version does not have.
-    fn members(&mut self, class: Option<&'g Class>, values: &Values) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let Values::Struct(n_values, columns) = values else { return Ok(Vec::new()) };
+    /// The members of structs.
+    fn members(&mut self, class: Option<&'g Class>, values: &Values) -> PyResult<Members<'py>> {
+        let Values::Struct(n_values, columns) = values else {
+            return Ok(Members { structs: Vec::new(), own: PyTuple::empty(self.py) });
+        };
         let structs: Vec<_> = (0..*n_values).map(|_| PyDict::new(self.py)).collect();
         let mut hints = vec![Hint::Unknown; columns.len()];
         for variant in class.map(|class| class.variants.as_slice()).unwrap_or_default() {
             collect_hints(&variant.steps, &mut hints);
         }
-        for ((name, column), hint) in columns.iter().zip(hints) {
-            for (members, value) in structs.iter().zip(self.column(hint, column)?) {
+        let parts = parts_of(columns, &hints);
+        for part in &parts {
+            for (members, value) in structs.iter().zip(self.part(part)?) {
                 if let Some(value) = value {
-                    members.set_item(name, value)?;
+                    members.set_item(&part.name, value)?;
                 }
             }
         }
-        Ok(structs)
+        let is_of_root = class.map(|class| of_root(class, columns.len())).unwrap_or_default();
+        let own = parts.iter().filter(|part| is_of_root.get(part.place) == Some(&false)).map(|part| &part.name);
+        Ok(Members { structs, own: PyTuple::new(self.py, own.collect::<Vec<_>>())? })
+    }
+
+    fn part(&mut self, part: &Part<'g, '_>) -> PyResult<Column<'py>> {
+        let column = self.column(part.hint, part.values)?;
+        let Some(is_there) = part.is_there else { return Ok(column) };
+        let mut values = column.into_iter();
+        Ok(is_there.iter().map(|&is_there| if is_there != 0 { values.next().flatten() } else { None }).collect())
     }
 
     /// Structs as dictionaries, or as records where their class is known.
@@ -142,11 +176,12 @@ impl<'py, 'g> Maker<'py, 'g> {
             _ => (None, None),
         };
         let mut made = Vec::new();
-        for members in self.members(class, values)? {
+        let Members { structs, own } = self.members(class, values)?;
+        for members in structs {
             made.push(Some(match name {
                 Some(name) => {
                     let record = self.record(name)?;
-                    self.fill(&record, members)?;
+                    self.fill(&record, members, own.clone())?;
                     record
                 }
                 None => members.into_any(),
@@ -358,11 +393,93 @@ fn item_hint(hint: Hint<'_>) -> Hint<'_> {
     }
 }
 
+/// Members by name: a base that writes itself is one column, whose members are as good as those of other bases. Where
+/// another member is called so, too, the name has the base before it.
+fn parts_of<'g, 'v>(columns: &'v [(String, Values)], hints: &[Hint<'g>]) -> Vec<Part<'g, 'v>> {
+    let mut parts = Vec::with_capacity(columns.len());
+    let mut places_by_name: HashMap<&str, usize> = HashMap::new();
+    for (place, ((name, values), &hint)) in columns.iter().zip(hints).enumerate() {
+        let (is_there, inner) = match values {
+            Values::Optional(is_there, inner) => (Some(is_there.as_slice()), &**inner),
+            values => (None, values),
+        };
+        let (Hint::Base(node), Values::Struct(_, members)) = (hint, inner) else {
+            places_by_name.insert(name, usize::MAX);
+            parts.push(Part { name: name.clone(), place, hint, values, is_there: None });
+            continue;
+        };
+        let mut hints = vec![Hint::Unknown; members.len()];
+        if let Node::Object(class) = node {
+            class.variants.iter().for_each(|variant| collect_hints(&variant.steps, &mut hints));
+        }
+        for ((name, values), hint) in members.iter().zip(hints) {
+            let known = places_by_name.entry(name).or_insert(place);
+            if *known != usize::MAX {
+                *known = place;
+            }
+            parts.push(Part { name: name.clone(), place, hint, values, is_there });
+        }
+    }
+    for part in &mut parts {
+        let is_base = matches!(hints.get(part.place), Some(Hint::Base(_)));
+        if is_base && places_by_name.get(part.name.as_str()).is_some_and(|&place| place != part.place) {
+            let base = columns.get(part.place).map(|(name, _)| name.as_str()).unwrap_or_default();
+            part.name = format!("{base}::{}", part.name);
+        }
+    }
+    parts
+}
+
+/// For each place whether its member is of a class of ROOT; nothing if the class itself is one or derives from none.
+fn of_root(class: &Class, n_places: usize) -> Vec<bool> {
+    if is_of_root(&class.name) {
+        return Vec::new();
+    }
+    let mut is_of_root = vec![false; n_places];
+    let mut derives = false;
+    for variant in &class.variants {
+        derives |= note_of_root(&variant.steps, false, &mut is_of_root);
+    }
+    if derives { is_of_root } else { Vec::new() }
+}
+
+/// Notes the members of bases that are of ROOT. Returns whether one of these is more than a `TObject`.
+fn note_of_root(steps: &[Step], is_inside: bool, noted: &mut [bool]) -> bool {
+    let mut derives = false;
+    for step in steps {
+        let places = match step {
+            Step::Base(base) => {
+                let is_inside = is_inside || is_of_root(&base.name);
+                derives |= is_inside;
+                for variant in &base.variants {
+                    derives |= note_of_root(&variant.steps, is_inside, noted);
+                }
+                continue;
+            }
+            Step::OwnBase(place, _) => {
+                derives = true;
+                [*place, *place]
+            }
+            Step::TObject { unique_id, bits, .. } => [*unique_id, *bits],
+            Step::Member(place, _) | Step::Counted { place, .. } if is_inside => [*place, *place],
+            _ => continue,
+        };
+        for place in places {
+            if let Some(is_of_root) = noted.get_mut(place) {
+                *is_of_root = true;
+            }
+        }
+    }
+    derives
+}
+
 /// How the members of a class are stored, by place.
 fn collect_hints<'g>(steps: &'g [Step], hints: &mut [Hint<'g>]) {
     for step in steps {
         let (place, hint) = match step {
-            Step::Member(place, node) | Step::OwnBase(place, node) => (*place, Hint::Of(node)),
+            Step::Member(place, node) => (*place, Hint::Of(node)),
+            Step::OwnBase(place, node @ (Node::Object(_) | Node::Clones)) => (*place, Hint::Base(node)),
+            Step::OwnBase(place, node) => (*place, Hint::Of(node)),
             Step::Counted { place, item, .. } => (*place, Hint::ListOf(item)),
             Step::Base(base) => {
                 for variant in &base.variants {

@@ -19,26 +19,27 @@ class ObjectList(Record):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
     ``items[0]`` and ``items["name"]`` are objects in it, the second the first one of that name; iterating gives all
-    of them. Its members as an object are in ``members``.
+    of them. Its members as an object are in ``members``; those that a class derived from ROOT's adds are found by
+    name, too, where no object has it.
     """
 
     @property
     def name(self) -> str:
         """Its name; most have none."""
-        return text_of(self.get("fName"))
+        return text_of(self._root_member("fName"))
 
     @property
     def objects(self) -> list[Any]:
         """What is in it, in order; None where there is nothing."""
-        if "fItems" in self._members:
-            return [item["object"] for item in self._members["fItems"]]
-        found = self._members.get("fObjects", self._members.get("fArray"))
+        if "fItems" in self._as_root:
+            return [item["object"] for item in self._as_root["fItems"]]
+        found = self._as_root.get("fObjects", self._as_root.get("fArray"))
         return list(found) if isinstance(found, list) else []
 
     @property
     def options(self) -> list[str]:
         """The options with which the objects of a ``TList`` were added, such as how to draw them."""
-        return [text_of(item["option"]) for item in self._members.get("fItems", [])]
+        return [text_of(item["option"]) for item in self._as_root.get("fItems", [])]
 
     def __getitem__(self, key: int | slice | str) -> Any:
         if isinstance(key, int | slice):
@@ -66,7 +67,7 @@ class ObjectList(Record):
             f"{i:>3}  {value_text(item, _REPR_WIDTH)}" for i, item in enumerate(self.objects[:_REPR_ITEMS])
         ]
         left = len(self) - len(lines)
-        return "\n".join([self._head(), *lines, *([f"... {left} more"] if left else [])])
+        return self._repr_with_own(*lines, *([f"... {left} more"] if left else []))
 
 
 class ObjectMap(Record):
@@ -75,7 +76,7 @@ class ObjectMap(Record):
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
         """Keys and values."""
-        return [(pair["key"], pair["value"]) for pair in self._members.get("fPairs", [])]
+        return [(pair["key"], pair["value"]) for pair in self._as_root.get("fPairs", [])]
 
     def __getitem__(self, key: object) -> Any:
         for found, value in self.pairs:
@@ -103,12 +104,12 @@ class ObjectMap(Record):
             for key, value in self.pairs[:_REPR_ITEMS]
         ]
         left = len(self) - len(lines)
-        return "\n".join([self._head(), *lines, *([f"... {left} more"] if left else [])])
+        return self._repr_with_own(*lines, *([f"... {left} more"] if left else []))
 
 
 def name_of(item: Any) -> str | None:
     """Return by what an object in a collection is found: its text or its name."""
     if isinstance(item, Text):
         return item.value
-    name = item.members.get("fName") if isinstance(item, Record) else None
+    name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001
     return None if name is None else text_of(name)

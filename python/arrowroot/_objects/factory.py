@@ -40,17 +40,34 @@ _KINDS: dict[str, type[Record]] = {
     "THashTable": ObjectList,
     "TClonesArray": ObjectList,
     "TMap": ObjectMap,
+    "TRefArray": Record,
+    "TSeqCollection": ObjectList,
+    "TCollection": ObjectList,
     "TNamed": Named,
 }
 
 
+#: The same by template.
+_TEMPLATES: dict[str, type[Record]] = {
+    "TParameter": Parameter,
+    "TVectorT": Matrix,
+    "TMatrixT": Matrix,
+    "TMatrixTSym": Matrix,
+}
+
+
 def kind_of(class_name: str, bases: tuple[str, ...]) -> type[Record]:
-    """Return the Python class for objects of a class."""
-    if class_name.startswith("TParameter<"):
-        return Parameter
-    if class_name.startswith(("TVectorT<", "TMatrixT<", "TMatrixTSym<")):
-        return Matrix
-    return next((_KINDS[name] for name in (class_name, *bases) if name in _KINDS), Record)
+    """Return the Python class for objects of a class.
+
+    bases: near ones first. A name and a title say least: any other base counts before ``TNamed``.
+    """
+    kinds = [kind for kind in map(_kind_of_one, (class_name, *bases)) if kind is not None]
+    return next((kind for kind in kinds if kind is not Named), kinds[0] if kinds else Record)
+
+
+def _kind_of_one(class_name: str) -> type[Record] | None:
+    template, has_arguments, _ = class_name.partition("<")
+    return _TEMPLATES.get(template) if has_arguments else _KINDS.get(class_name)
 
 
 class Factory:
@@ -60,9 +77,9 @@ class Factory:
         """Return an empty record."""
         return kind_of(class_name, bases)(class_name, bases)
 
-    def fill(self, record: Record, members: dict[str, Any]) -> None:
-        """Give a record its members."""
-        record._members = members  # noqa: SLF001 - nobody else does
+    def fill(self, record: Record, members: dict[str, Any], own: tuple[str, ...] = ()) -> None:
+        """Give a record its members; ``own`` are those that it adds to those of a class of ROOT."""
+        record._fill(members, own)  # noqa: SLF001 - nobody else does
 
     def unreadable(self, class_name: str, error: ArrowrootError, data: bytes) -> Record:
         """Return what stands for an object that cannot be read."""

@@ -55,12 +55,12 @@ class Graph(Named):
     @property
     def n_dimensions(self) -> int:
         """2, or 3 for a ``TGraph2D``."""
-        return 3 if "fZ" in self else 2
+        return 3 if "fZ" in self._as_root else 2
 
     @property
     def functions(self) -> list[Any]:
         """Objects attached to it, such as fitted functions."""
-        found = self.get("fFunctions")
+        found = self._root_member("fFunctions")
         return list(found) if isinstance(found, Record) else []
 
     def errors(self, axis: str = "y") -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
@@ -71,14 +71,14 @@ class Graph(Named):
         """
         if axis not in _BELOW:
             raise InvalidRequestError(f"axis={axis!r}: expected 'x', 'y' or 'z'")
-        if axis == "y" and "fEyL" in self:
-            sides = [self.get(name) for name in ("fEyL", "fEyH")]
+        if axis == "y" and "fEyL" in self._as_root:
+            sides = [self._as_root[name] for name in ("fEyL", "fEyH")]
             if not all(isinstance(side, list) and side for side in sides):
                 return None
             below, above = (side[0][: self.num_points] for side in sides)
             return below.copy(), above.copy()
-        low = next((name for name in _BELOW[axis] if name in self), None)
-        high = next((name for name in _ABOVE[axis] if name in self), None)
+        low = next((name for name in _BELOW[axis] if name in self._as_root), None)
+        high = next((name for name in _ABOVE[axis] if name in self._as_root), None)
         return (self._coordinates(low), self._coordinates(high)) if low and high else None
 
     def to_numpy(self) -> tuple[npt.NDArray[np.float64], ...]:
@@ -92,4 +92,4 @@ class Graph(Named):
         return points + (f", errors in {' and '.join(errors)}" if errors else "")
 
     def __repr__(self) -> str:
-        return self._head()
+        return self._repr_with_own()

@@ -35,7 +35,9 @@ class Histogram(Named):
     @property
     def n_dimensions(self) -> int:
         """Number of axes: 1, 2 or 3."""
-        n_dimensions = self.number_of("fDimension") if "fDimension" in self else self._dimension_of_class()
+        n_dimensions = (
+            self.number_of("fDimension") if "fDimension" in self._as_root else self._dimension_of_class()
+        )
         if n_dimensions not in (1, 2, 3):
             raise CorruptFileError(f"{self.class_name} {self.name!r} of {n_dimensions} dimensions")
         return int(n_dimensions)
@@ -52,7 +54,7 @@ class Histogram(Named):
 
         Raises: CorruptFileError if there are more bins than contents.
         """
-        found = [self.get(name) for name in _AXES[: self.n_dimensions]]
+        found = [self._root_member(name) for name in _AXES[: self.n_dimensions]]
         if not all(isinstance(axis, Record) for axis in found):
             raise CorruptFileError(f"{self.class_name} {self.name!r} without an axis")
         axes = tuple(Axis(axis) for axis in found)
@@ -111,7 +113,7 @@ class Histogram(Named):
     @property
     def functions(self) -> list[Any]:
         """Objects attached to it, such as fitted functions and the statistics box."""
-        found = self.get("fFunctions")
+        found = self._root_member("fFunctions")
         return list(found) if isinstance(found, Record) else []
 
     @property
@@ -247,7 +249,7 @@ class Histogram(Named):
 
     def _n_buffered(self) -> int:
         """Return how many entries wait in the buffer for limits to be found; negative means that none does."""
-        if "fBuffer" not in self or not len(self.array_of("fBuffer")):
+        if "fBuffer" not in self._as_root or not len(self.array_of("fBuffer")):
             return 0
         n_entries = float(self.array_of("fBuffer")[0])
         return int(n_entries) if 0 < n_entries < float("inf") else 0
@@ -290,8 +292,7 @@ class Histogram(Named):
         return f"{' x '.join(axis.summary() for axis in self.axes)}, {entries_text(self.num_entries)}"
 
     def __repr__(self) -> str:
-        lines = [self._head(), *(f"  {axis!r}" for axis in self.axes)]
-        return "\n".join(lines)
+        return self._repr_with_own(*(f"  {axis!r}" for axis in self.axes))
 
 
 def _n_cells(axes: Sequence[Axis]) -> int:

@@ -18,9 +18,12 @@ class Matrix(Record):
     @property
     def shape(self) -> tuple[int, ...]:
         """Rows and columns, or the length of a vector."""
-        if self.class_name.startswith("TVectorT<"):
+        if self._is_of("TVectorT<"):
             return (int(self.number_of("fNrows")),)
         return int(self.number_of("fNrows")), int(self.number_of("fNcols"))
+
+    def _is_of(self, template: str) -> bool:
+        return any(name.startswith(template) for name in (self.class_name, *self.bases))
 
     def to_numpy(self) -> npt.NDArray[Any]:
         """Return the elements, of shape ``shape``. Of a symmetric matrix half is stored, and both are returned."""
@@ -28,7 +31,7 @@ class Matrix(Record):
 
         stored = self.array_of("fElements")
         shape = self.shape
-        is_symmetric = self.class_name.startswith("TMatrixTSym<")
+        is_symmetric = self._is_of("TMatrixTSym<")
         n_stored = shape[0] * (shape[0] + 1) // 2 if is_symmetric else int(np.prod(shape))
         if min(shape) < 0 or len(stored) != n_stored or (is_symmetric and shape[0] != shape[1]):
             raise CorruptFileError(f"{self.class_name} of shape {shape} with {len(stored)} elements")

@@ -42,7 +42,7 @@ class PolyHistogram(Named):
     @property
     def bins(self) -> list[Record]:
         """The bins with all their members, in order."""
-        found = self.get("fBins")
+        found = self._root_member("fBins")
         # There is no list before there is a bin.
         return [] if found is None else _checked(_items(found), Record, f"{self._called}: a bin")
 
@@ -68,7 +68,7 @@ class PolyHistogram(Named):
     def axis(self, index: int | str = 0) -> Axis:
         """Return the axis of x (0, "x") or y (1, "y"), for range and title: its bins are not those of the histogram."""
         name = ("fXaxis", "fYaxis")["xy".index(index) if isinstance(index, str) else index]
-        (found,) = _checked([self.get(name)], Record, f"{self._called}: an axis")
+        (found,) = _checked([self._root_member(name)], Record, f"{self._called}: an axis")
         return Axis(found)
 
     @property
@@ -147,7 +147,7 @@ class PolyHistogram(Named):
         return f"{counted(self.num_bins, 'polygon')} in {ranges}, {entries_text(self.num_entries)}"
 
     def __repr__(self) -> str:
-        return self._head()
+        return self._repr_with_own()
 
 
 class PolyProfile(PolyHistogram):
@@ -192,7 +192,7 @@ class PolyProfile(PolyHistogram):
 
     def outside(self) -> npt.NDArray[np.float64]:
         """Return the means of what is in no bin: see :meth:`PolyHistogram.outside`."""
-        found = _items(self.get("fOverflowBins"))
+        found = _items(self._root_member("fOverflowBins"))
         regions = _checked(found, Record, f"{self._called}: a region outside of its bins")
         return self._arranged(_numbers(regions, "fAverage"))
 

@@ -47,7 +47,7 @@ class Profile(Histogram):
     @property
     def is_weighted(self) -> bool:
         """Whether the sum of squares of weights is stored for each bin."""
-        return "fBinSumw2" in self and len(self.array_of("fBinSumw2")) > 0
+        return "fBinSumw2" in self._as_root and len(self.array_of("fBinSumw2")) > 0
 
     def values(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the mean in each bin, 0 where there are no entries, as ROOT's ``GetBinContent``."""

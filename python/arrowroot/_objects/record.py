@@ -30,7 +30,7 @@ class Record:
     Raises: AttributeError or KeyError, with the nearest names, for a member that the class does not have.
     """
 
-    __slots__ = ("__dict__", "_members", "bases", "class_name")
+    __slots__ = ("__dict__", "_as_root", "_members", "_own", "bases", "class_name")
 
     def __init__(self, class_name: str, bases: tuple[str, ...] = ()) -> None:
         #: The class in C++.
@@ -38,6 +38,36 @@ class Record:
         #: The classes that it derives from, near ones first.
         self.bases = bases
         self._members: dict[str, Any] = {}
+        self._own: tuple[str, ...] = ()
+        self._as_root: dict[str, Any] = self._members
+
+    def _fill(self, members: dict[str, Any], own: tuple[str, ...]) -> None:
+        """Take the members.
+
+        own: names of those that a class adds to the class of ROOT which it derives from; none where it derives from
+        no such class.
+        """
+        self._members = self._as_root = members
+        self._own = own
+        if own:
+            as_root = {name: value for name, value in members.items() if name not in own}
+            plain = {name: value for name, value in as_root.items() if "::" not in name}
+            for name, value in as_root.items():
+                # A member that the class hides by one of the same name has its class before it.
+                plain.setdefault(name.rpartition("::")[2], value)
+            self._as_root = plain
+
+    def _root_member(self, name: str) -> Any:
+        """Return a member of the class of ROOT that this class is or derives from, None if there is none.
+
+        The class may have another member of that name, which ``get`` returns.
+        """
+        return self._as_root.get(name, self._members.get(name))
+
+    @property
+    def own_members(self) -> dict[str, Any]:
+        """The members that a class adds to those of a class of ROOT; none where it derives from no such class."""
+        return {name: self._members[name] for name in self._own}
 
     @property
     def members(self) -> dict[str, Any]:
@@ -68,22 +98,22 @@ class Record:
         return self._members.get(name, default)
 
     def array_of(self, name: str) -> npt.NDArray[Any]:
-        """Return a member that must be an array of numbers.
+        """Return a member of the class or, before it, of ROOT's class under it that must be an array of numbers.
 
         Raises: CorruptFileError if there is none, or if the file says that it is something else.
         """
-        value: Any = self._members.get(name)
+        value: Any = self._root_member(name)
         if getattr(value, "ndim", None) != 1:
             raise CorruptFileError(f"{self.class_name} without an array of numbers {name!r}")
         array: npt.NDArray[Any] = value
         return array
 
     def number_of(self, name: str) -> int | float:
-        """Return a member that must be a number.
+        """Return a member of the class or, before it, of ROOT's class under it that must be a number.
 
         Raises: CorruptFileError if there is none, or if the file says that it is something else.
         """
-        value = self._members.get(name)
+        value = self._root_member(name)
         if not isinstance(value, int | float):
             raise CorruptFileError(f"{self.class_name} without a number {name!r}")
         return value
@@ -139,20 +169,18 @@ class Record:
         return counted(len(self._members), "member")
 
     def _head(self) -> str:
-        members = [self._members.get(name) for name in ("fName", "fTitle")]
+        members = [self._root_member(name) for name in ("fName", "fTitle")]
         label = next((member for member in members if isinstance(member, str) and member), None)
         quoted = "" if label is None else f" {label!r}"
         summary = self.summary()
         return printable(f"{self.class_name}{quoted}" + (f": {summary}" if summary else ""))
 
     def __repr__(self) -> str:
-        rows = [
-            [printable(name), value_text(value, _REPR_WIDTH)]
-            for name, value in list(self._members.items())[:_REPR_MEMBERS]
-        ]
-        left = len(self._members) - len(rows)
-        table = text_table(rows, n_header=0, right=[False, False])
-        return self._head() + ("\n" + table if table else "") + (f"\n... {left} more" if left else "")
+        return "\n".join([self._head(), *_lines(self._members)])
+
+    def _repr_with_own(self, *lines: str) -> str:
+        """Return the head, what the class of ROOT has to show, and the members that the class adds."""
+        return "\n".join([self._head(), *lines, *_lines(self.own_members)])
 
 
 class Unreadable(Record):
@@ -179,6 +207,17 @@ class Unreadable(Record):
 
     def __repr__(self) -> str:
         return self._head()
+
+
+def _lines(members: dict[str, Any]) -> list[str]:
+    """Return the first members on a line each."""
+    rows = [
+        [printable(name), value_text(value, _REPR_WIDTH)]
+        for name, value in list(members.items())[:_REPR_MEMBERS]
+    ]
+    left = len(members) - len(rows)
+    table = text_table(rows, n_header=0, right=[False, False])
+    return [*([table] if table else []), *([f"... {left} more"] if left else [])]
 
 
 def kind_text(found: Any) -> str:

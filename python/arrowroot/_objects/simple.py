@@ -20,12 +20,12 @@ class Named(Record):
     @property
     def name(self) -> str:
         """Its name."""
-        return text_of(self.get("fName"))
+        return text_of(self._root_member("fName"))
 
     @property
     def title(self) -> str:
         """Its title."""
-        return text_of(self.get("fTitle"))
+        return text_of(self._root_member("fTitle"))
 
     def summary(self) -> str:
         """Return what it is, on one line."""
@@ -39,7 +39,7 @@ class Text(Record):
     @property
     def value(self) -> str:
         """The text."""
-        return text_of(self.get("fString"))
+        return text_of(self._root_member("fString"))
 
     def __str__(self) -> str:
         return self.value
@@ -61,7 +61,7 @@ class Parameter(Record):
     @property
     def name(self) -> str:
         """Its name."""
-        return text_of(self.get("fName"))
+        return text_of(self._root_member("fName"))
 
     @property
     def value(self) -> bool | int | float:

@@ -62,6 +62,10 @@ def run(options: argparse.Namespace) -> None:
     print(f"{style.strong(printable(path))}  {printable(found.class_name)}: {found.summary()}")
     for line in _drawn(found, style, width):
         print(line)
+    for name, value in found.own_members.items():
+        own = _Tree(_USUAL_DEPTH - 1, every=False)
+        own.add(value, name, 0)
+        print("\n".join(own.drawn(style, width)))
 
 
 def _json(found: Any) -> str:
@@ -133,7 +137,10 @@ class _Tree:
         self._lines.append((level, printable(name), printable(text)))
         if level >= self._depth:
             return
-        n_shown = _N_ITEMS if isinstance(value, list | ObjectList | ObjectMap) else len(children)
+        n_shown = len(children)
+        if isinstance(value, list | ObjectList | ObjectMap):
+            n_own = len(value.own_members) if isinstance(value, Record) else 0
+            n_shown = n_own + _N_ITEMS
         for child, item in children[:n_shown]:
             self.add(item, child, level + 1)
         if len(children) > n_shown:
@@ -157,12 +164,13 @@ class _Tree:
     def _members(self, record: Record, level: int) -> list[tuple[str, Any]]:
         if self._every:
             return list(record.members.items())
+        own = list(record.own_members.items())
         if isinstance(record, ObjectList):
-            return [(_label(item, str(i)), item) for i, item in enumerate(record.objects)]
+            return own + [(_label(item, str(i)), item) for i, item in enumerate(record.objects)]
         if isinstance(record, ObjectMap):
-            return [(_label(key, str(i)), item) for i, (key, item) in enumerate(record.pairs)]
+            return own + [(_label(key, str(i)), item) for i, (key, item) in enumerate(record.pairs)]
         if level and (isinstance(record, (*_DRAWN, Text, Parameter)) or record.class_name == "TNamed"):
-            return []
+            return own
         return [(name, item) for name, item in record.members.items() if name not in _BOOKKEEPING]
 
     def drawn(self, style: terminal.Style, width: int) -> list[str]:

@@ -280,7 +280,7 @@ impl<'i> Compiler<'i> {
     }
 
     /// A matrix of which half is stored.
-    fn symmetric_matrix(&mut self, class_name: &str, item: &TypeName) -> Node {
+    pub(super) fn symmetric_matrix(&mut self, class_name: &str, item: &TypeName) -> Node {
         let base = self.value(&TypeName { arguments: vec![item.clone()], ..TypeName::plain("TMatrixTBase") }, 0);
         let class = match (&base, item.primitive()) {
             (Node::Object(base), Some(item)) => linked::symmetric_matrix(class_name, item, base),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::class::{Base, Class, CountedHead, Step, Variant};
 use super::compile::Compiler;
 use super::layout::{DataType, Node, Number};
-use super::special::OwnStreamer;
+use super::special::{self, OwnStreamer};
 use crate::error::{Error, Result};
 use crate::streamer::{Primitive, StreamerInfos, TypeName};
 
@@ -58,6 +58,15 @@ impl<'i> LinkedTypes<'i> {
 /// Whether a class of ROOT stores itself in a way that [`streamer_of`] knows, or is a `TClonesArray`.
 pub(super) fn has_streamer(class: &str) -> bool {
     class == "TClonesArray" || streamer_of(class, &mut |_| Node::Link).is_some()
+}
+
+/// Whether a class is one of ROOT's own: it is known without a file, or stores itself in a way that is known.
+pub fn is_of_root(class: &str) -> bool {
+    // Of a template one is known for all.
+    let of_doubles = class.split_once('<').map(|(template, _)| format!("{template}<double>"));
+    has_streamer(class)
+        || special::streamer_of(class).is_some()
+        || StreamerInfos::is_of_root(of_doubles.as_deref().unwrap_or(class))
 }
 
 /// How a collection of ROOT stores itself.

@@ -11,7 +11,7 @@ use super::evolve::{self, Conversion};
 use super::layout::{DataType, Node};
 use super::linked;
 use super::special::OwnStreamer;
-use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo};
+use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, TypeName};
 
 /// Members of a class and of its bases while they are collected over its versions.
 #[derive(Default)]
@@ -205,7 +205,8 @@ impl Compiler<'_> {
         if self.misdescribed.contains(name) {
             return Ok(self.unknown_base(misdescribed(name), path, name, members));
         }
-        match self.own_streamer(name) {
+        let own = if self.is_linked { self.symmetric_base(name) } else { None };
+        match own.or_else(|| self.own_streamer(name)) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
             Some(OwnStreamer::Node(node)) => {
                 let name = if self.is_linked { linked::array_name(name) } else { name };
@@ -253,6 +254,12 @@ impl Compiler<'_> {
             .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
         let is_whole = element.type_code == code::T_NAMED;
         Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member, is_whole })))
+    }
+
+    /// A base of which half is stored.
+    fn symmetric_base(&mut self, name: &str) -> Option<OwnStreamer> {
+        let parsed = TypeName::parse(name).ok().filter(|parsed| parsed.name == "TMatrixTSym")?;
+        Some(OwnStreamer::Node(self.symmetric_matrix(name, parsed.argument(0)?)))
     }
 
     /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.

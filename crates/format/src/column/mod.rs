@@ -20,6 +20,6 @@ pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use evolve::Conversion;
 pub(crate) use layout::node_with_dims;
 pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
-pub use linked::LinkedTypes;
+pub use linked::{LinkedTypes, is_of_root};
 pub use met::Met;
 pub use resolve::{Column, Counter, column_of_streamed_field, column_of_type, resolve};

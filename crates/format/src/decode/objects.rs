@@ -379,7 +379,7 @@ impl<'a> Reader<'a> {
                 ends.resize(ends.len() + n_values, end);
                 Ok(())
             }
-            (Node::Object(class), Values::Struct(n_objects, members)) if !class.is_framed => {
+            (Node::Object(class), Values::Struct(n_objects, members)) if is_by_member(class) => {
                 for step in class.variants.iter().flat_map(|variant| &variant.steps) {
                     match step {
                         Step::Process { place, .. } => self.absent(cursor, *place, n_values, members)?,
@@ -424,6 +424,12 @@ impl<'a> Reader<'a> {
         }
         leave(cursor, start, frame_end)
     }
+}
+
+/// Whether what a class that writes itself stores is known where members are stored one by one.
+fn is_by_member(class: &Class) -> bool {
+    let mut steps = class.variants.iter().flat_map(|variant| &variant.steps);
+    !class.is_framed && steps.all(|step| !matches!(step, Step::Base(_) | Step::Counted { .. }))
 }
 
 /// Checks that an object or collection has ended where its byte count says.

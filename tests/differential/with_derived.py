@@ -1,0 +1,25 @@
+"""Writes objects of classes derived from ROOT's. Started by test_derived.py.
+
+``with_derived.py DIRECTORY`` compiles ``write_derived.C`` there and writes ``derived.root``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+MACRO = Path(__file__).resolve().parent / "write_derived.C"
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    import root_session
+
+    root_session.start_with(MACRO, directory)
+    import ROOT
+
+    ROOT.derived.write("derived.root")
+
+
+if __name__ == "__main__":
+    main()
