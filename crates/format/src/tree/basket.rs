@@ -51,6 +51,14 @@ pub struct EmbeddedBasket {
     pub entry_offsets: Option<Vec<u32>>,
 }
 
+/// A basket among the objects of a branch.
+pub(super) enum Embedded {
+    /// With its data, if it has any.
+    Here(EmbeddedBasket),
+    /// Without: they are in the file, where the tables of the branch say, as those of every other basket.
+    Elsewhere,
+}
+
 impl BasketHead {
     /// Reads the head from the first bytes of the record.
     ///
@@ -107,9 +115,15 @@ impl BasketHead {
         let unsigned = |value: i32, what: &str| {
             u32::try_from(value).map_err(|_| Error::corrupt(start, format!("a basket with {value} for {what}")))
         };
-        let data_bytes = unsigned(last, "fLast")?
-            .checked_sub(key_bytes)
-            .ok_or_else(|| Error::corrupt(start, format!("fLast {last} before the end of a key of {key_bytes}")))?;
+        let data_bytes = match unsigned(last, "fLast")?.checked_sub(key_bytes) {
+            Some(data_bytes) => data_bytes,
+            // Nothing was filled into it.
+            None if n_entries == 0 => 0,
+            None => {
+                let what = format!("fLast {last} before the end of a key of {key_bytes}");
+                return Err(Error::corrupt(start, what));
+            }
+        };
         let head = BasketHead {
             stored_bytes: unsigned(stored_bytes, "fNbytes")?,
             key_bytes,
@@ -160,8 +174,8 @@ impl BasketHead {
 }
 
 impl EmbeddedBasket {
-    /// Reads a basket streamed in full, after its class tag.
-    pub(super) fn read(cursor: &mut Cursor<'_>, index: usize) -> Result<EmbeddedBasket> {
+    /// Reads a basket, after its class tag.
+    pub(super) fn read(cursor: &mut Cursor<'_>, index: usize) -> Result<Embedded> {
         let start = cursor.position();
         let (mut head, mut flag) = BasketHead::read(cursor)?;
         if flag >= OFFSETS_GENERATED {
@@ -195,9 +209,9 @@ impl EmbeddedBasket {
             cursor.skip(head.data_bytes as usize)?;
             data.end = cursor.position();
         } else if head.data_bytes > 0 && head.n_entries > 0 {
-            return Err(Error::unsupported(start, "an embedded basket without its data"));
+            return Ok(Embedded::Elsewhere);
         }
         head.payload_bytes = head.data_bytes;
-        Ok(EmbeddedBasket { index, head, data, entry_offsets })
+        Ok(Embedded::Here(EmbeddedBasket { index, head, data, entry_offsets }))
     }
 }

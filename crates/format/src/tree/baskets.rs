@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::basket::EmbeddedBasket;
+use super::basket::{Embedded, EmbeddedBasket};
 use super::branch::Branch;
 use super::objects::{Slot, read_array_head};
 use super::record::Reading;
@@ -103,6 +103,18 @@ impl Branch {
     }
 }
 
+impl BasketTable {
+    /// Counts the last basket, which is not counted as written, if its size and place in the file are known.
+    fn with_last(mut self, object_data: &[u8]) -> Self {
+        let bytes = (self.bytes.clone(), false);
+        let is_there = |array| wide_item(object_data, array, self.n_baskets).is_some_and(|item| item > 0);
+        if is_there(&bytes) && is_there(&self.seeks) {
+            self.n_baskets += 1;
+        }
+        self
+    }
+}
+
 /// Item `index` of an array of 4-byte or 8-byte integers.
 fn wide_item(object_data: &[u8], array: &(Range<usize>, bool), index: usize) -> Option<i64> {
     let data = object_data.get(array.0.clone())?;
@@ -114,11 +126,14 @@ fn wide_item(object_data: &[u8], array: &(Range<usize>, bool), index: usize) -> 
 }
 
 /// Reads the arrays of a `TBranch` of this version; `n_baskets` is `fWriteBasket`, `max_baskets` `fMaxBaskets`.
+///
+/// `last_is_elsewhere`: as the baskets before them say.
 pub(super) fn read_basket_table(
     cursor: &mut Cursor<'_>,
     n_baskets: i32,
     max_baskets: i32,
     version: u16,
+    last_is_elsewhere: bool,
 ) -> Result<BasketTable> {
     let is_wide = version >= 10;
     let position = cursor.position();
@@ -143,16 +158,19 @@ pub(super) fn read_basket_table(
     if table.bytes.len() / 4 < n_baskets {
         return Err(Error::corrupt(position, format!("{n_baskets} baskets in arrays of {max_baskets}")));
     }
-    Ok(table)
+    Ok(if last_is_elsewhere { table.with_last(cursor.data()) } else { table })
 }
 
+/// Reads the baskets that have their data with them. Also says whether the last one, which is not counted as written, is there
+/// without its data.
 pub(super) fn read_embedded_baskets<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     n_baskets: i32,
-) -> Result<Vec<EmbeddedBasket>> {
+) -> Result<(Vec<EmbeddedBasket>, bool)> {
     let (n_slots, array_end) = read_array_head(cursor)?;
     let mut embedded = Vec::new();
+    let mut last_is_elsewhere = false;
     let mut index = 0;
     while index < n_slots {
         // Almost all are null, and a tree has one for each of its baskets.
@@ -167,10 +185,12 @@ pub(super) fn read_embedded_baskets<'a>(
         match reading.objects.slot(cursor)? {
             Slot::Null | Slot::Seen(_) => {}
             Slot::New { class: "TBasket", end, .. } => {
-                let basket = EmbeddedBasket::read(cursor, index).within(|| format!("embedded basket {index}"))?;
                 // A basket above fWriteBasket is a relic that ROOT does not look at either.
-                if basket.head.n_entries > 0 && i64::try_from(index).is_ok_and(|i| i <= i64::from(n_baskets)) {
-                    embedded.push(basket);
+                let is_counted = i64::try_from(index).is_ok_and(|i| i <= i64::from(n_baskets));
+                match EmbeddedBasket::read(cursor, index).within(|| format!("embedded basket {index}"))? {
+                    Embedded::Here(basket) if is_counted && basket.head.n_entries > 0 => embedded.push(basket),
+                    Embedded::Here(_) => {}
+                    Embedded::Elsewhere => last_is_elsewhere |= i64::try_from(index) == Ok(i64::from(n_baskets)),
                 }
                 if let Some(end) = end {
                     cursor.leave(end)?;
@@ -185,7 +205,7 @@ pub(super) fn read_embedded_baskets<'a>(
     if let Some(end) = array_end {
         cursor.leave(end)?;
     }
-    Ok(embedded)
+    Ok((embedded, last_is_elsewhere))
 }
 
 /// Passes over one of the three basket arrays; says where it is and whether its items have 8 bytes.

@@ -219,8 +219,8 @@ fn read_base<'a>(
         let numbers = if version == 5 { read_early_numbers(cursor) } else { read_numbers(cursor, version) }?;
         let branches = read_branches(cursor, reading, Some(id), depth + 1)?;
         let leaves = read_leaves(cursor, reading)?;
-        let embedded = read_embedded_baskets(cursor, reading, numbers.n_baskets)?;
-        let baskets = read_basket_table(cursor, numbers.n_baskets, numbers.max_baskets, version)?;
+        let (embedded, last_is_elsewhere) = read_embedded_baskets(cursor, reading, numbers.n_baskets)?;
+        let baskets = read_basket_table(cursor, numbers.n_baskets, numbers.max_baskets, version, last_is_elsewhere)?;
         Ok(Branch {
             class: Cow::Borrowed(""),
             name: String::new(),

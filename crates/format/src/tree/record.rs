@@ -310,6 +310,9 @@ fn read_counted(cursor: &mut Cursor<'_>, n_items: i32) -> Result<Vec<i64>> {
 
 /// The same members in the order that the file's own streamer information gives, for other versions of `TTree`.
 fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerInfos) -> Result<Numbers> {
+    if version == 0 {
+        return Err(Error::corrupt(cursor.position(), "zeros where a TTree should be: it has no version 0"));
+    }
     let info = infos.get("TTree", version).ok_or_else(|| {
         Error::unsupported(cursor.position(), format!("TTree of version {version} without streamer information"))
     })?;

@@ -33,20 +33,46 @@ fn pointer(class: &str, object: &[u8]) -> Vec<u8> {
     counted(&[&[0xff; 4], class.as_bytes(), &[0], object].concat())
 }
 
+const NULL: [u8; 4] = [0; 4];
+
+/// A basket of 500 entries, as it is streamed in its branch without its data, or one into which nothing was filled.
+fn basket_without_data(is_filled: bool) -> Vec<u8> {
+    let texts = [b"\x07TBasket".as_slice(), b"\x03run", b"\x03ntp"].concat();
+    let key_bytes = 26 + i16::try_from(texts.len()).unwrap() + 19;
+    let [stored, n_entries, last] = if is_filled { [1300, 500, i32::from(key_bytes) + 2000] } else { [0; 3] };
+    let parts = [
+        ints(&[stored]),
+        vec![0, 2],
+        ints(&[2000, 0]),
+        key_bytes.to_be_bytes().to_vec(),
+        vec![0, 1],
+        ints(&[4200, 64]),
+        texts,
+        vec![0, 2],
+        ints(&[8000, 4, n_entries, last]),
+        vec![0],
+    ];
+    pointer("TBasket", &parts.concat())
+}
+
 fn branch(version: u8, basket_bytes: &[i32]) -> Vec<u8> {
-    const NULL: [u8; 4] = [0; 4];
+    branch_of(version, 2, basket_bytes, &[NULL.to_vec(), NULL.to_vec(), NULL.to_vec()])
+}
+
+/// A branch of which some baskets were written; `baskets` is what stands in `fBaskets`.
+fn branch_of(version: u8, n_written: i32, basket_bytes: &[i32], baskets: &[Vec<u8>]) -> Vec<u8> {
     let leaf = counted(&[&[0, 1], named("run", "run").as_slice(), &ints(&[1, 4, 0]), &[0, 0], &NULL].concat());
     let leaf = counted(&[&[0, 1], leaf.as_slice(), &ints(&[0, 0])].concat());
     let with_count = |items: &[i32]| [ints(&[3]), ints(items)].concat();
     let parts = [
         vec![0, version],
         named("run", "run/I"),
-        ints(&[1, 8000, 0, 3, 2, 1500]), // fCompress, fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket, fEntryNumber
+        ints(&[1, 8000, 0, 3, n_written, 1500]), // fCompress, fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket, fEntryNumber
         doubles(&[1500.0, 6200.0, 4100.0]),
         ints(&[0]),
         array(&[]),
         array(&[pointer("TLeafI", &leaf)]),
-        array(&[NULL.to_vec(), NULL.to_vec(), NULL.to_vec()]),
+        array(baskets),
         with_count(&[0, 1000, 1500]),
         [ints(&[i32::try_from(basket_bytes.len()).unwrap()]), ints(basket_bytes)].concat(),
         with_count(&[100, 4200, 0]),
@@ -95,4 +121,27 @@ fn what_older_ones_hold_is_not_guessed_and_short_arrays_are_corrupt() {
     for n_bytes in 0..whole.len() {
         parse(&whole[..n_bytes]).unwrap_err();
     }
+}
+
+#[test]
+fn baskets_without_their_data_are_where_the_tables_say() {
+    let (filled, empty, null) = (basket_without_data(true), basket_without_data(false), NULL.to_vec());
+    let places = |n_written: i32, bytes: &[i32], baskets: &[Vec<u8>]| {
+        let data = tree(&branch_of(5, n_written, bytes, baskets));
+        let baskets = parse(&data).unwrap().branches[0].baskets(&data).unwrap();
+        assert!(baskets.iter().all(|basket| basket.embedded.is_none()));
+        baskets.iter().map(|b| (b.offset, b.stored_bytes, b.entry_end)).collect::<Vec<_>>()
+    };
+    let two = [(100, 2000, 1000), (4200, 1300, 1500)];
+    for baskets in [
+        [null.clone(), filled.clone(), null.clone()],
+        [filled.clone(), filled.clone(), empty.clone()],
+        // Of the last, which is not counted as written, nothing says where its data are.
+        [null.clone(), null.clone(), filled.clone()],
+    ] {
+        assert_eq!(places(2, &[2000, 1300, 0], &baskets), two);
+    }
+    // One that is not counted as written, and has a place all the same.
+    assert_eq!(places(1, &[2000, 1300, 0], &[null.clone(), filled, null.clone()]), two);
+    assert_eq!(places(1, &[2000, 1300, 0], &[null.clone(), null.clone(), null]), two[..1]);
 }
