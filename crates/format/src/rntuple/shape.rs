@@ -1,6 +1,6 @@
 //! What the values of a field look like, and which columns they are made of.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::column::Layout;
@@ -142,14 +142,7 @@ impl Build<'_> {
     /// `chain`: what is chosen of the records further down.
     fn field(&self, id: FieldId, chain: &[FieldId]) -> Result<Shape> {
         let field = self.schema.field_of(id).ok_or_else(|| Error::corrupt(0, "a field that is not there"))?;
-        if field.field_version() > 0 {
-            return Err(self.unsupported(field, &format!("stored in version {} of its kind", field.field_version())));
-        }
-        // What is not understood is not shown under another name either.
-        if let Some(source) = field.source().filter(|source| self.slots.strange.contains(source)) {
-            let source = self.schema.field_of(source).map_or("", |source| source.name());
-            return Err(self.unsupported(field, &format!("a view of {source:?}, which is of a later version")));
-        }
+        self.check(field)?;
         let slots = self.slots.of_field(field);
         let shape = match field.role() {
             Role::Leaf => self.leaf(field, &slots, chain)?,
@@ -160,6 +153,19 @@ impl Build<'_> {
             Role::Unknown(role) => return Err(self.unsupported(field, &format!("of structural role {role}"))),
         };
         self.fixed(field, shape)
+    }
+
+    /// That a field is not of a later version.
+    fn check(&self, field: NtupleField<'_>) -> Result<()> {
+        if field.field_version() > 0 {
+            return Err(self.unsupported(field, &format!("stored in version {} of its kind", field.field_version())));
+        }
+        // What is not understood is not shown under another name either.
+        if let Some(source) = field.source().filter(|source| self.slots.strange.contains(source)) {
+            let source = self.schema.field_of(source).map_or("", |source| source.name());
+            return Err(self.unsupported(field, &format!("a view of {source:?}, which is of a later version")));
+        }
+        Ok(())
     }
 
     fn unsupported(&self, field: NtupleField<'_>, why: &str) -> Error {
@@ -279,38 +285,45 @@ impl Build<'_> {
         if let Some((chosen, rest)) = chain.split_first() {
             return self.field(*chosen, rest);
         }
-        // Members of base classes first, as C++ lays them out. A member that hides one of them leaves it its full name.
-        let names: HashSet<&str> =
-            field.children().iter().filter_map(|&child| Some(self.schema.field_of(child)?.name())).collect();
-        let (mut bases, mut members) = (Vec::new(), Vec::with_capacity(field.children().len()));
+        let mut flat = Flat::default();
+        self.flatten(field, None, &mut flat)?;
+        let mut last = HashMap::with_capacity(flat.members.len());
+        for (place, member) in flat.members.iter().enumerate() {
+            last.insert(member.name.clone(), place);
+        }
+        let mut seen = HashSet::with_capacity(flat.members.len());
+        let mut members = Vec::with_capacity(flat.members.len());
+        for (place, FlatMember { base, name, shape }) in flat.members.into_iter().enumerate() {
+            let name = match base.filter(|_| last.get(&name) != Some(&place)) {
+                None => name,
+                Some(base) => Flat::qualified(&flat.bases, base, &name).ok_or_else(|| {
+                    self.unsupported(field, "derived from a class whose name is too long to go before its members")
+                })?,
+            };
+            if !seen.insert(name.clone()) {
+                return Err(self.unsupported(field, &format!("a class with two members called {name:?}")));
+            }
+            members.push((name, shape));
+        }
+        Ok(Shape::Struct { members })
+    }
+
+    /// Adds the members of a record to `flat`. Those of base classes come first, as C++ lays them out.
+    fn flatten(&self, field: NtupleField<'_>, base: Option<usize>, flat: &mut Flat) -> Result<()> {
+        let mut own = Vec::with_capacity(field.children().len());
         for &child in field.children() {
             let Some(part) = self.schema.field_of(child) else { continue };
-            match self.field(child, &[])? {
-                Shape::Struct { members: inherited } if is_base(part.name()) => {
-                    for (name, shape) in inherited {
-                        let class = part.type_name();
-                        let name = match names.contains(name.as_str()) {
-                            false => name,
-                            true if class.len() <= MAX_CLASS_BYTES => format!("{class}::{name}"),
-                            true => {
-                                return Err(self.unsupported(
-                                    field,
-                                    "derived from a class whose name is too long to go before its members",
-                                ));
-                            }
-                        };
-                        bases.push((name, shape));
-                    }
-                }
-                shape => members.push((member_name(field, part.name()).to_owned(), shape)),
+            if is_base(part.name()) && part.role() == Role::Record && part.array_size().is_none() {
+                self.check(part)?;
+                flat.bases.push((base, part.type_name().to_owned()));
+                self.flatten(part, Some(flat.bases.len() - 1), flat)?;
+            } else {
+                let name = member_name(field, part.name()).to_owned();
+                own.push(FlatMember { base, name, shape: self.field(child, &[])? });
             }
         }
-        bases.extend(members);
-        let mut seen = HashSet::with_capacity(bases.len());
-        if let Some((name, _)) = bases.iter().find(|(name, _)| !seen.insert(name.as_str())) {
-            return Err(self.unsupported(field, &format!("a class with two members called {name:?}")));
-        }
-        Ok(Shape::Struct { members: bases })
+        flat.members.extend(own);
+        Ok(())
     }
 
     fn variant(&self, field: NtupleField<'_>, slots: &[SlotId]) -> Result<Shape> {
@@ -323,6 +336,39 @@ impl Build<'_> {
         }
         let alternatives = field.children().iter().map(|&child| self.field(child, &[])).collect::<Result<_>>()?;
         Ok(Shape::Variant { switch, alternatives })
+    }
+}
+
+/// The members of a record and of its base classes.
+#[derive(Default)]
+struct Flat {
+    members: Vec<FlatMember>,
+    /// Base classes: the one that each is a base of, as place in this list, and its name.
+    bases: Vec<(Option<usize>, String)>,
+}
+
+struct FlatMember {
+    /// Place of the base class that it is of.
+    base: Option<usize>,
+    name: String,
+    shape: Shape,
+}
+
+impl Flat {
+    /// The name of a member with the bases before it that it is reached by, as members of trees have it: `B::A::x`. `None` if
+    /// that is too long.
+    fn qualified(bases: &[(Option<usize>, String)], base: usize, name: &str) -> Option<String> {
+        let mut classes = Vec::new();
+        let mut n_bytes = 0;
+        let mut next = Some(base);
+        while let Some((outer, class)) = next.and_then(|place| bases.get(place)) {
+            n_bytes += class.len();
+            classes.push(class.as_str());
+            next = *outer;
+        }
+        classes.reverse();
+        classes.push(name);
+        (n_bytes <= MAX_CLASS_BYTES).then(|| classes.join("::"))
     }
 }
 

@@ -1,0 +1,51 @@
+"""Classes that have one base twice: an RNTuple gives what a tree gives, under the same names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_diamonds import N_ENTRIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LEFT = "diamond::Left::diamond::Common::"
+RIGHT = "diamond::Right::diamond::Common::"
+BOTH = "diamond::Both::"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("diamonds")
+    root_peer.run("with_diamonds.py", directory)
+    return directory / "diamonds.root"
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[ar.File]:
+    with ar.open(path) as file:
+        yield file
+
+
+def test_members_of_a_base_that_comes_twice_have_the_bases_before_them(file):
+    wanted = [
+        {f"{LEFT}x": k, f"{LEFT}y": k + 0.5, "l": k + 100, "x": -k, "y": -k - 0.5, "r": k + 200, "b": k + 300}
+        for k in range(N_ENTRIES)
+    ]
+    for table in ("T", "N"):
+        assert [row["both"] for row in file[table].to_arrow("both").to_pylist()] == wanted, table
+
+
+def test_a_tree_and_an_rntuple_have_the_same_names(file):
+    tree, ntuple = (file[table].to_arrow(["both", "items"]).to_pylist() for table in ("T", "N"))
+    assert tree == ntuple
+    (first, *_) = ntuple[1]["items"]
+    # The class's own member has the plain name, and both that it hides have another.
+    assert (first["x"], first[f"{BOTH}{LEFT}x"], first[f"{BOTH}{RIGHT}x"]) == (7, 10, -10)
+    assert (first[f"{BOTH}{LEFT}y"], first["y"]) == (10.5, -10.5)
