@@ -7,8 +7,8 @@ use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks, first_block};
 use arrowroot_format::column::DataType;
 use arrowroot_format::container::{
-    Directory, FileHeader, HEADER_BYTES, Key, RecordWalk, RootRecord, looks_like_directory, parse_free_segments,
-    parse_key_list, recovered_directory,
+    Directory, FileHeader, HEADER_BYTES, Key, KeyList, RecordWalk, RootRecord, looks_like_directory,
+    parse_free_segments, recovered_directory,
 };
 use arrowroot_format::decode::Values;
 use arrowroot_format::streamer::{Primitive, StreamerInfos, TypeName};
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&entry_point, data)) = data.split_first() else { return };
     match entry_point % 6 {
         0 => file(data),
-        1 => drop(parse_key_list(data)),
+        1 => drop(KeyList::parse(data, 100)),
         2 => streamer_infos(data),
         3 => codec(data),
         4 => keys(data),
@@ -33,7 +33,9 @@ fn file(data: &[u8]) {
     let Ok(header) = FileHeader::parse(&data[..data.len().min(HEADER_BYTES)]) else { return };
     let rest = |offset: u64| usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();
     if let Ok(root) = RootRecord::parse(&header, rest(header.begin)) {
-        let _ = parse_key_list(rest(root.directory.seek_keys));
+        let list = rest(root.directory.seek_keys);
+        let list = list.get(..root.directory.n_bytes_keys as usize).unwrap_or(list);
+        let _ = KeyList::parse(list, root.directory.seek_keys);
     }
     let _ = parse_free_segments(rest(header.seek_free), header.end);
     let mut walk = RecordWalk::new(&header, data.len() as u64);

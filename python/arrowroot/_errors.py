@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from arrowroot._native import (
     AccessDeniedError,
@@ -39,6 +39,7 @@ __all__ = [
     "NoSuchFileError",
     "NoSuchKeyError",
     "NotFoundError",
+    "RecoveredWarning",
     "SchemaMismatchError",
     "StorageError",
     "UnsupportedColumnWarning",
@@ -60,7 +61,22 @@ class UnsupportedColumnWarning(UserWarning):
     __module__ = "arrowroot"
 
 
-class CutShortWarning(UserWarning):
+class RecoveredWarning(UserWarning):
+    """Keys of a file were found by walking its records: it was not closed, or is damaged.
+
+    It comes once for each file in a process.
+    """
+
+    __module__ = "arrowroot"
+    _told: ClassVar[set[str]] = set()
+
+    @classmethod
+    def forget(cls) -> None:
+        """Warn anew of files that were warned of."""
+        RecoveredWarning._told.clear()
+
+
+class CutShortWarning(RecoveredWarning):
     """A file was cut short: what is read of it may be less than there was."""
 
     __module__ = "arrowroot"
@@ -174,7 +190,7 @@ class NoSuchKeyError(_NearMissError):
 
 
 class LostKeyError(NoSuchKeyError, CorruptFileError):
-    """No object of that name, in a file that was cut short: what is missing may have had it."""
+    """No object of that name, in a file that was cut short or is damaged: it may have been there."""
 
     __module__ = "arrowroot"
 
@@ -228,9 +244,14 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
     )
 
 
-def warn_cut_short(what: str) -> None:
-    """Warn, at the caller's line, of a file that was cut short; ``what`` says which, and by how much."""
-    warnings.warn(f"{what}; what is left of it is read", CutShortWarning, stacklevel=_depth_of_caller())
+def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
+    """Warn, at the caller's line and once for each file, that what is read of it may be less than there was."""
+    told = RecoveredWarning._told  # noqa: SLF001 - of this module
+    if url in told:
+        return
+    told.add(url)
+    kind = CutShortWarning if is_cut_short else RecoveredWarning
+    warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=_depth_of_caller())
 
 
 def warn_whole_copy(what: str) -> None:

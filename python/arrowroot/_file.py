@@ -13,7 +13,7 @@ from arrowroot._errors import (
     NotFoundError,
     nearest,
     not_picklable,
-    warn_cut_short,
+    warn_recovered,
 )
 from arrowroot._objects.record import kind_text
 from arrowroot._readers import open_native
@@ -90,6 +90,8 @@ class Directory:
         recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
         """
         prefix = f"{self.path}/" if self.path else ""
+        found = self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
+        self._tell()
         return [
             Key(
                 k.path,
@@ -103,7 +105,7 @@ class Directory:
                 k.is_tree,
                 k.depth,
             )
-            for k in self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
+            for k in found
             if (k.directory.startswith(prefix) if recursive else k.directory == prefix)
         ]
 
@@ -117,7 +119,7 @@ class Directory:
         """Return the tree, if there is just one.
 
         Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none
-        (LostKeyError, which is a CorruptFileError too, if the file was cut short).
+        (LostKeyError, which is a CorruptFileError too, if the file was cut short or is damaged).
         """
         names = self.trees
         if len(names) > 1:
@@ -139,16 +141,14 @@ class Directory:
         dictionary where the key holds a container of the standard library.
 
         Raises: NoSuchKeyError with the nearest names (LostKeyError, which is a CorruptFileError too, if the file
-        was cut short); UnsupportedError, which names the class, if it cannot be read: ``raw`` gives its bytes.
+        was cut short or is damaged); UnsupportedError, which names the class, if it cannot be read: ``raw`` gives
+        its bytes.
         """
         path = self._path_of(name)
         key = self._find(path)
         if key.is_directory:
             return Directory(self._native, key.path, self._urls, self._settings)
         if key.is_tree:
-            # What is read of it may be less than there was.
-            if self._native.missing_bytes:
-                warn_cut_short(f"{self.url}: {cut_text(self._native.missing_bytes)}")
             identity = (self._native.size_bytes, self._native.uuid)
             return Tree(self._native.tree(path), self.url, self._file_of_friend, identity)
         from arrowroot._objects.factory import read_object  # noqa: PLC0415 - trees do not need it
@@ -172,11 +172,21 @@ class Directory:
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
         return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
 
+    def _tell(self) -> None:
+        """Warn once if what is read of the file may be less than there was."""
+        missing_bytes = self._native.missing_bytes
+        what = cut_text(missing_bytes) if missing_bytes else self._native.recovery()
+        if what is not None:
+            warn_recovered(self.url, what, is_cut_short=missing_bytes > 0)
+
     def _find(self, path: str) -> FoundKey:
         try:
-            return self._native.key(path)
+            found = self._native.key(path)
         except NotFoundError:
             pass  # outside, for the error to come to be the only one shown
+        else:
+            self._tell()
+            return found
         bare, semicolon, cycle = path.rpartition(";")
         if not semicolon:
             bare, cycle = path, ""
@@ -240,16 +250,21 @@ class Directory:
     def _missed(
         self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()
     ) -> NoSuchKeyError:
-        """Return the error for an object that is not there; in a file that was cut short, it says so."""
-        if not self._native.missing_bytes:
-            return NoSuchKeyError(message, name, nearest_names, known=known)
-        return LostKeyError(f"{message}; {cut_text(self._native.missing_bytes)}", name, nearest_names)
+        """Return the error for an object that is not there; it says so if the file was cut short or is damaged."""
+        missing_bytes, damage = self._native.missing_bytes, self._native.damage
+        if missing_bytes:
+            return LostKeyError(f"{message}; {cut_text(missing_bytes)}", name, nearest_names)
+        if damage is not None:
+            return LostKeyError(f"{message}; the file is damaged: {damage}", name, nearest_names)
+        return NoSuchKeyError(message, name, nearest_names, known=known)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an object of that path, "dir/name" or "dir/name;cycle", or of that key."""
         if not isinstance(name, str | Key):
             return False
-        return self._native.contains(self._path_of(name))
+        found = self._native.contains(self._path_of(name))
+        self._tell()
+        return found
 
     def _ipython_key_completions_(self) -> list[str]:
         return [key.path for key in self.keys()]
@@ -333,9 +348,17 @@ class File(Directory):
         """Whether keys were found by walking the records.
 
         A file that was not closed has no key list, or one that lacks what was written later; one that was cut short
-        (``missing_bytes``) has lost it.
+        (``missing_bytes``) or is damaged (``damage``) has lost it. A RecoveredWarning says so once.
         """
         return self._native.was_recovered
+
+    @property
+    def damage(self) -> str | None:
+        """What is wrong with its directories or their key lists, with the byte; None if nothing that was met.
+
+        Keys were then found by walking the records, and some may be lost.
+        """
+        return self._native.damage
 
     @property
     def options(self) -> list[Option]:
@@ -404,6 +427,7 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
 
     Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
     InvalidRequestError for options that make no sense.
+    Warns: RecoveredWarning once for a file that was not closed, CutShortWarning for one that was cut short.
     """
     every = each(url)
     if not every:
@@ -416,7 +440,7 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
             )
     urls, settings = resolve([as_location(one) for one in every], options)
     try:
-        return File(open_native(urls, settings), urls, settings)
+        opened = File(open_native(urls, settings), urls, settings)
     except NoSuchFileError as error:
         if len(urls) == 1 and is_glob(urls[0]):
             error.args = (
@@ -424,3 +448,5 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
                 *error.args[1:],
             )
         raise
+    opened._tell()  # noqa: SLF001 - of this module
+    return opened

@@ -2,7 +2,9 @@
 
 import json
 import random
+import struct
 
+import numpy as np
 import pytest
 
 import arrowroot as ar
@@ -18,13 +20,24 @@ def two_trees(tmp_path):
     return path
 
 
+@pytest.fixture
+def histogram_file(tmp_path):
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path / "histogram.root"
+    with uproot.recreate(path) as file:
+        file["h"] = np.histogram([1, 1, 2, 7], bins=4, range=(0, 8))
+    return path
+
+
 def test_a_file_that_is_cut_short_says_by_how_much(two_trees, arrowroot_command):
     whole = two_trees.read_bytes()
     with ar.open(two_trees) as file:
         assert (file.missing_bytes, file.was_recovered) == (0, False)
         assert "cut short" not in repr(file)
     two_trees.write_bytes(whole[:-2000])
-    with ar.open(two_trees) as file:
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT):
+        file = ar.open(two_trees)
+    with file:
         assert file.missing_bytes == 2000
         assert file.was_recovered
         assert "cut short by 2.00 kB, recovered" in repr(file)
@@ -41,9 +54,10 @@ def test_a_replica_that_is_whole_goes_before_one_that_is_not(two_trees, tmp_path
     page, cut = tmp_path / "page.root", tmp_path / "cut.root"
     page.write_text("<!DOCTYPE html><html><body>Who are you?</body></html>")
     cut.write_bytes(two_trees.read_bytes()[:-2000])
-    for urls, expected in (([page, cut, two_trees], two_trees), ([page, cut], cut)):
-        with ar.open([str(url) for url in urls]) as file:
-            assert (file.url, file.was_recovered) == (str(expected), expected == cut)
+    with ar.open([str(page), str(cut), str(two_trees)]) as file:
+        assert (file.url, file.was_recovered) == (str(two_trees), False)
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT), ar.open([str(page), str(cut)]) as file:
+        assert (file.url, file.was_recovered) == (str(cut), True)
     with pytest.raises(ar.CorruptFileError, match="HTML page"):
         ar.open([str(page), str(tmp_path / "nothing.root")])
 
@@ -135,7 +149,10 @@ def test_what_is_not_there_in_a_file_that_was_cut_short_may_be_lost(sample, tmp_
     for command in ("head", "perf", "show"):
         assert main([command, f"{path}:Events"]) == 1
         assert CUT_SHORT in capsys.readouterr().err
-    with ar.open(path) as file:
+    ar.RecoveredWarning.forget()
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT):
+        file = ar.open(path)
+    with file:
         for missed in (lambda: file["Events"], file.only_tree):
             with pytest.raises(ar.LostKeyError) as caught:
                 missed()
@@ -160,12 +177,155 @@ def test_who_reads_what_is_left_of_a_file_is_told(two_trees, tmp_path, capsys):
     ):
         assert main(arguments) == 0
         assert capsys.readouterr().err.count(CUT_SHORT) == 1
-    with ar.open(two_trees) as file, pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught:
+    ar.RecoveredWarning.forget()
+    with pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught, ar.open(two_trees) as file:
         assert file["A"].num_entries == 1000
     assert [warning.filename for warning in caught] == [__file__]
+    # Once is enough.
+    with ar.open(two_trees) as file:
+        assert file["A"].num_entries == 1000
+    ar.RecoveredWarning.forget()
     with pytest.warns(ar.CutShortWarning, match=CUT_SHORT) as caught:
         assert ar.scan([f"{two_trees}:A", f"{two_trees}:A"]).num_entries == 2000
-    assert caught[0].filename == __file__
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+class Places:
+    """Where metadata are in a file: half-open ranges of bytes."""
+
+    def __init__(self, content):
+        begin, end, self.free, n_free, _, n_bytes_name = struct.unpack_from(">6I", content, 8)
+        self.info, n_info = struct.unpack_from(">2I", content, 37)
+        self.root = begin + n_bytes_name, begin + n_bytes_name + 60
+        n_keys, _, _, _, seek_keys = struct.unpack_from(">5I", content, self.root[0] + 10)
+        self.record = begin, self.root[1]
+        self.keys = seek_keys, seek_keys + n_keys
+        self.list_payload = (
+            seek_keys + struct.unpack_from(">H", content, seek_keys + 14)[0],
+            seek_keys + n_keys,
+        )
+        self.places = self.root[0] + 10, self.root[0] + 30
+        self.info, self.free = (self.info, self.info + n_info), (self.free, self.free + n_free)
+        self.tail = end - 64, end
+
+
+def with_zeros(path, place, name="zeros.root"):
+    """Write a copy with zeros in a range of bytes."""
+    content = bytearray(path.read_bytes())
+    content[slice(*place)] = bytes(place[1] - place[0])
+    copy = path.with_name(name)
+    copy.write_bytes(content)
+    return copy
+
+
+@pytest.mark.parametrize("what", ["keys", "list_payload", "root", "places", "record"])
+def test_zeros_where_the_keys_of_a_file_were_are_found_and_what_is_left_is_read(two_trees, capsys, what):
+    place = getattr(Places(two_trees.read_bytes()), what)
+    wanted = ar.open(two_trees)["B"].to_arrow().to_pylist()
+    damaged = with_zeros(two_trees, place)
+    with pytest.warns(ar.RecoveredWarning, match="walking its records") as caught:  # noqa: PT031 - any of these
+        file = ar.open(damaged)
+        assert file["B"].to_arrow().to_pylist() == wanted
+        assert ar.scan(f"{damaged}:B").num_entries == 1000
+        assert file.was_recovered
+    assert [warning.filename for warning in caught] == [__file__]
+    assert main(["head", f"{damaged}:B", "-n", "1"]) == 0
+    assert capsys.readouterr().err.count("\n") == 1
+    if what in ("keys", "root", "record"):
+        # It cannot be known that nothing is lost.
+        byte = Places(two_trees.read_bytes()).root[0] if what == "record" else place[0]
+        assert f"at byte {byte} of the file" in file.damage
+        with pytest.raises(ar.LostKeyError, match="the file is damaged: root directory: corrupt data"):
+            file["Nothing"]
+        assert main(["ls", str(damaged)]) == 1
+        shown = capsys.readouterr()
+        assert "A  TTree, 1,000 entries" in shown.out
+        assert shown.err.count("\n") == 1
+        assert "the file is damaged, and keys may be lost" in shown.err
+    else:
+        assert main(["ls", str(damaged)]) == 0
+        assert "walking its records" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("grown_by", [0, 700])
+def test_a_key_list_that_is_marked_as_free_was_left_by_a_writer_between_two_saves(
+    two_trees, capsys, grown_by
+):
+    content = bytearray(two_trees.read_bytes())
+    start, end = Places(content).keys
+    struct.pack_into(">i", content, start, start - end - grown_by)
+    two_trees.write_bytes(content)
+    with pytest.warns(ar.RecoveredWarning, match="not closed after more was written"):  # noqa: PT031 - either
+        file = ar.open(two_trees)
+        assert [file[name].num_entries for name in "AB"] == [1000, 1000]
+    assert (file.damage, file.was_recovered) == (None, True)
+    assert main(["ls", str(two_trees)]) == 0
+    shown = capsys.readouterr()
+    assert "B  TTree, 1,000 entries" in shown.out
+    assert shown.err.count("\n") == 1
+
+
+def test_another_record_in_the_place_of_the_key_list_is_no_key_list(two_trees):
+    content = bytearray(two_trees.read_bytes())
+    places = Places(content)
+    (n_bytes,) = struct.unpack_from(">I", content, places.record[0])
+    # The directory names a place where a basket or a tree is.
+    struct.pack_into(">I", content, places.root[0] + 26, places.record[0] + n_bytes)
+    two_trees.write_bytes(content)
+    with pytest.warns(ar.RecoveredWarning, match="a key list of .* bytes expected, found a record"):
+        assert ar.open(two_trees)["B"].num_entries == 1000
+
+
+def test_zeros_where_a_directory_or_its_keys_were_are_found(two_trees, capsys):
+    content = two_trees.read_bytes()
+    with ar.open(two_trees) as file:
+        (key,) = (key for key in file._native.keys() if key.path == "dir")  # noqa: SIM118 - no dict
+    payload = key.offset + key.stored_bytes - key.object_bytes
+    n_keys, _, _, _, seek_keys = struct.unpack_from(">5I", content, payload + 10)
+    for name, place in {
+        "record.root": (payload, payload + 30),
+        "list.root": (seek_keys, seek_keys + n_keys),
+    }.items():
+        damaged = with_zeros(two_trees, place, name)
+        with pytest.warns(ar.RecoveredWarning, match="damaged, its keys were found"):
+            found = ar.open(damaged)["dir/text"]
+        assert found == "not a tree"
+        with ar.open(damaged) as file:
+            assert "text" in file["dir"]
+            assert f"at byte {place[0]}" in file.damage
+        assert main(["ls", str(damaged)]) == 1
+        assert "text;1" in capsys.readouterr().out
+
+
+def test_zeros_over_the_end_or_all_of_a_file_are_damage_in_every_command(two_trees, capsys):
+    n_bytes = two_trees.stat().st_size
+    damaged = with_zeros(two_trees, (512, n_bytes))
+    for command in (["ls"], ["head"], ["perf"], ["show"]):
+        target = f"{damaged}:A" if command != ["ls"] else str(damaged)
+        assert main([*command, target]) == 1
+        shown = capsys.readouterr()
+        assert shown.err.count("\n") == 1
+        assert "corrupt data" in shown.err
+        assert "(no keys)" not in shown.out
+    with pytest.raises(ar.CorruptFileError, match="at byte"):
+        ar.open(damaged)["A"]
+
+
+def test_zeros_where_the_descriptions_of_classes_were_are_damage_where_they_are_needed(histogram_file):
+    place = Places(histogram_file.read_bytes()).info
+    damaged = with_zeros(histogram_file, place)
+    with (
+        ar.open(damaged) as file,
+        pytest.raises(ar.CorruptFileError, match=f"at byte {place[0]} of the file"),
+    ):
+        file["h"]
+
+
+@pytest.mark.parametrize("what", ["keys", "root", "record", "info", "free"])
+def test_a_replica_without_gaps_goes_before_one_with_zeros(two_trees, what):
+    damaged = with_zeros(two_trees, getattr(Places(two_trees.read_bytes()), what))
+    with ar.open([str(damaged), str(two_trees)]) as file:
+        assert (file.url, file.was_recovered) == (str(two_trees), False)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".xml"])

@@ -86,6 +86,13 @@ pub enum Error {
     Cancelled,
 }
 
+impl Error {
+    /// Whether the bytes are wrong, or not in the file where it says that they are.
+    pub(crate) fn is_of_format(&self) -> bool {
+        matches!(self, Error::Format { .. } | Error::Storage(storage::Error::PastEnd { .. }))
+    }
+}
+
 /// What came of some bytes, be it that they are wrong: for good, apart from all that may go better another time.
 ///
 /// # Errors

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Fitness, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
 use format::codec::Decompressor;
-use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
+use format::container::{Directory, FileHeader, HEADER_BYTES, Key, KeyList, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
 use crate::error::{Error, Result, lasting};
 use crate::keys::Keys;
-use crate::listing::Listing;
+use crate::listing::{Fault, Listing};
 use crate::memory::Block;
 use crate::ntuple::Ntuple;
 use crate::scratch::Lent;
@@ -25,12 +25,42 @@ const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
 
-/// What a replica is good for, by its beginning and its size: it may be a login page, or cut short.
-fn fitness(head: &[u8], size_bytes: u64) -> Fitness {
+/// What a replica is good for, by its beginning, its size, and what is there of its metadata without a request: it may be a
+/// login page, cut short, or have blocks that were never written.
+fn fitness(opened: &Opened, head: &[u8]) -> Fitness {
     match FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]) {
         Err(_) => Fitness::Useless,
-        Ok(header) if header.end > size_bytes => Fitness::Partial,
+        Ok(header) if header.end > opened.source.size_bytes() || has_gap(opened, &header, head) => Fitness::Partial,
         Ok(_) => Fitness::Whole,
+    }
+}
+
+/// Whether metadata are not where header and root directory say that they are.
+fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
+    let ledger = Arc::new(Ledger::new("fitness", false));
+    let source = Known::new(Arc::clone(&opened.source), opened.known.clone(), ledger);
+    let is_near = !source.nature().is_remote();
+    let record = |offset: u64, n_bytes: u64| {
+        let is_free = is_near || source.holds(offset, n_bytes);
+        is_free.then(|| read_range(&source, offset, n_bytes).map_err(|error| error.is_of_format()))
+    };
+    let starts_with_zeros = |offset: u64, n_bytes: u32| {
+        let word = if n_bytes > 0 && offset > header.begin { record(offset, 4) } else { None };
+        word.is_some_and(|word| word.is_ok_and(|word| word == [0; 4]))
+    };
+    if starts_with_zeros(header.seek_info, header.n_bytes_info)
+        || starts_with_zeros(header.seek_free, header.n_bytes_free)
+    {
+        return true;
+    }
+    let Ok(root) = File::root_record(&source, head, header) else { return true };
+    if !root.has_keys() {
+        return false;
+    }
+    match record(root.seek_keys, root.n_bytes_keys.into()) {
+        None | Some(Err(false)) => false,
+        Some(Err(true)) => true,
+        Some(Ok(list)) => KeyList::parse(&list, root.seek_keys).is_err(),
     }
 }
 
@@ -47,6 +77,8 @@ pub(crate) struct Inner {
     pub(crate) listing: Mutex<Listing>,
     pub(crate) keys: OnceLock<Keys>,
     pub(crate) root_directory: Option<Directory>,
+    /// Why there is none, if its record cannot be read.
+    pub(crate) root_fault: Option<Fault>,
     infos: OnceLock<StreamerInfos>,
     /// The record of the class descriptions, if it came with the key list.
     pub(crate) info_record: OnceLock<Vec<u8>>,
@@ -118,14 +150,17 @@ impl File {
         let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
-        let root_directory = lasting(Self::root_record(source.as_ref(), &head, &header))?.ok();
-        let root_directory = root_directory.filter(|root| root.has_keys() && is_whole);
+        let (root_directory, root_fault) = match lasting(Self::root_record(source.as_ref(), &head, &header))? {
+            Ok(root) => (Some(root).filter(|root| root.has_keys() && is_whole), None),
+            Err(error) => (None, Some(("root directory".to_owned(), error))),
+        };
         let inner = Inner {
             stack,
             header,
             listing: Mutex::default(),
             keys: OnceLock::new(),
             root_directory,
+            root_fault,
             infos: OnceLock::new(),
             info_record: OnceLock::new(),
             all_infos: OnceLock::new(),
@@ -210,7 +245,17 @@ impl File {
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no tree or cannot be read.
     pub fn tree(&self, path: &str) -> Result<Tree> {
-        Tree::open(self, &self.find(path)?)
+        let entry = self.find(path)?;
+        let opened = Tree::open(self, &entry);
+        let has_cycle = entry.path() != path;
+        if has_cycle || !self.was_not_closed() {
+            return opened;
+        }
+        match opened {
+            Err(error) if !error.is_of_format() => Err(error),
+            Ok(tree) if self.has_baskets(&tree)? => Ok(tree),
+            opened => self.other_cycle(&entry, opened),
+        }
     }
 
     /// Opens an RNTuple.
@@ -292,21 +337,43 @@ impl File {
         }
         let header = &self.inner.header;
         let infos = if header.has_streamer_info() && self.inner.root_directory.is_some() {
-            let n_bytes = u64::from(header.n_bytes_info);
-            let record = match self.inner.info_record.get() {
-                Some(record) => Cow::Borrowed(record),
-                None => Cow::Owned(read_range(self.source().as_ref(), header.seek_info, n_bytes)?),
-            };
-            let mut cursor = format::Cursor::new(&record);
-            let key = Key::parse(&mut cursor)
-                .map_err(|error| format_error(self.source().as_ref(), "streamer info", error.at(header.seek_info)))?;
-            let stored = record.get(usize::from(key.key_bytes)..).unwrap_or_default();
-            let stored = stored.get(..key.object_bytes as usize).unwrap_or(stored);
-            self.parse_infos(&key, &self.unpack_object(&key, stored)?)?
+            match self.stated_infos() {
+                Err(error) if self.was_not_closed() && error.is_of_format() => {
+                    // The header may have been written before the descriptions were written anew, elsewhere.
+                    let _ = lasting(self.recover(&[], None))?;
+                    return self.inner.infos.get().ok_or(error);
+                }
+                infos => infos?,
+            }
         } else {
             StreamerInfos::default()
         };
         Ok(self.inner.infos.get_or_init(|| infos))
+    }
+
+    /// What the record has that the header names.
+    fn stated_infos(&self) -> Result<StreamerInfos> {
+        let header = &self.inner.header;
+        let n_bytes = u64::from(header.n_bytes_info);
+        let mut record = match self.inner.info_record.get() {
+            Some(record) => Cow::Borrowed(record),
+            None => Cow::Owned(read_range(self.source().as_ref(), header.seek_info, n_bytes)?),
+        };
+        let is_freed = record.first().is_some_and(|byte| byte & 0x80 != 0);
+        if is_freed && let Some(start) = record.to_mut().first_chunk_mut() {
+            // The writer marks it before it writes the next. What it holds is there still.
+            *start = header.n_bytes_info.to_be_bytes();
+        }
+        let mut cursor = format::Cursor::new(&record);
+        let in_record =
+            |error: format::Error| format_error(self.source().as_ref(), "streamer info", error.at(header.seek_info));
+        let key = Key::parse(&mut cursor).map_err(in_record)?;
+        if key.n_bytes == 0 || key.key_bytes == 0 {
+            return Err(in_record(format::Error::corrupt(0, "zeros where the descriptions of classes should be")));
+        }
+        let stored = record.get(usize::from(key.key_bytes)..).unwrap_or_default();
+        let stored = stored.get(..key.object_bytes as usize).unwrap_or(stored);
+        self.parse_infos(&key, &self.unpack_object(&key, stored)?)
     }
 
     /// The same with ROOT's basic classes, where the file does not describe them: one that was not closed has lost its

@@ -9,7 +9,7 @@ use format::container::Directory;
 
 use crate::error::{Error, Result, lasting, nearest};
 use crate::file::{Entry, File};
-use crate::listing::{Listing, depth_first, read_ranges};
+use crate::listing::{Fault, Listing, depth_first, read_ranges};
 use crate::paths::{Paths, meanings};
 use crate::recover::Unlisted;
 
@@ -24,11 +24,13 @@ pub(crate) struct Keys {
     paths: Paths,
     /// Some were found by walking the records.
     were_walked: bool,
+    /// What cannot be read of the directories and their lists.
+    fault: Option<Fault>,
 }
 
 impl Keys {
-    fn new(entries: Vec<Entry>, were_walked: bool) -> Keys {
-        Keys { paths: Paths::of(&entries), entries, were_walked }
+    fn new(entries: Vec<Entry>, were_walked: bool, fault: Option<Fault>) -> Keys {
+        Keys { paths: Paths::of(&entries), entries, were_walked, fault }
     }
 }
 
@@ -41,6 +43,45 @@ impl File {
             // An error comes again when somebody asks for keys.
             Some(_) => self.all_keys().is_ok_and(|keys| keys.were_walked),
         }
+    }
+
+    /// What was recovered and why, if it is known already or can be known by the file's size: a file that looks whole is not
+    /// read for that.
+    ///
+    /// Of one that is cut short the size tells: see [`File::missing_bytes`].
+    pub fn recovery(&self) -> Option<String> {
+        let keys = match self.inner.keys.get() {
+            Some(keys) => keys,
+            None if self.is_recovery_due() => self.all_keys().ok()?,
+            None => return None,
+        };
+        let how = "its keys were found by walking its records";
+        match &keys.fault {
+            Some((name, error)) => Some(format!("damaged, {how}: {name}: {error}")),
+            None if keys.were_walked => Some(match self.inner.root_directory {
+                None => format!("the file was not closed, and has no key list: {how}"),
+                Some(_) => format!("the file was not closed after more was written to it: {how}"),
+            }),
+            None => None,
+        }
+    }
+
+    /// Whether [`File::recovery`] reads.
+    pub fn is_recovery_due(&self) -> bool {
+        let looks_whole = self.inner.root_directory.is_some() && !self.is_longer();
+        !looks_whole && self.missing_bytes() == 0 && self.inner.keys.get().is_none()
+    }
+
+    /// Whether a file of full length is known to have been left, or to be, in the middle of writing.
+    pub(crate) fn was_not_closed(&self) -> bool {
+        let was_walked = self.inner.keys.get().is_some_and(|keys| keys.were_walked && keys.fault.is_none());
+        self.missing_bytes() == 0 && (self.is_longer() || was_walked)
+    }
+
+    /// What is wrong with the directories of a file of full length or their key lists, if that is known: keys may be lost.
+    pub fn damage(&self) -> Option<String> {
+        let (name, error) = self.inner.keys.get()?.fault.as_ref()?;
+        Some(format!("{name}: {error}"))
     }
 
     /// All keys of all directories, in the order of the file; directories before what is in them.
@@ -122,7 +163,10 @@ impl File {
         }
         let keys = match &self.inner.root_directory {
             Some(root) => self.listed_keys(root)?,
-            None => Keys::new(self.recover()?, true),
+            None => {
+                let fault = self.inner.root_fault.clone().filter(|_| self.missing_bytes() == 0);
+                Keys::new(self.recover(&[], fault.as_ref())?, true, fault)
+            }
         };
         Ok(self.inner.keys.get_or_init(|| keys))
     }
@@ -133,9 +177,9 @@ impl File {
             Ok(std::mem::take(listing).in_order())
         })?;
         Ok(match self.unlisted(root, &listed)? {
-            Unlisted::Nothing => Keys::new(listed.entries, false),
-            Unlisted::Later(later) => Keys::new(depth_first([listed.entries, later].concat()), true),
-            Unlisted::Everything(entries) => Keys::new(entries, true),
+            Unlisted::Nothing => Keys::new(listed.entries, false, None),
+            Unlisted::Later(later) => Keys::new(depth_first([listed.entries, later].concat()), true, None),
+            Unlisted::Everything(entries) => Keys::new(entries, true, listed.fault),
         })
     }
 

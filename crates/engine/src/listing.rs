@@ -7,7 +7,7 @@ use std::ops::Range;
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source};
 use format::container::{
-    Directory, Key, is_directory_class, is_object, looks_like_directory, may_be_directory, parse_key_list,
+    Directory, Key, KeyList, is_directory_class, is_object, looks_like_directory, may_be_directory,
 };
 
 use crate::error::Result;
@@ -60,13 +60,23 @@ pub(crate) struct Listing {
     list_bytes: u64,
     path_bytes: u64,
     n_without_list: usize,
+    fault: Option<Fault>,
+    is_old: bool,
 }
+
+/// What is wrong with a directory or its key list, with its name.
+pub(crate) type Fault = (String, format::Error);
 
 /// What the key lists of a file have.
 pub(crate) struct Listed {
     pub(crate) entries: Vec<Entry>,
-    /// Directories that have no list: a file that was closed has none such.
+    /// Directories that have no list, or of which it cannot be read: a file that was closed has none such.
     pub(crate) n_without_list: usize,
+    /// The first that cannot be read.
+    pub(crate) fault: Option<Fault>,
+    /// Whether the record of a list is marked as free: another was to take its place, and records that it names may have been
+    /// written over.
+    pub(crate) is_old: bool,
 }
 
 impl Listed {
@@ -121,7 +131,7 @@ impl Listing {
         Ok(self.nodes[place].entry.clone())
     }
 
-    /// Directories without a list that were met.
+    /// Directories that were met without a list, or with one that cannot be read.
     pub(crate) fn n_without_list(&self) -> usize {
         self.n_without_list
     }
@@ -143,17 +153,28 @@ impl Listing {
     }
 
     /// Lists the keys of directories that have a list.
-    fn list(&mut self, source: &dyn Source, level: Vec<Pending>) -> Result<()> {
+    fn list(&mut self, source: &dyn Source, mut level: Vec<Pending>) -> Result<()> {
         self.check(source, &level)?;
-        let ranges = level.iter().map(|pending| {
-            let start = pending.directory.seek_keys;
-            start..start.saturating_add(u64::from(pending.directory.n_bytes_keys))
-        });
+        for pending in level.extract_if(.., |pending| pending.end() > source.size_bytes()) {
+            let what = format!("a key list up to byte {} of a file of {}", pending.end(), source.size_bytes());
+            self.lose(&pending, format::Error::truncated(0, what));
+        }
+        let ranges = level.iter().map(|pending| pending.directory.seek_keys..pending.end());
         let records = read_ranges(source, &ranges.collect::<Vec<_>>())?;
         let mut lists = Vec::with_capacity(level.len());
         let (mut n_keys, mut path_bytes) = (self.nodes.len(), self.path_bytes);
         for (pending, record) in level.iter().zip(records) {
-            let list = parse_key_list(&record).map_err(|error| fault(source, pending, error))?;
+            let list = match KeyList::parse(&record, pending.directory.seek_keys) {
+                Ok(list) => {
+                    self.n_without_list += usize::from(list.may_lack_keys || list.is_freed);
+                    self.is_old |= list.is_freed;
+                    list.keys
+                }
+                Err(error) => {
+                    self.lose(pending, error);
+                    Vec::new()
+                }
+            };
             n_keys += list.len();
             path_bytes = path_bytes.saturating_add((pending.path.len() * list.len()) as u64);
             let size_bytes = source.size_bytes();
@@ -172,6 +193,16 @@ impl Listing {
             self.add(pending, list);
         }
         Ok(())
+    }
+
+    /// Notes that the list of a directory cannot be read.
+    fn lose(&mut self, pending: &Pending, error: format::Error) {
+        self.seen.insert(pending.directory.seek_keys);
+        self.n_without_list += 1;
+        self.fault.get_or_insert_with(|| (pending.name().to_owned(), error.at(pending.directory.seek_keys)));
+        if let Some(parent) = pending.parent {
+            self.nodes[parent].state = State::Done;
+        }
     }
 
     /// Adds the keys of one directory.
@@ -214,14 +245,18 @@ impl Listing {
                 node.state = State::Done;
                 continue;
             }
-            let directory = Directory::parse(&mut format::Cursor::new(&payload))
-                .map_err(|error| fault_of_key(source, key, error.placed(key.object_place())))?;
-            if directory.has_keys() {
-                node.state = State::Unlisted(Box::new(directory));
-            } else {
-                node.state = State::Done;
-                self.n_without_list += 1;
-            }
+            let directory = Directory::parse(&mut format::Cursor::new(&payload));
+            let fault = match directory {
+                Ok(directory) if directory.has_keys() => {
+                    node.state = State::Unlisted(Box::new(directory));
+                    continue;
+                }
+                Ok(_) => None,
+                Err(error) => Some((key.name.clone(), error.placed(key.object_place()))),
+            };
+            node.state = State::Done;
+            self.n_without_list += 1;
+            self.fault = self.fault.take().or(fault);
         }
         Ok(())
     }
@@ -255,7 +290,7 @@ impl Listing {
                 entries.push(node.entry);
             }
         }
-        Listed { entries, n_without_list: self.n_without_list }
+        Listed { entries, n_without_list: self.n_without_list, fault: self.fault, is_old: self.is_old }
     }
 
     /// The keys that are known.
@@ -264,10 +299,21 @@ impl Listing {
     }
 }
 
+impl Pending {
+    /// Behind its list.
+    fn end(&self) -> u64 {
+        self.directory.seek_keys.saturating_add(u64::from(self.directory.n_bytes_keys))
+    }
+
+    /// What it is called in errors.
+    fn name(&self) -> &str {
+        let path = self.path.trim_end_matches('/');
+        if path.is_empty() { "root directory" } else { path.get(..100).unwrap_or(path) }
+    }
+}
+
 fn fault(source: &dyn Source, pending: &Pending, error: format::Error) -> crate::Error {
-    let path = pending.path.trim_end_matches('/');
-    let name = if path.is_empty() { "root directory" } else { path.get(..100).unwrap_or(path) };
-    format_error(source, name, error.at(pending.directory.seek_keys))
+    format_error(source, pending.name(), error.at(pending.directory.seek_keys))
 }
 
 fn fault_of_key(source: &dyn Source, key: &Key, error: format::Error) -> crate::Error {

@@ -1,26 +1,33 @@
 //! Keys of files that were not closed: found by walking the records.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrowroot_format as format;
 use arrowroot_storage::{Ledger, ReadAhead, Source};
-use format::container::{Directory, FoundRecord, RecordWalk, Recovered, recovered_directory};
+use format::container::{
+    Directory, FoundRecord, KEY_HEAD_BYTES, KeyHead, RecordWalk, Recovered, recovered_directory, without_remains,
+};
 
 use crate::error::{Result, lasting};
 use crate::file::{Entry, File, format_error, read_range};
-use crate::listing::{Listed, depth_first};
+use crate::listing::{Fault, Listed, depth_first, read_ranges};
+use crate::tree::Tree;
 
 /// Bounds of the window in which a far-away file's records are walked.
 const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
 /// Of a far-away file no more is walked behind what its key lists know: one that is being written may have grown by much.
 const MAX_FAR_BYTES: u64 = 64 << 20;
 
+/// So many baskets of a tree are looked at, in a file that was not closed.
+const MAX_CHECKED_BASKETS: usize = 100_000;
+
 /// Keys that the key lists of a file do not have.
 pub(crate) enum Unlisted {
     Nothing,
     /// Those of objects that were written later.
     Later(Vec<Entry>),
-    /// All keys: directories have no list.
+    /// All keys: directories have no list, or one that cannot be read.
     Everything(Vec<Entry>),
 }
 
@@ -41,17 +48,30 @@ impl File {
             _ => self.header().begin,
         };
         if self.source().nature().is_remote() && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
-            return Ok(Unlisted::Nothing);
+            return match &listed.fault {
+                Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
+                None => Ok(Unlisted::Nothing),
+            };
         }
         if listed.n_without_list > 0 {
-            let all = self.recover()?;
-            let places = listed.places();
-            let is_listed = all.iter().all(|entry| places.contains(&entry.key.seek_key));
-            return Ok(if is_listed { Unlisted::Nothing } else { Unlisted::Everything(all) });
+            let mut all = self.recover(&listed.entries, listed.fault.as_ref())?;
+            let listed_places = listed.places();
+            let is_listed = all.iter().all(|entry| listed_places.contains(&entry.key.seek_key));
+            if listed.is_old {
+                return Ok(Unlisted::Everything(all));
+            }
+            if is_listed && listed.fault.is_none() {
+                return Ok(Unlisted::Nothing);
+            }
+            // A record may have lost its own key, and be in a list.
+            let walked_places: HashSet<u64> = all.iter().map(|entry| entry.key.seek_key).collect();
+            let is_new = |entry: &&Entry| !walked_places.contains(&entry.key.seek_key);
+            all.extend(listed.entries.iter().filter(is_new).cloned());
+            return Ok(Unlisted::Everything(depth_first(all)));
         }
-        let walk = RecordWalk::behind(start, self.size_bytes());
+        let mut walk = RecordWalk::behind(start, self.size_bytes());
         // What lies behind the end of a closed file are remains of older records.
-        let records = self.walked(walk, true)?.into_iter().filter(|record| record.key.datime >= root.modified);
+        let records = self.walked(&mut walk, true)?.into_iter().filter(|record| record.key.datime >= root.modified);
         let directories = listed.entries.iter().filter(|entry| entry.is_directory).map(|entry| &entry.key);
         let mut later = entries(recovered_directory(self.header(), directories, records));
         let places = listed.places();
@@ -59,8 +79,60 @@ impl File {
         Ok(if later.is_empty() { Unlisted::Nothing } else { Unlisted::Later(later) })
     }
 
+    /// Opens another cycle of a tree, if there is one with all its baskets: a file that is being written to may have lists that
+    /// are older than what is in their places, and a copy of it trees that are newer.
+    ///
+    /// `opened`: what came of the tree itself, which is returned if no other is better.
+    ///
+    /// # Errors
+    /// That of `opened`; [`Error::Storage`](crate::Error::Storage) if the others cannot be read now.
+    pub(crate) fn other_cycle(&self, entry: &Entry, opened: Result<Tree>) -> Result<Tree> {
+        let is_near = !self.source().nature().is_remote() || self.size_bytes() <= MAX_FAR_BYTES;
+        let walked = if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() };
+        let mut others: Vec<&Entry> = self.keys()?.iter().chain(&walked).collect();
+        others.retain(|other| {
+            other.key.seek_key != entry.key.seek_key
+                && other.key.class_name == entry.key.class_name
+                && other.path() == entry.path()
+        });
+        others.sort_by_key(|other| std::cmp::Reverse(other.key.cycle));
+        for other in others {
+            if let Ok(tree) = lasting(Tree::open(self, other))?
+                && self.has_baskets(&tree)?
+            {
+                return Ok(tree);
+            }
+        }
+        opened
+    }
+
+    /// Whether the baskets of a tree are where it says. Of a far-away file it is taken for granted.
+    pub(crate) fn has_baskets(&self, tree: &Tree) -> Result<bool> {
+        let source = self.source().as_ref();
+        if source.nature().is_remote() {
+            return Ok(true);
+        }
+        let branches: Vec<_> = tree.walk().into_iter().map(|(id, _)| id).collect();
+        let n_checked = MAX_CHECKED_BASKETS / branches.len().max(1);
+        let mut places = Vec::new();
+        for branch in branches {
+            let Ok(baskets) = lasting(tree.baskets(branch))? else { return Ok(false) };
+            // What was written last is what may be missing.
+            let written = baskets.iter().rev().filter(|basket| basket.embedded.is_none());
+            places.extend(written.take(n_checked.max(1)).map(|basket| (basket.offset, basket.stored_bytes)));
+        }
+        let head = |&(offset, _): &(u64, u32)| offset..offset.saturating_add(KEY_HEAD_BYTES as u64);
+        let Ok(heads) = lasting(read_ranges(source, &places.iter().map(head).collect::<Vec<_>>()))? else {
+            return Ok(false);
+        };
+        Ok(places.iter().zip(heads).all(|(&(offset, n_bytes), head)| {
+            KeyHead::parse(&mut format::Cursor::new(&head))
+                .is_ok_and(|head| head.n_bytes == n_bytes && head.seek_key == offset)
+        }))
+    }
+
     /// The records that a walk finds; up to the first break in their chain if `is_strict`.
-    fn walked(&self, mut walk: RecordWalk, is_strict: bool) -> Result<Vec<FoundRecord>> {
+    fn walked(&self, walk: &mut RecordWalk, is_strict: bool) -> Result<Vec<FoundRecord>> {
         let source = self.walked_source();
         let mut found = Vec::new();
         while let Some(range) = walk.request() {
@@ -92,8 +164,18 @@ impl File {
     }
 
     /// All keys, found without the key lists.
-    pub(crate) fn recover(&self) -> Result<Vec<Entry>> {
-        let found = self.walked(RecordWalk::new(self.header(), self.size_bytes()), false)?;
+    ///
+    /// `listed`: what some lists have; `fault`: what is wrong with others.
+    ///
+    /// # Errors
+    /// [`Error::Format`](crate::Error::Format), with the fault if there is one, if there is none and bytes of the file belong
+    /// to no record.
+    pub(crate) fn recover(&self, listed: &[Entry], fault: Option<&Fault>) -> Result<Vec<Entry>> {
+        let mut walk = RecordWalk::new(self.header(), self.size_bytes());
+        let mut found = self.walked(&mut walk, false)?;
+        if fault.is_none() && self.missing_bytes() == 0 {
+            found = without_remains(found);
+        }
         if found.is_empty() {
             let n_bytes = self.size_bytes();
             let what = match self.missing_bytes() {
@@ -105,7 +187,19 @@ impl File {
             };
             return Err(format_error(self.source().as_ref(), "file", format::Error::corrupt(0, what)));
         }
-        let recovered = recovered_directory(self.header(), [], found);
+        let directories = listed.iter().filter(|entry| entry.is_directory).map(|entry| &entry.key);
+        let recovered = recovered_directory(self.header(), directories, found);
+        if recovered.keys.is_empty() && listed.is_empty() && self.missing_bytes() == 0 {
+            let in_file = |name: &str, error| Err(format_error(self.source().as_ref(), name, error));
+            match (fault, walk.skipped_bytes()) {
+                (Some((name, error)), _) => return in_file(name, error.clone()),
+                (None, 0) => {}
+                (None, n_bytes) => {
+                    let what = format!("no key list, and {n_bytes} bytes that belong to no record: nothing to recover");
+                    return in_file("file", format::Error::corrupt(0, what).at(self.header().begin));
+                }
+            }
+        }
         if let Some(key) = &recovered.streamer_info {
             let _ = lasting(self.take_infos(key))?; // without them it is read as if there were none
         }

@@ -175,6 +175,21 @@ impl PyFile {
         self.file.was_recovered()
     }
 
+    /// What was recovered and why, as far as that is known without reading a file that looks whole.
+    fn recovery(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        if !self.file.is_recovery_due() {
+            return Ok(self.file.recovery());
+        }
+        let file = self.file.clone();
+        patiently(py, self.is_remote(), move || file.recovery())
+    }
+
+    /// What is wrong with its directories, if that was met.
+    #[getter]
+    fn damage(&self) -> Option<String> {
+        self.file.damage()
+    }
+
     #[pyo3(signature = (*, recursive = true, cycles = true))]
     fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
         let file = self.file.clone();

@@ -35,8 +35,8 @@ pub enum Fitness {
     Whole,
 }
 
-/// Tells what a replica is good for from its first 512 bytes (or all, if it has less) and its size in bytes.
-pub type Judge = dyn Fn(&[u8], u64) -> Fitness;
+/// Tells what a replica is good for from its first 512 bytes (or all, if it has less), its size, and what came with its opening.
+pub type Judge = dyn Fn(&Opened, &[u8]) -> Fitness;
 
 struct Replica {
     /// With its credentials.
@@ -126,7 +126,7 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     for (place, replica) in replicas.iter().enumerate() {
         match replica.open(&open, &ledgers) {
             Ok((opened, identity)) => {
-                let fitness = judge(&identity.head, identity.size_bytes);
+                let fitness = judge(&opened, &identity.head);
                 if fittest.as_ref().is_none_or(|(before, ..)| fitness > *before) {
                     fittest = Some((fitness, place, opened, identity));
                 }
@@ -294,7 +294,7 @@ mod tests {
 
     fn replicas(urls: &[&str], broken: &Arc<Mutex<HashSet<String>>>) -> Result<Opened> {
         // What holds fives is cut short, what holds fours is something else.
-        let judge = |head: &[u8], _: u64| match head.first() {
+        let judge = |_: &Opened, head: &[u8]| match head.first() {
             Some(5) => Fitness::Partial,
             Some(4) => Fitness::Useless,
             _ => Fitness::Whole,

@@ -12,6 +12,7 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
+from arrowroot import CorruptFileError, RecoveredWarning
 from arrowroot._render import printable, without_secrets
 from arrowroot.cli.failures import (
     EXIT_DATA,
@@ -43,14 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     options = parser().parse_args(argv)
+    RecoveredWarning.forget()  # each command says it for itself
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
     # What one library says to another's authors; pyparsing's are UserWarnings too.
     warnings.simplefilter("ignore", DeprecationWarning)
+    _recovered.clear()
     try:
         code = _run(options)
         sys.stdout.flush()
+        _say_recovered()
     except KeyboardInterrupt:
+        _say_recovered()
         print("arrowroot: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -58,6 +63,8 @@ def _main(argv: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except Exception as error:  # noqa: BLE001 - whatever it is, it is said
+        if not isinstance(error, CorruptFileError):  # that one says it itself
+            _say_recovered()
         if wants_traceback(options):
             return say_with_traceback(error)
         return say(error)
@@ -78,6 +85,18 @@ def _show_warning(  # noqa: PLR0917 - as warnings.showwarning
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    del category, filename, lineno, file, line
-    text = without_secrets(" ".join(str(message).split()))
-    print(f"arrowroot: {printable(text)}", file=sys.stderr)
+    del filename, lineno, file, line
+    text = f"arrowroot: {printable(without_secrets(' '.join(str(message).split())))}"
+    if issubclass(category, RecoveredWarning):
+        _recovered.append(text)
+    else:
+        print(text, file=sys.stderr)
+
+
+#: What is to be said of files that were recovered, unless an error comes that says it.
+_recovered: list[str] = []
+
+
+def _say_recovered() -> None:
+    while _recovered:
+        print(_recovered.pop(0), file=sys.stderr)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arrowroot import (
     ArrowrootError,
     CorruptFileError,
-    CutShortWarning,
     InvalidRequestError,
     Record,
+    RecoveredWarning,
     Tree,
     UnsupportedError,
 )
@@ -84,15 +84,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, is_alone: bool) -> None:
-    file, path = open_target(url, storage)
-    keys = file.keys()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        file, path = open_target(url, storage)
+        keys = file.keys()
+    is_broken = file.missing_bytes > 0 or file.damage is not None
+    for warning in caught:
+        if not (path is None and is_broken and issubclass(warning.category, RecoveredWarning)):
+            warnings.warn(warning.message, stacklevel=1)
     if path is not None:
         keys = _below(file, keys, path.strip("/"))
     patterns = column_texts(options.columns)
-    with warnings.catch_warnings():
-        if path is None:
-            warnings.simplefilter("ignore", CutShortWarning)  # it is said at the end, as an error
-        trees = [] if options.keys else _trees(file, keys, patterns)
+    trees = [] if options.keys else _trees(file, keys, patterns)
     summaries = {} if options.keys else _summaries(file, keys, every=options.long or path is not None)
     readable = [listed.tree for listed in trees if listed.tree]
     for text in patterns or ():
@@ -114,6 +117,8 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         raise failed[0]
     if path is None and file.missing_bytes:
         raise CorruptFileError(f"{file.url}: {cut_text(file.missing_bytes)}")
+    if path is None and file.damage is not None:
+        raise CorruptFileError(f"{file.url}: the file is damaged, and keys may be lost: {file.damage}")
 
 
 def _print_heading(file: File) -> None:

@@ -37,6 +37,10 @@ fn a_replica_is_whole_if_it_is_as_long_as_its_header_says() {
     let mut head = [b"root".as_slice(), &word(62_804), &word(100), &word(1000)].concat();
     head.resize(512, 0);
     head[32] = 4; // fUnits
+    // The root directory, whose list was not written yet.
+    head[28..32].copy_from_slice(&word(60));
+    head[100..129].copy_from_slice(&[&word(60), [0, 4, 0, 0].as_slice(), &[0; 6], &[0, 29, 0, 1], &[0; 11]].concat());
+    head[161] = 5;
     for (head, size_bytes, expected) in [
         (head.as_slice(), 1000, Fitness::Whole),
         (&head, 1001, Fitness::Whole),
@@ -45,6 +49,10 @@ fn a_replica_is_whole_if_it_is_as_long_as_its_header_says() {
         (b"<html><body>Who are you?</body></html>", 38, Fitness::Useless),
         (b"", 0, Fitness::Useless),
     ] {
-        assert_eq!(fitness(head, size_bytes), expected, "{} of {size_bytes} bytes", head.len());
+        let mut content = head.to_vec();
+        content.resize(size_bytes, 0);
+        let source = Arc::new(MemorySource::new("f", content));
+        let opened = Opened { source, known: Vec::new(), ledgers: Ledgers::default() };
+        assert_eq!(fitness(&opened, head), expected, "{} of {size_bytes} bytes", head.len());
     }
 }

@@ -10,6 +10,7 @@ const BEGIN: usize = 100;
 const NAME_BYTES: usize = 60;
 /// A list without keys.
 const EMPTY_LIST_AT: usize = 900_000;
+const EMPTY_LIST_BYTES: usize = 34;
 /// Room for the lists of [`nested`].
 const LIST_BYTES: usize = 16_000;
 
@@ -58,14 +59,16 @@ fn chain(n_directories: usize, name: &str) -> Vec<u8> {
     file.resize(lists_at, 0);
     for place in 0..=n_directories {
         let at = file.len();
-        file.extend(key(at, own_key, 4, "", "", b""));
         if place == n_directories {
+            file.extend(key(at, own_key, 4, "", "", b""));
             break; // what follows are zeros: no keys
         }
+        file.extend(key(at, own_key, list_bytes - own_key, "", "", b""));
         file.extend(word(1));
         let payload_at = at + list_bytes;
         file.extend(key(payload_at - 30, 30, payload_bytes, "TDirectory", name, b""));
-        file.extend(directory(payload_at + payload_bytes, list_bytes));
+        let inner_bytes = if place + 1 == n_directories { own_key + 4 } else { list_bytes };
+        file.extend(directory(payload_at + payload_bytes, inner_bytes));
     }
     file.resize(1_000_000, 0);
     file
@@ -86,11 +89,15 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
     for place in 0..n_directories {
         // The list's own key says that its payload, the number of keys and these, is far behind it.
         let at = heads_at + place * head_bytes;
-        file.extend(key(at, list_at(place) - 4 - at, 0, "", "", b""));
+        let key_bytes = list_at(place) - 4 - at;
+        file.extend(key(at, key_bytes, LIST_BYTES - key_bytes, "", "", b""));
     }
     for place in 0..n_directories {
-        let is_last = place + 1 == n_directories;
-        file.extend(directory(if is_last { EMPTY_LIST_AT } else { heads_at + (place + 1) * head_bytes }, LIST_BYTES));
+        file.extend(if place + 1 == n_directories {
+            directory(EMPTY_LIST_AT, EMPTY_LIST_BYTES)
+        } else {
+            directory(heads_at + (place + 1) * head_bytes, LIST_BYTES)
+        });
     }
     file.extend(word(n_keys(0)));
     for place in 0..n_directories {
@@ -99,7 +106,7 @@ fn nested(n_directories: usize, name: &str, n_keys: impl Fn(usize) -> usize) -> 
         file.extend(key(at - 30, 30, payload_bytes, "TDirectory", name, &word(n_keys(place + 1))));
     }
     file.resize(EMPTY_LIST_AT, 0);
-    file.extend(key(EMPTY_LIST_AT, 30, 4, "", "", b""));
+    file.extend(key(EMPTY_LIST_AT, EMPTY_LIST_BYTES - 4, 4, "", "", b""));
     file.resize(1_000_000, 0);
     file
 }
@@ -117,7 +124,7 @@ fn directories_in_directories_are_listed() {
 
 #[test]
 fn key_lists_that_share_their_bytes_are_refused() {
-    let mut bytes = nested(90, "d", |place| 90 - place);
+    let mut bytes = nested(90, "d", |place| (90 - place).max(1));
     bytes.truncate(40_000);
     bytes[12..16].copy_from_slice(&word(40_000));
     let message = keys_of(bytes).unwrap_err().to_string();
@@ -187,7 +194,7 @@ fn a_directory_inside_itself_is_refused() {
 #[test]
 fn an_object_of_the_class_of_a_directory_hides_no_key() {
     let mut bytes = nested(1, "d", |_| 1);
-    let payload = directory(EMPTY_LIST_AT, LIST_BYTES);
+    let payload = directory(EMPTY_LIST_AT, EMPTY_LIST_BYTES);
     let at = bytes.windows(payload.len()).rposition(|window| window == payload).unwrap();
     bytes[at..at + 4].copy_from_slice(&word(0x4000_0000 | (payload.len() - 4)));
     let file = File::from_source(Arc::new(MemorySource::new("f", bytes))).unwrap();

@@ -1,6 +1,6 @@
 //! Directories and their key lists.
 
-use crate::container::{Datime, FileHeader, Key, Uuid};
+use crate::container::{Datime, FileHeader, Key, KeyHead, Uuid};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result, Within};
 
@@ -130,21 +130,81 @@ impl RootRecord {
     }
 }
 
-/// Reads the record of a key list: its own key, the number of keys, the keys. `record` starts at
-/// [`Directory::seek_keys`].
-///
-/// # Errors
-/// [`Error::Corrupt`] or [`Error::Truncated`] if a key cannot be read; offsets are in `record`.
-pub fn parse_key_list(record: &[u8]) -> Result<Vec<Key>> {
-    let parse = || {
-        let mut cursor = Cursor::new(record);
-        let own = Key::parse(&mut cursor)?;
-        cursor.seek(usize::from(own.key_bytes));
-        let n_keys = cursor.count(SMALLEST_KEY_BYTES)?;
-        // Each key is as long as it is: in lists of before ROOT 5.34 its stated length may be 4 bytes less.
-        (0..n_keys).map(|_| Key::parse(&mut cursor)).collect::<Result<Vec<_>>>()
-    };
-    parse().within(|| "key list")
+/// The keys of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyList {
+    /// In the order of the list.
+    pub keys: Vec<Key>,
+    /// Whether its record is marked as free. A writer does so before it writes the next list, and may have ended between.
+    pub is_freed: bool,
+    /// Whether it says that there are no keys, and its record has room for some: they may be lost.
+    pub may_lack_keys: bool,
+}
+
+impl KeyList {
+    /// Reads the record of a key list: its own key, the number of keys, the keys. `record` is all of
+    /// [`Directory::n_bytes_keys`] bytes from `seek_keys` on.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] or [`Error::Truncated`] if it is another record or none, or if a key cannot be read; offsets are
+    /// in `record`.
+    ///
+    /// # Source
+    /// `TDirectoryFile::WriteKeys`, `TFile::MakeFree`, `TDirectoryFile::ReadKeys` (ROOT 6.40), which passes over the mark.
+    pub fn parse(record: &[u8], seek_keys: u64) -> Result<Self> {
+        parse_key_list(record, seek_keys).within(|| "key list")
+    }
+}
+
+/// What a list of a large file may be longer than its keys.
+const SPARE_BYTES: usize = 8;
+
+fn parse_key_list(record: &[u8], seek_keys: u64) -> Result<KeyList> {
+    let is_freed = record.first().is_some_and(|byte| byte & 0x80 != 0);
+    let unmarked = is_freed.then(|| {
+        let n_bytes = u32::try_from(record.len()).unwrap_or(u32::MAX).to_be_bytes();
+        [n_bytes.as_slice(), record.get(n_bytes.len()..).unwrap_or_default()].concat()
+    });
+    let record = unmarked.as_deref().unwrap_or(record);
+    let mut cursor = Cursor::new(record);
+    let own = list_key(&mut cursor)?;
+    // One writer knows neither place nor size in this key.
+    let is_this = own.seek_key == seek_keys && own.n_bytes as usize == record.len();
+    if own.seek_key != 0 && !is_this {
+        let Key { head: KeyHead { n_bytes, seek_key, .. }, class_name, .. } = own;
+        let what = format!(
+            "a key list of {} bytes expected, found a record of {n_bytes} bytes of class {class_name:?} that \
+             belongs at byte {seek_key}",
+            record.len()
+        );
+        return Err(Error::corrupt(0, what));
+    }
+    cursor.seek(usize::from(own.key_bytes));
+    let n_keys = cursor.count(SMALLEST_KEY_BYTES)?;
+    let may_lack_keys = n_keys == 0 && cursor.remaining() > SPARE_BYTES;
+    // Each key is as long as it is: in lists of before ROOT 5.34 its stated length may be 4 bytes less.
+    let mut keys = Vec::with_capacity(n_keys.min(record.len() / SMALLEST_KEY_BYTES));
+    for _ in 0..n_keys {
+        let start = cursor.position();
+        let key = list_key(&mut cursor)?;
+        if key.seek_key == 0 || key.header_bytes_parsed < usize::from(key.key_bytes) {
+            return Err(Error::corrupt(start, "zeros in the place of a key, or of a part of it"));
+        }
+        keys.push(key);
+    }
+    Ok(KeyList { keys, is_freed, may_lack_keys })
+}
+
+/// A key of a list, or of the list itself. A block of the file that was never written has zeros.
+fn list_key(cursor: &mut Cursor<'_>) -> Result<Key> {
+    let start = cursor.position();
+    let key = Key::parse(cursor)?;
+    let texts = [&key.class_name, &key.name, &key.title];
+    let ends_in_zeros = texts.iter().any(|text| text.ends_with('\0'));
+    if key.n_bytes == 0 || key.key_bytes == 0 || ends_in_zeros {
+        return Err(Error::corrupt(start, "zeros where a key should be"));
+    }
+    Ok(key)
 }
 
 /// Whether objects of this class are directories, by name: ROOT's, and those of frameworks that inherit from them.

@@ -11,12 +11,12 @@ mod recovery;
 mod walk;
 
 pub use directory::{
-    Directory, RootRecord, is_directory_class, is_object, looks_like_directory, may_be_directory, parse_key_list,
+    Directory, KeyList, RootRecord, is_directory_class, is_object, looks_like_directory, may_be_directory,
 };
 pub use free::{FreeSegment, parse_free_segments};
 pub use header::{FileHeader, HEADER_BYTES};
 pub use key::{KEY_HEAD_BYTES, Key, KeyHead};
-pub use recovery::{Recovered, RecoveredKey, recovered_directory};
+pub use recovery::{Recovered, RecoveredKey, recovered_directory, without_remains};
 pub use walk::{FoundRecord, RecordWalk};
 
 /// A date and time of the writer's clock and time zone, packed in 32 bits.

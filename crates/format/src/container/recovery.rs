@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::container::{FileHeader, FoundRecord, Key, is_directory_class};
+use crate::container::{Datime, FileHeader, FoundRecord, Key, is_directory_class};
 
 /// Directories may not be nested deeper than this; offsets that refer to each other end here.
 const MAX_DEPTH: usize = 100;
@@ -47,7 +47,7 @@ pub fn recovered_directory<'k>(
         known.into_iter().map(|key| (key.seek_key, (key.seek_dir, key.name.clone()))).collect();
     let mut found = Vec::new();
     let mut file = None;
-    for FoundRecord { key, directory } in records {
+    for FoundRecord { key, directory, .. } in records {
         if key.seek_key == header.begin {
             file = Some(key);
             continue;
@@ -88,6 +88,22 @@ pub fn recovered_directory<'k>(
         next.directory_path == kept.directory_path && next.key.name == kept.key.name && next.key.cycle == kept.key.cycle
     });
     recovered
+}
+
+/// Leaves out the remains of older records in a file that was not damaged, but not closed.
+///
+/// A writer gives the end of the file free, too, and writes there anew: what follows its last record is of before. What is
+/// not older than the record of the same name before the break, or has none, is kept.
+pub fn without_remains(records: Vec<FoundRecord>) -> Vec<FoundRecord> {
+    let mut latest: HashMap<(u64, String), Datime> = HashMap::new();
+    for FoundRecord { key, .. } in records.iter().filter(|record| !record.is_behind_break) {
+        let datime = latest.entry((key.seek_dir, key.name.clone())).or_default();
+        *datime = key.datime.max(*datime);
+    }
+    let is_remains = |FoundRecord { key, is_behind_break, .. }: &FoundRecord| {
+        *is_behind_break && latest.get(&(key.seek_dir, key.name.clone())).is_some_and(|datime| key.datime <= *datime)
+    };
+    records.into_iter().filter(|record| !is_remains(record)).collect()
 }
 
 /// Whether a record that is no directory is a key list or the free segments: these have the class, name and title of

@@ -210,6 +210,27 @@ fn the_process_identifier_in_a_large_key_is_no_part_of_an_offset() {
 }
 
 #[test]
+fn remains_of_older_records_behind_the_last_one_do_not_count() {
+    let mut file = File::new();
+    file.add("TTree", "T", 2, 100, &[1; 40]);
+    file.0.extend([0x55; 100]);
+    file.add("TTree", "T", 3, 100, &[1; 40]);
+    file.add("TH1F", "h", 1, 100, &[1; 40]);
+    let (records, ..) = file.walk();
+    let broken: Vec<_> = records.iter().map(|record| record.is_behind_break).collect();
+    assert_eq!(broken, [false, false, true, true]);
+    let kept = |records: Vec<FoundRecord>| -> Vec<_> {
+        let kept = without_remains(records).into_iter();
+        kept.map(|record| (record.key.name.clone(), record.key.cycle)).skip(1).collect()
+    };
+    let (tree, histogram) = (|cycle| ("T".to_owned(), cycle), ("h".to_owned(), 1));
+    assert_eq!(kept(records.clone()), [tree(2), histogram.clone()]);
+    let mut later = records;
+    later[2].key.head.datime.0 += 1;
+    assert_eq!(kept(later), [tree(2), tree(3), histogram], "what is later is none");
+}
+
+#[test]
 fn a_free_segment_is_no_key() {
     let error = Key::parse(&mut Cursor::new(&(-187_i32).to_be_bytes())).unwrap_err();
     assert!(error.to_string().contains("free segment of 187 bytes"), "{error}");
@@ -223,14 +244,65 @@ fn key_lists_go_by_what_keys_are_not_by_what_they_say() {
     first[14..16].copy_from_slice(&stated.to_be_bytes());
     let keys = [2_u32.to_be_bytes().to_vec(), first, key(900, "TH1F", "h", 1, 100, 60, true), vec![0xff; 8]].concat();
     let record = [key(50, "TFile", "f", 1, 100, keys.len(), false), keys].concat();
-    let names: Vec<_> = parse_key_list(&record).unwrap().into_iter().map(|key| key.name).collect();
+    let list = KeyList::parse(&record, 50).unwrap();
+    assert!(!list.is_freed && !list.may_lack_keys);
+    let names: Vec<_> = list.keys.into_iter().map(|key| key.name).collect();
     assert_eq!(names, ["old", "h"]);
 }
 
 #[test]
 fn a_key_list_that_counts_more_than_fits_is_corrupt() {
     let record = [key(50, "TFile", "f", 1, 100, 8, false), vec![0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]].concat();
-    assert!(matches!(parse_key_list(&record), Err(Error::Corrupt(_))));
+    assert!(matches!(KeyList::parse(&record, 50), Err(Error::Corrupt(_))));
+}
+
+/// The record of a key list at byte 50 that has one key, and room for `n_spare` bytes more.
+fn list_of_one(n_spare: usize) -> Vec<u8> {
+    let keys = [1_u32.to_be_bytes().to_vec(), key(300, "TH1F", "h", 1, 100, 60, false), vec![0; n_spare]].concat();
+    [key(50, "TFile", "f", 1, 100, keys.len(), false), keys].concat()
+}
+
+#[test]
+fn a_key_list_that_is_marked_as_free_still_has_its_keys() {
+    let mut record = list_of_one(0);
+    let n_bytes = i32::try_from(record.len()).unwrap();
+    for marked in [-n_bytes, -n_bytes - 700] {
+        record[..4].copy_from_slice(&marked.to_be_bytes());
+        let list = KeyList::parse(&record, 50).unwrap();
+        assert!(list.is_freed);
+        assert_eq!(list.keys[0].name, "h");
+    }
+}
+
+#[test]
+fn zeros_in_a_key_list_are_no_keys_and_not_none() {
+    let whole = list_of_one(0);
+    assert!(KeyList::parse(&whole, 50).is_ok());
+    for start in 0..whole.len() {
+        let mut record = whole.clone();
+        record[start..].fill(0);
+        match KeyList::parse(&record, 50) {
+            Ok(list) => assert!(list.keys.is_empty() && list.may_lack_keys, "{start}: {list:?}"),
+            Err(error) => assert!(error.is_doubtful(), "{start}: {error}"),
+        }
+    }
+    let none = [key(50, "TFile", "f", 1, 100, 12, false), vec![0; 12]].concat();
+    assert!(!KeyList::parse(&none, 50).unwrap().may_lack_keys, "large files have 8 bytes to spare");
+}
+
+#[test]
+fn another_record_in_the_place_of_a_key_list_is_none() {
+    for record in [
+        key(50, "TBasket", "x", 1, 100, 0, false),
+        key(51, "TFile", "f", 1, 100, 4, false),
+        list_of_one(0)[5..].to_vec(),
+    ] {
+        let record = [record, vec![0; 40]].concat();
+        assert!(KeyList::parse(&record, 50).is_err());
+    }
+    // One writer knows neither the place of the list nor its size.
+    let record = [key(0, "TFile", "f", 1, 100, 4, false), vec![0; 4], vec![0; 40]].concat();
+    assert!(KeyList::parse(&record, 50).unwrap().keys.is_empty());
 }
 
 #[test]
@@ -349,7 +421,7 @@ proptest! {
         let _ = FileHeader::parse(&[b"root".to_vec(), data.clone()].concat());
         let _ = Key::parse(&mut Cursor::new(&data));
         let _ = Directory::parse(&mut Cursor::new(&data));
-        let _ = parse_key_list(&data);
+        let _ = KeyList::parse(&data, 50);
         let _ = parse_free_segments(&data, 1000);
     }
 

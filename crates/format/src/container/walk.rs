@@ -21,6 +21,8 @@ pub struct FoundRecord {
     pub key: Key,
     /// Its payload, if that is a directory below the root.
     pub directory: Option<Directory>,
+    /// Whether the chain of records was broken before it.
+    pub is_behind_break: bool,
 }
 
 /// A walk from record to record, which does no reading: ask it with [`RecordWalk::request`] which bytes it needs next
@@ -166,6 +168,7 @@ impl RecordWalk {
         let payload = &record[payload_start..];
         let directory =
             if looks_like_directory(&key, payload) { Directory::parse(&mut Cursor::new(payload)).ok() } else { None };
-        At::Record(Box::new(FoundRecord { key, directory }))
+        let is_behind_break = self.skipped_bytes > 0;
+        At::Record(Box::new(FoundRecord { key, directory, is_behind_break }))
     }
 }

@@ -271,6 +271,10 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         let start = cursor.position();
         let frame = cursor.version()?;
+        if frame.end.is_none() && frame.version == 0 && Cursor::at(cursor.data(), cursor.position()).u32() == Ok(0) {
+            // Of a version 0 the checksum follows, and all that has one has a byte count.
+            return Err(Error::corrupt(start, format!("zeros where an object of {name} should be")));
+        }
         let variant = pick(cursor, name, variants, frame.version).map_err(|error| match frame.end {
             Some(_) => error,
             // No version at all, it seems: all but very old ROOT writes a byte count before it.

@@ -45,6 +45,9 @@ impl Anchor {
         for part in &mut version {
             *part = cursor.u16()?;
         }
+        if object.iter().all(|&byte| byte == 0) || (frame.end.is_none() && frame.version == 0) {
+            return Err(Error::corrupt(0, "zeros where the anchor of an RNTuple should be"));
+        }
         if frame.version < 2 || version[0] == 0 {
             let [epoch, major, minor, patch] = version;
             return Err(too_old(format!("an RNTuple in version {epoch}.{major}.{minor}.{patch}")));

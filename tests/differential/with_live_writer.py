@@ -1,0 +1,86 @@
+"""Writes a file with ROOT until it is ended, saving what it has in all ways; or says what ROOT reads of copies of it.
+
+Started by test_live_writer.py. ``with_live_writer.py write DIRECTORY`` writes ``live.root``, whose tree ``T`` has the
+number of each entry in ``x`` and so many times its number in ``v``, and begins anew with a larger file after a while.
+``with_live_writer.py read DIRECTORY`` writes ``seen.json``: for each ``look_*.root`` there how many entries ROOT
+reads, null where it opens no file or tree.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+WRITE = r"""
+void write_forever() {
+  for (int round = 0;; ++round) {
+    TFile file("live.root", "RECREATE", "", 101);
+    TH1F histogram("h", "", 3, 0, 3);
+    TDirectory *directory = round % 2 ? file.mkdir("d") : nullptr;
+    file.cd();
+    TTree tree("T", "");
+    tree.SetAutoFlush(0);
+    int x = 0;
+    std::vector<int> v;
+    tree.Branch("x", &x, 4000);
+    tree.Branch("v", &v, 4000);
+    for (int save = 0; save < 150; ++save) {
+      for (int i = 0; i < 50 * (1 + round % 4); ++i, ++x) {
+        v.assign(x % 4, x);
+        tree.Fill();
+      }
+      switch (save % 6) {
+        case 0: tree.AutoSave("SaveSelf"); break;
+        case 1: tree.AutoSave("SaveSelf FlushBaskets"); break;
+        case 2: tree.FlushBaskets(); file.SaveSelf(); break;
+        case 3: tree.Write("", TObject::kOverwrite); file.SaveSelf(); break;
+        case 4: histogram.Fill(1); file.WriteTObject(&histogram); tree.AutoSave("SaveSelf"); break;
+        default:
+          if (directory) { directory->WriteTObject(&histogram); directory->SaveSelf(); }
+          file.Write();
+      }
+    }
+    tree.ResetBranchAddresses();
+  }
+}
+"""
+
+
+def _entries(path: Path) -> int | None:
+    import ROOT
+
+    try:
+        file = ROOT.TFile.Open(str(path))
+    except OSError:
+        return None
+    if not file or file.IsZombie():
+        return None
+    tree = file.Get("T")
+    if not tree or not isinstance(tree, ROOT.TTree):
+        return None
+    for number, entry in enumerate(tree):
+        if entry.x != number or list(entry.v) != [number] * (number % 4):
+            return None
+    n_entries = int(tree.GetEntries())
+    file.Close()
+    return n_entries
+
+
+def main() -> None:
+    task, directory = sys.argv[1], Path(sys.argv[2])
+    import root_session
+
+    root_session.start(directory)
+    import ROOT
+
+    if task == "write":
+        ROOT.gInterpreter.Declare(WRITE)
+        ROOT.write_forever()
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    seen = {path.name: _entries(path) for path in sorted(directory.glob("look_*.root"))}
+    (directory / "seen.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
