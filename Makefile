@@ -126,6 +126,10 @@ bench-tune: build $(VENV)/.dependencies $(VENV)/.servers ## compare what tune pr
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
 
+.PHONY: soak-live-writer
+soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is writing to (LOOKS=500)
+	ARROWROOT_LOOKS=$(or $(LOOKS),2000) $(BIN)/python -m pytest tests/differential/test_live_writer.py
+
 .PHONY: wheel
 wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment
 	rm -rf dist

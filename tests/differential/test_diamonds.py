@@ -42,6 +42,19 @@ def test_members_of_a_base_that_comes_twice_have_the_bases_before_them(file):
         assert [row["both"] for row in file[table].to_arrow("both").to_pylist()] == wanted, table
 
 
+def test_each_member_is_a_column_of_its_own(file):
+    ntuple = file["N"]
+    for path, full_path, sign in (
+        (f"both.{LEFT}x", "both.:_0.:_0.x", 1),
+        ("both.x", "both.:_1.:_0.x", -1),
+    ):
+        for name in (path, full_path):
+            assert ntuple.to_arrow(name).to_pylist() == [{path: sign * k} for k in range(N_ENTRIES)]
+    items = ntuple.to_arrow(["items.x", f"items.{BOTH}{RIGHT}x"]).to_pylist()
+    assert items[1] == {"items.x": [7], f"items.{BOTH}{RIGHT}x": [-10]}
+    assert len({column.path for column in ntuple.branches}) == len(ntuple.branches)
+
+
 def test_a_tree_and_an_rntuple_have_the_same_names(file):
     tree, ntuple = (file[table].to_arrow(["both", "items"]).to_pylist() for table in ("T", "N"))
     assert tree == ntuple

@@ -1,10 +1,14 @@
 //! Fields that can be asked for, by their paths.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::schema::{FieldId, NtupleField, Role, Schema};
 
 const NUMBERED_TYPES: [&str; 2] = ["std::pair<", "std::tuple<"];
+
+/// Bytes of names of base classes in the paths of members that others hide.
+const MAX_QUALIFIED_BYTES: usize = 1 << 20;
 
 /// A field that can be read, by its path.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +39,8 @@ struct MemberRecord {
 
 impl<'m> Member<'m> {
     /// Names with dots between. The items of lists and arrays have no name of their own; members of pairs and tuples are
-    /// called by their numbers, members of base classes as if they were the class's own.
+    /// called by their numbers, members of base classes as if they were the class's own. Those that another member hides have
+    /// their base classes before them: `both.Left::Common::x`.
     pub fn path(&self) -> &'m str {
         self.all.path(&self.record.path)
     }
@@ -99,6 +104,8 @@ impl Members {
 /// Collects members. Both paths are those of the field that is looked at.
 struct Collecting<'s> {
     schema: &'s Schema,
+    /// So many bytes of names of base classes may go into paths: each member has a copy.
+    n_qualified_left: usize,
     path: String,
     full_path: String,
     found: Members,
@@ -110,7 +117,7 @@ impl Schema {
         let (path, full_path, mut found) = (String::new(), String::new(), Members::default());
         found.records.reserve(self.top_fields.len());
         found.paths.reserve(self.path_bytes());
-        let mut collecting = Collecting { schema: self, path, full_path, found };
+        let mut collecting = Collecting { schema: self, n_qualified_left: MAX_QUALIFIED_BYTES, path, full_path, found };
         for field in self.top_fields.iter().filter_map(|&top| self.field_of(top)) {
             collecting.path.clear();
             collecting.path.push_str(field.name());
@@ -132,9 +139,9 @@ impl Schema {
     }
 }
 
-impl Collecting<'_> {
+impl<'s> Collecting<'s> {
     /// Adds the field that the paths are of, and the members in it.
-    fn member(&mut self, field: NtupleField<'_>, name_bytes: usize, depth: u32) {
+    fn member(&mut self, field: NtupleField<'s>, name_bytes: usize, depth: u32) {
         let paths = &mut self.found.paths;
         // The schema bounds the bytes of all paths.
         let narrow = |n_bytes: usize| u32::try_from(n_bytes).unwrap_or(u32::MAX);
@@ -150,29 +157,78 @@ impl Collecting<'_> {
     }
 
     /// Adds the members in the field that the paths are of.
-    fn members_in(&mut self, field: NtupleField<'_>, depth: u32) {
+    fn members_in(&mut self, field: NtupleField<'s>, depth: u32) {
         if field.role() == Role::Variant {
             return;
         }
-        for part in field.children().iter().filter_map(|&child| self.schema.field_of(child)) {
+        let mut last = HashMap::new();
+        if self.parts(field).any(|part| is_base(part.name())) {
+            self.note_last(field, &mut last);
+        }
+        self.parts_of(field, depth, &last, &mut Bases { names: String::new(), root: self.full_path.len() });
+    }
+
+    fn parts(&self, field: NtupleField<'s>) -> impl Iterator<Item = NtupleField<'s>> + use<'s> {
+        let schema = self.schema;
+        field.children().iter().filter_map(move |&child| schema.field_of(child))
+    }
+
+    /// Notes for each name of a member of a record or its bases which is the last: its own come last.
+    fn note_last(&self, field: NtupleField<'s>, last: &mut HashMap<&'s str, FieldId>) {
+        for base in self.parts(field).filter(|part| is_base(part.name())) {
+            self.note_last(base, last);
+        }
+        for part in self.parts(field).filter(|part| !is_base(part.name())) {
+            last.insert(member_name(field, part.name()), part.id());
+        }
+    }
+
+    /// Adds what is in a field, or in a base class of it. `last`: the members that have the plain names.
+    fn parts_of(&mut self, field: NtupleField<'s>, depth: u32, last: &HashMap<&'s str, FieldId>, bases: &mut Bases) {
+        for part in self.parts(field) {
             let (path_bytes, full_path_bytes) = (self.path.len(), self.full_path.len());
             self.full_path.push('.');
             self.full_path.push_str(part.name());
             if field.role() != Role::Record {
                 // The item of a list or an array, or the value of a wrapper.
                 self.members_in(part, depth);
+            } else if is_base(part.name()) && part.role() == Role::Record {
+                let n_bytes = bases.names.len();
+                bases.names.push_str(part.type_name());
+                bases.names.push_str("::");
+                self.parts_of(part, depth + 1, last, bases);
+                bases.names.truncate(n_bytes);
             } else if is_base(part.name()) {
                 self.members_in(part, depth + 1);
             } else {
                 let name = member_name(field, part.name());
                 self.path.push('.');
-                self.path.push_str(name);
-                self.member(part, name.len(), depth + 1);
+                let start = self.path.len();
+                match last.get(name).filter(|&&last| last != part.id()) {
+                    None => self.path.push_str(name),
+                    // As the record has it that it is a member of.
+                    Some(_) if bases.names.len() <= self.n_qualified_left => {
+                        self.n_qualified_left -= bases.names.len();
+                        self.path.push_str(&bases.names);
+                        self.path.push_str(name);
+                    }
+                    // As ROOT has it.
+                    Some(_) => self.path.push_str(&self.full_path[bases.root + 1..]),
+                }
+                self.member(part, self.path.len() - start, depth + 1);
             }
             self.path.truncate(path_bytes);
             self.full_path.truncate(full_path_bytes);
         }
     }
+}
+
+/// The base classes between a record and a member of one of them.
+struct Bases {
+    /// Each with colons behind it.
+    names: String,
+    /// Where the path of the record ends.
+    root: usize,
 }
 
 /// Whether a field is a base class of the record that it is part of.
