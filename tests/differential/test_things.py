@@ -387,6 +387,7 @@ def test_histograms_follow_the_plottable_protocol_of_uhi(file: ar.File) -> None:
     assert file["h1D"].axes[0] != file["variable"].axes[0]
 
 
+@pytest.mark.filterwarnings("ignore::arrowroot.RecoveredWarning")
 def test_a_file_that_was_not_closed_still_gives_its_histograms(
     things: Path, file: ar.File, tmp_path: Path
 ) -> None:
