@@ -71,6 +71,7 @@ class StorageOptions(TypedDict, total=False):
     prefetch: int | str
     learn_entries: int | str
     download_dir: str | os.PathLike[str]
+    download_size: int | str
     block_cache: str | os.PathLike[str]
     block_cache_size: int | str
     timeout: float | str

@@ -24,6 +24,7 @@ use std::time::{Duration, SystemTime};
 use twox_hash::XxHash64;
 
 use crate::account::{Ledger, Operation};
+use crate::descriptors::opened;
 use crate::error::{Error, Result};
 use crate::evict::evict;
 use crate::secret::redacted;
@@ -110,14 +111,14 @@ impl Blocks {
 
     /// A block that is there and right.
     fn load(&self, block: u64, ledger: &Ledger) -> Option<Vec<u8>> {
-        let opened = match File::open(self.path(block)) {
+        let file = match opened(|| File::open(self.path(block))) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            opened => opened,
+            file => file,
         };
         let range = self.file.range_of(block);
         let asked = std::iter::once((range.start, range.end - range.start));
         let loaded: Result<Vec<u8>> = ledger.enter(Operation::CacheHit, asked, || {
-            let mut file = opened.map_err(|error| self.failed("cannot open a block", error))?;
+            let mut file = file.map_err(|error| self.failed("cannot open a block", error))?;
             let bytes = self.read_block(&mut file, block, &range)?;
             let is_old = |time: SystemTime| time.elapsed().is_ok_and(|age| age > USE_GRAIN);
             if file.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old) {
@@ -180,12 +181,9 @@ impl Blocks {
         made.map_err(|error| self.failed("cannot make a directory", error))?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let temporary = directory.join(format!("tmp-{}-{number}.block", std::process::id()));
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let written = opened(|| options.open(&temporary))
             .and_then(|mut file| file.write_all(content))
             .and_then(|()| std::fs::rename(&temporary, &path));
         written.map_err(|error| {

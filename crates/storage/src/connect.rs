@@ -7,6 +7,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::descriptors;
+
 /// How long an address has for itself before the next is tried beside it (RFC 8305, section 5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
@@ -59,6 +61,8 @@ pub(crate) fn connect_to_any(addresses: &[SocketAddr], timeout: Duration) -> io:
 /// # Errors
 /// If there is no answer within `rest` (`TimedOut`), or no thread to be had.
 pub(crate) fn within<T: Send + 'static>(rest: Duration, ask: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    // The resolver opens files and sockets, and where it cannot says something else.
+    descriptors::spare();
     let (answer, answered) = mpsc::channel();
     // Who asked may have given up.
     let ask = move || drop(answer.send(ask()));

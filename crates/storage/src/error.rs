@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::descriptors::{self, Scarcity as _};
+
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -240,8 +242,9 @@ fn cut(text: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// What the system says, without the number that it says it with.
-fn reason(error: &std::io::Error) -> String {
+/// What the system says, without the number that it says it with; where descriptors are scarce, what can be done.
+pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
+    let reason = text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase();
+    if error.is_scarcity() { format!("{reason}: {}", descriptors::remedy()) } else { reason }
 }

@@ -12,6 +12,9 @@ const ABANDONED: Duration = Duration::from_secs(600);
 /// Locked by the process that removes blocks.
 const LOCK: &str = "evict.lock";
 
+/// The cache leaves this share of its disk free, whatever its bound is.
+const FREE_SHARE: u64 = 20;
+
 /// A block's file.
 struct Found {
     path: PathBuf,
@@ -20,10 +23,11 @@ struct Found {
 }
 
 /// Removes the blocks that were not used for longest until `n_bytes` more have room and a sixteenth besides. Does nothing
-/// while another process does it. Only files that are named as blocks are counted and removed.
+/// while another process does it. Only files that are named as blocks are counted and removed. A twentieth of the disk is left
+/// free, even if the bound is larger than that allows.
 ///
 /// # Errors
-/// If the directory cannot be listed or its lock not be made.
+/// If the directory cannot be listed or its lock not be made, or if the disk is too full for any block.
 pub(crate) fn evict(directory: &Path, max_bytes: u64, n_bytes: u64) -> std::io::Result<()> {
     let Some(_lock) = lock(directory)? else { return Ok(()) };
     let mut found = Vec::new();
@@ -33,7 +37,12 @@ pub(crate) fn evict(directory: &Path, max_bytes: u64, n_bytes: u64) -> std::io::
             list(&path, &mut found);
         }
     }
-    let mut total = found.iter().map(|block| block.n_bytes).sum::<u64>().saturating_add(n_bytes);
+    let there = found.iter().map(|block| block.n_bytes).sum::<u64>();
+    let max_bytes = max_bytes.min(there.saturating_add(spare_bytes(directory)?));
+    if n_bytes > max_bytes {
+        return Err(std::io::Error::from(std::io::ErrorKind::StorageFull));
+    }
+    let mut total = there.saturating_add(n_bytes);
     if total <= max_bytes {
         return Ok(());
     }
@@ -49,6 +58,12 @@ pub(crate) fn evict(directory: &Path, max_bytes: u64, n_bytes: u64) -> std::io::
         }
     }
     Ok(())
+}
+
+/// Bytes of the disk that are free, beyond the share that stays so.
+fn spare_bytes(directory: &Path) -> std::io::Result<u64> {
+    let disk = rustix::fs::statvfs(directory)?;
+    Ok(disk.f_bavail.saturating_sub(disk.f_blocks / FREE_SHARE).saturating_mul(disk.f_frsize))
 }
 
 fn lock(directory: &Path) -> std::io::Result<Option<File>> {

@@ -13,17 +13,20 @@
 
 #![expect(clippy::disallowed_types, reason = "the copy is a local file")]
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::collections::HashSet;
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use twox_hash::XxHash64;
 
 use crate::account::{Ledger, Operation};
+use crate::copies::{ABANDONED, Nameless, Room, own_file};
+use crate::descriptors::{Held, held, opened};
 use crate::error::{Error, Result};
+use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
 use crate::segments::Segmented;
 use crate::source::{Nature, Part, Source, check_range};
@@ -32,8 +35,6 @@ use crate::source::{Nature, Part, Source, check_range};
 const CHECKSUM_BYTES: u64 = 8;
 /// End of the name of the lock beside a copy.
 const LOCK: &str = ".lock";
-/// A copy that nobody uses and that nobody wrote to for so long was left by a process that was killed.
-const ABANDONED: Duration = Duration::from_secs(3600);
 /// Begin and end of the names of copies.
 const NAME: (&str, &str) = ("arrowroot-", ".download");
 /// A file that is removed under our feet so many times is no accident.
@@ -47,6 +48,8 @@ pub struct Download {
     /// Name of the copy that processes share; `None`: it has none.
     name: Option<String>,
     segments: Segmented,
+    /// Most bytes of all copies of the process; `None`: half of what is free.
+    max_bytes: Option<u64>,
     /// For how long to wait for another process.
     patience: Duration,
     progress: Mutex<Progress>,
@@ -56,30 +59,99 @@ pub struct Download {
 #[derive(Default)]
 struct Progress {
     copy: Option<Arc<Copy>>,
-    /// Segments that are there; a bit each.
-    present: Vec<u64>,
+    /// Segments that are there: of a file that says that it is large, few.
+    present: HashSet<u64>,
     /// The process that copies a segment: in one that was forked meanwhile nobody does.
     copying: Option<u32>,
 }
 
 /// The copy on the local disk.
 struct Copy {
-    content: File,
-    shared: Option<Shared>,
+    content: Content,
+    room: Mutex<Room>,
 }
 
-/// What belongs to a copy that has a name.
+/// The file of a copy.
+enum Content {
+    /// It is this process's own.
+    Own(Arc<LentFile<Nameless>>),
+    /// Processes share it.
+    Shared(Arc<LentFile<Shared>>),
+}
+
+/// A copy that has a name.
 struct Shared {
     path: PathBuf,
-    lock_path: PathBuf,
     /// Locked by the process that copies a segment.
-    lock: File,
+    lock_path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
+impl Whereabouts for Shared {
+    /// Its last user may remove it meanwhile: then it is copied again.
+    fn leave(&self, _content: &File) -> bool {
+        true
+    }
+
+    fn find(&self) -> Result<File> {
+        let failed = |source| Error::LocalDisk {
+            path: self.path.display().to_string(),
+            doing: "lazy-download cannot open its file again, after it was closed as descriptors were scarce"
+                .to_owned(),
+            source: Arc::new(source),
+        };
+        let is_lost = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        let lost = || Error::Changed { url: self.path.display().to_string(), what: "it was removed".to_owned() };
+        let content = own_file().open(&self.path);
+        let content = content.map_err(|error| if is_lost(&error) { lost() } else { failed(error) })?;
+        content.lock_shared().map_err(failed)?;
+        if identity_of(&content.metadata().map_err(failed)?) != self.identity || !self.is_there() {
+            return Err(lost());
+        }
+        Ok(content)
+    }
+}
+
+impl Shared {
+    /// Whether its name still names it.
+    fn is_there(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|named| identity_of(&named) == self.identity)
+    }
+}
+
+fn identity_of(metadata: &std::fs::Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+impl Copy {
+    fn with<T>(&self, work: impl FnMut(&File) -> Result<T>) -> Result<T> {
+        match &self.content {
+            Content::Own(file) => file.with(work),
+            Content::Shared(file) => file.with(work),
+        }
+    }
+
+    /// The lock that processes share, if there are any.
+    fn lock_path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::Own(_) => None,
+            Content::Shared(file) => Some(&file.whereabouts().lock_path),
+        }
+    }
 }
 
 impl Download {
     /// Nothing is copied yet, and no file is made. `directory`: `None` for the system's directory for temporary files.
+    /// `max_bytes`: of all copies of this process on that disk; `None` for half of what is free there.
     /// `patience`: for how long to wait for another process that copies.
-    pub fn new(source: &dyn Source, directory: Option<&Path>, segment_bytes: u64, patience: Duration) -> Self {
+    pub fn new(
+        source: &dyn Source,
+        directory: Option<&Path>,
+        segment_bytes: u64,
+        max_bytes: Option<u64>,
+        patience: Duration,
+    ) -> Self {
         // Without a version nobody knows whether another process copied the same content.
         let name = directory.and_then(|_| source.version()).map(|version| {
             let size_bytes = source.size_bytes();
@@ -90,6 +162,7 @@ impl Download {
             directory: directory.map_or_else(std::env::temp_dir, Path::to_owned),
             name,
             segments: Segmented { file_bytes: source.size_bytes(), piece_bytes: segment_bytes.max(1) },
+            max_bytes,
             patience,
             progress: Mutex::default(),
             changed: Condvar::new(),
@@ -112,7 +185,7 @@ impl Download {
     fn ensure(&self, segment: u64, source: &dyn Source, ledger: &Ledger) -> Result<bool> {
         let mut progress = self.lock();
         loop {
-            if progress.has(segment) {
+            if progress.present.contains(&segment) {
                 return Ok(true);
             }
             if progress.copying != Some(std::process::id()) {
@@ -125,7 +198,7 @@ impl Download {
         let _copying = Copying(self);
         let copy = self.copy()?;
         let was_there = self.bring(&copy, segment, source, ledger)?;
-        self.lock().add(segment);
+        self.lock().present.insert(segment);
         Ok(was_there)
     }
 
@@ -134,17 +207,22 @@ impl Download {
         if let Some(copy) = &self.lock().copy {
             return Ok(Arc::clone(copy));
         }
-        let copy = match &self.name {
-            Some(name) => self.open_shared(name)?,
-            None => Copy { content: self.make_unnamed()?, shared: None },
+        self.make_directory()?;
+        let content = match &self.name {
+            Some(name) => Content::Shared(self.open_shared(name)?),
+            None => Content::Own(Nameless::make(&self.directory).map_err(self.failed("cannot make a file"))?),
         };
-        let table_bytes = if copy.shared.is_some() { self.segments.n_pieces() * CHECKSUM_BYTES } else { 0 };
+        let room = Room::new(&self.directory, self.max_bytes).map_err(self.failed("cannot look at the directory"))?;
+        let copy = Arc::new(Copy { content, room: Mutex::new(room) });
+        let table_bytes = if copy.lock_path().is_some() { self.segments.n_pieces() * CHECKSUM_BYTES } else { 0 };
         let n_bytes = self.table_start().saturating_add(table_bytes);
-        let length = copy.content.metadata().map_err(self.failed("cannot look at its file"))?.len();
-        if length < n_bytes {
-            copy.content.set_len(n_bytes).map_err(self.failed("cannot make its file as large as the remote one"))?;
-        }
-        let copy = Arc::new(copy);
+        copy.with(|content| {
+            let length = content.metadata().map_err(self.failed("cannot look at its file"))?.len();
+            if length < n_bytes {
+                content.set_len(n_bytes).map_err(self.failed("cannot make its file as large as the remote one"))?;
+            }
+            Ok(())
+        })?;
         self.lock().copy = Some(Arc::clone(&copy));
         Ok(copy)
     }
@@ -153,43 +231,30 @@ impl Download {
         std::fs::create_dir_all(&self.directory).map_err(self.failed("cannot make the directory"))
     }
 
-    fn make_unnamed(&self) -> Result<File> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        self.make_directory()?;
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = self.directory.join(format!("{}{}-{number}{}", NAME.0, std::process::id(), NAME.1));
-            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => {
-                    std::fs::remove_file(&path).map_err(self.failed("cannot take the name from its file"))?;
-                    return Ok(file);
-                }
-                // Left by a process of the same number that was killed in between.
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(self.failed("cannot make a file")(error)),
-            }
-        }
-    }
-
-    fn open_shared(&self, name: &str) -> Result<Copy> {
+    fn open_shared(&self, name: &str) -> Result<Arc<LentFile<Shared>>> {
         let path = self.directory.join(name);
         let lock_path = self.directory.join(format!("{name}{LOCK}"));
-        let open = |path: &Path| shared_options().create(true).mode(0o600).open(path);
-        self.make_directory()?;
         sweep(&self.directory, name);
         for _ in 0..MAX_TRIES {
-            let content = open(&path).map_err(self.failed("cannot open the file that processes share"))?;
+            let content: Held<File> = held(|| own_file().create(true).open(&path))
+                .map_err(self.failed("cannot open the file that processes share"))?;
             content.lock_shared().map_err(self.failed("cannot lock the file that processes share"))?;
+            let identity = identity_of(&content.metadata().map_err(self.failed("cannot look at its file"))?);
+            let shared = Shared { path: path.clone(), lock_path: lock_path.clone(), identity };
             // Its last user may have removed it before it was locked.
-            let of = |metadata: &std::fs::Metadata| (metadata.dev(), metadata.ino());
-            let opened = content.metadata().map_err(self.failed("cannot look at its file"))?;
-            if std::fs::metadata(&path).is_ok_and(|named| of(&named) == of(&opened)) {
-                let lock = open(&lock_path).map_err(self.failed("cannot open the lock that processes share"))?;
-                return Ok(Copy { content, shared: Some(Shared { path, lock_path, lock }) });
+            if shared.is_there() {
+                return Ok(LentFile::new(shared, content));
             }
         }
         let error = std::io::Error::other("it is removed again and again");
         Err(self.failed("cannot keep the file that processes share")(error))
+    }
+
+    /// Forgets a copy that somebody removed.
+    fn forget(&self) {
+        let mut progress = self.lock();
+        progress.copy = None;
+        progress.present.clear();
     }
 
     /// Where the table of checksums begins.
@@ -222,74 +287,85 @@ impl Download {
 
     /// Copies a segment unless another process has. Returns whether one had.
     fn bring(&self, copy: &Copy, segment: u64, source: &dyn Source, ledger: &Ledger) -> Result<bool> {
-        let range = self.segments.range_of(segment);
-        let n_bytes = range.end - range.start;
-        let entry = self.table_start() + segment * CHECKSUM_BYTES;
-        let _locked = match &copy.shared {
-            Some(shared) => {
-                self.lock_in_time(&shared.lock)?;
-                Some(Unlock(&shared.lock))
+        copy.with(|content| {
+            let Some(lock_path) = copy.lock_path() else {
+                let mut buffer = self.buffer(segment)?;
+                self.fetch(copy, content, segment, &mut buffer, source, ledger)?;
+                return Ok(false);
+            };
+            let lock = opened(|| own_file().create(true).open(lock_path));
+            let lock = lock.map_err(self.failed("cannot open the lock that processes share"))?;
+            self.lock_in_time(&lock)?;
+            let _locked = Unlock(&lock);
+            let mut buffer = self.buffer(segment)?;
+            let start = self.segments.range_of(segment).start;
+            let entry = self.table_start() + segment * CHECKSUM_BYTES;
+            let mut checksum = [0; 8];
+            content.read_exact_at(&mut checksum, entry).map_err(self.failed("cannot read its table"))?;
+            if checksum != [0; 8] {
+                content.read_exact_at(&mut buffer, start).map_err(self.failed("cannot read its file"))?;
+                if checksum == self.checksum_of(segment, &buffer) {
+                    return Ok(true);
+                }
             }
-            None => None,
-        };
+            self.fetch(copy, content, segment, &mut buffer, source, ledger)?;
+            let checksum = self.checksum_of(segment, &buffer);
+            content.write_all_at(&checksum, entry).map_err(self.failed("cannot write its table"))?;
+            Ok(false)
+        })
+    }
+
+    /// Memory for a segment.
+    fn buffer(&self, segment: u64) -> Result<Vec<u8>> {
+        let range = self.segments.range_of(segment);
         let mut buffer = Vec::new();
-        let size = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        let size = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         buffer.try_reserve_exact(size).map_err(|_| {
             self.failed("has no memory for a segment")(std::io::Error::from(std::io::ErrorKind::OutOfMemory))
         })?;
         buffer.resize(size, 0);
-        if copy.shared.is_some() {
-            let mut checksum = [0; 8];
-            copy.content.read_exact_at(&mut checksum, entry).map_err(self.failed("cannot read its table"))?;
-            if checksum != [0; 8] {
-                copy.content.read_exact_at(&mut buffer, range.start).map_err(self.failed("cannot read its file"))?;
-                if checksum == checksum_of(&buffer) {
-                    return Ok(true);
-                }
+        Ok(buffer)
+    }
+
+    /// Fetches a segment into `buffer` and writes it to the copy.
+    fn fetch(
+        &self,
+        copy: &Copy,
+        content: &File,
+        segment: u64,
+        buffer: &mut [u8],
+        source: &dyn Source,
+        ledger: &Ledger,
+    ) -> Result<()> {
+        let offset = self.segments.range_of(segment).start;
+        let n_bytes = buffer.len() as u64;
+        ledger.enter(Operation::StageIn, std::iter::once((offset, n_bytes)), || {
+            let room = || copy.room.lock().unwrap_or_else(PoisonError::into_inner);
+            room().take(n_bytes).map_err(self.failed("cannot keep a segment"))?;
+            let written = source
+                .read_at(offset, buffer)
+                .and_then(|()| content.write_all_at(buffer, offset).map_err(self.failed("cannot write a segment")));
+            if written.is_err() {
+                room().give_back(n_bytes);
+                return written;
             }
-        }
-        ledger.enter(Operation::StageIn, std::iter::once((range.start, n_bytes)), || {
-            source.read_at(range.start, &mut buffer)?;
-            copy.content.write_all_at(&buffer, range.start).map_err(self.failed("cannot write a segment"))?;
-            if copy.shared.is_some() {
-                copy.content
-                    .write_all_at(&checksum_of(&buffer), entry)
-                    .map_err(self.failed("cannot write its table"))?;
-            }
-            Ok(())
-        })?;
-        Ok(false)
+            room().write(n_bytes).map_err(self.failed("cannot keep a segment"))
+        })
+    }
+
+    /// Never 0, which says that there is no segment.
+    fn checksum_of(&self, segment: u64, content: &[u8]) -> [u8; 8] {
+        let of_file = self.name.as_deref().unwrap_or_default();
+        XxHash64::oneshot(XxHash64::oneshot(segment, of_file.as_bytes()), content).max(1).to_le_bytes()
     }
 
     fn read(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        let copy = self.copy()?;
-        for part in parts {
-            copy.content.read_exact_at(part.buffer, part.offset).map_err(self.failed("cannot read its file"))?;
-        }
-        Ok(())
+        self.copy()?.with(|content| {
+            parts.iter_mut().try_for_each(|part| {
+                content.read_exact_at(part.buffer, part.offset).map_err(self.failed("cannot read its file"))
+            })
+        })
     }
-}
-
-impl Progress {
-    fn has(&self, segment: u64) -> bool {
-        let word = usize::try_from(segment / 64).unwrap_or(usize::MAX);
-        self.present.get(word).is_some_and(|bits| bits >> (segment % 64) & 1 == 1)
-    }
-
-    fn add(&mut self, segment: u64) {
-        let word = usize::try_from(segment / 64).unwrap_or(usize::MAX);
-        if self.present.len() <= word {
-            self.present.resize(word + 1, 0);
-        }
-        self.present[word] |= 1 << (segment % 64);
-    }
-}
-
-/// For files whose names others know: a link may have been put in their place.
-fn shared_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    options
 }
 
 /// Removes copies of other files that were abandoned. What cannot be looked at or removed stays: it is no concern of who
@@ -303,7 +379,7 @@ fn sweep(directory: &Path, own: &str) {
             && name.starts_with(NAME.0)
             && name.ends_with(NAME.1)
             && entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old)
-            && let Ok(content) = shared_options().open(entry.path())
+            && let Ok(content) = own_file().open(entry.path())
         {
             remove_unused(&content, &entry.path(), &directory.join(format!("{name}{LOCK}")));
         }
@@ -316,11 +392,6 @@ fn remove_unused(content: &File, path: &Path, lock_path: &Path) {
         let _ = std::fs::remove_file(lock_path);
         let _ = std::fs::remove_file(path);
     }
-}
-
-/// Never 0, which says that there is no segment.
-fn checksum_of(segment: &[u8]) -> [u8; 8] {
-    XxHash64::oneshot(0, segment).max(1).to_le_bytes()
 }
 
 /// Lets the next one copy, also after an error.
@@ -344,8 +415,13 @@ impl Drop for Unlock<'_> {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        if let Some(shared) = &self.shared {
-            remove_unused(&self.content, &shared.path, &shared.lock_path);
+        if let Content::Shared(file) = &self.content {
+            let Shared { path, lock_path, .. } = file.whereabouts();
+            // One that cannot be found again is another's, or is swept later.
+            let _ = file.with(|content| {
+                remove_unused(content, path, lock_path);
+                Ok(())
+            });
         }
     }
 }
@@ -361,6 +437,21 @@ impl LazyDownload {
     /// Reads `inner` through `download`. Segments are entered in `ledger` as stage-ins, reads that need none as cache hits.
     pub fn new(inner: Arc<dyn Source>, download: Arc<Download>, ledger: Arc<Ledger>) -> Self {
         LazyDownload { inner, download, ledger }
+    }
+
+    fn read_copied(&self, parts: &mut [Part<'_>]) -> Result<()> {
+        let ranges: Vec<(u64, u64)> = parts.iter().map(|part| (part.offset, part.buffer.len() as u64)).collect();
+        let mut is_hit = true;
+        for &(offset, n_bytes) in &ranges {
+            for segment in self.download.segments.touched(&(offset..offset + n_bytes)) {
+                is_hit &= self.download.ensure(segment, self.inner.as_ref(), &self.ledger)?;
+            }
+        }
+        if is_hit {
+            self.ledger.enter(Operation::CacheHit, ranges.into_iter(), || self.download.read(parts))
+        } else {
+            self.download.read(parts)
+        }
     }
 }
 
@@ -385,17 +476,13 @@ impl Source for LazyDownload {
         if parts.iter().all(|part| part.buffer.is_empty()) {
             return Ok(());
         }
-        let ranges: Vec<(u64, u64)> = parts.iter().map(|part| (part.offset, part.buffer.len() as u64)).collect();
-        let mut is_hit = true;
-        for &(offset, n_bytes) in &ranges {
-            for segment in self.download.segments.touched(&(offset..offset + n_bytes)) {
-                is_hit &= self.download.ensure(segment, self.inner.as_ref(), &self.ledger)?;
+        match self.read_copied(parts) {
+            // Another process may have removed the copy while it was closed.
+            Err(Error::Changed { .. }) => {
+                self.download.forget();
+                self.read_copied(parts)
             }
-        }
-        if is_hit {
-            self.ledger.enter(Operation::CacheHit, ranges.into_iter(), || self.download.read(parts))
-        } else {
-            self.download.read(parts)
+            result => result,
         }
     }
 

@@ -4,10 +4,12 @@
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::descriptors::held;
 use crate::error::{Error, Result};
+use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
 use crate::source::{Nature, Part, Source, check_range};
 
@@ -15,12 +17,40 @@ use crate::source::{Nature, Part, Source, check_range};
 ///
 /// It is not mapped into memory: a mapped file that another process cuts short kills the reader, a read says so. After each
 /// read it is looked at whether the file was written to since it was opened; what was read before that is what was there.
-#[derive(Debug)]
+///
+/// Where descriptors are scarce it is closed between reads, and opened again for the next one if it is still the same file.
 pub struct LocalFile {
     url: String,
     size_bytes: u64,
     version: Version,
-    file: File,
+    file: Arc<LentFile<Named>>,
+}
+
+/// A file that is found by its name.
+struct Named {
+    url: String,
+    /// Absolute, as the working directory of the process may become another one.
+    path: PathBuf,
+    version: Version,
+}
+
+impl Whereabouts for Named {
+    /// A file that was removed, or replaced by another one, is read to its end: it cannot be found again.
+    fn leave(&self, _file: &File) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|found| Version::of(&found).is_same_file(&self.version))
+    }
+
+    fn find(&self) -> Result<File> {
+        let failed = |source| Error::Io {
+            url: redacted(&self.url),
+            doing: "cannot be opened again, after it was closed as descriptors were scarce".to_owned(),
+            source: Arc::new(source),
+        };
+        let file = File::open(&self.path).map_err(failed)?;
+        let found = Version::of(&file.metadata().map_err(failed)?);
+        self.version.check(&found, &self.url)?;
+        Ok(file)
+    }
 }
 
 /// What is another one when somebody has written to a file.
@@ -28,13 +58,33 @@ pub struct LocalFile {
 struct Version {
     modified: (i64, i64),
     size_bytes: u64,
+    device: u64,
     inode: u64,
 }
 
 impl Version {
     fn of(metadata: &Metadata) -> Version {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Version { modified, size_bytes: metadata.len(), inode: metadata.ino() }
+        Version { modified, size_bytes: metadata.len(), device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    fn is_same_file(&self, other: &Version) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// An error if the file is another one now, or was written to.
+    fn check(&self, now: &Version, url: &str) -> Result<()> {
+        if self == now {
+            return Ok(());
+        }
+        let what = if !self.is_same_file(now) {
+            "another file has its name".to_owned()
+        } else if now.size_bytes == self.size_bytes {
+            "it was written to".to_owned()
+        } else {
+            format!("it had {} bytes and has {}", self.size_bytes, now.size_bytes)
+        };
+        Err(Error::Changed { url: url.to_owned(), what })
     }
 }
 
@@ -57,15 +107,17 @@ impl LocalFile {
         if !metadata.is_file() {
             return Err(failed(std::io::Error::other("not a regular file")));
         }
-        let file = File::open(path).map_err(failed)?;
+        let file = held(|| File::open(path)).map_err(failed)?;
         // Another file may have got the name meanwhile.
         let version = Version::of(&file.metadata().map_err(failed)?);
+        let absolute = std::path::absolute(path).map_err(failed)?;
+        let file = LentFile::new(Named { url: url.clone(), path: absolute, version }, file);
         Ok(LocalFile { size_bytes: version.size_bytes, version, file, url })
     }
 
-    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    fn read_exact(&self, file: &File, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        self.file.read_exact_at(buffer, offset).map_err(|source| {
+        file.read_exact_at(buffer, offset).map_err(|source| {
             let doing = if source.kind() == std::io::ErrorKind::UnexpectedEof {
                 format!("became shorter than {} bytes while it was read, at byte {offset}", self.size_bytes)
             } else {
@@ -75,22 +127,13 @@ impl LocalFile {
         })
     }
 
-    fn check_unchanged(&self) -> Result<()> {
-        let metadata = self.file.metadata().map_err(|source| Error::Io {
+    fn check_unchanged(&self, file: &File) -> Result<()> {
+        let metadata = file.metadata().map_err(|source| Error::Io {
             url: self.url.clone(),
             doing: "cannot be looked at".to_owned(),
             source: Arc::new(source),
         })?;
-        let now = Version::of(&metadata);
-        if now == self.version {
-            return Ok(());
-        }
-        let what = if now.size_bytes == self.size_bytes {
-            "it was written to".to_owned()
-        } else {
-            format!("it had {} bytes and has {}", self.size_bytes, now.size_bytes)
-        };
-        Err(Error::Changed { url: self.url.clone(), what })
+        self.version.check(&Version::of(&metadata), &self.url)
     }
 }
 
@@ -104,15 +147,19 @@ impl Source for LocalFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.read_exact(offset, buffer)?;
-        self.check_unchanged()
+        self.file.with(|file| {
+            self.read_exact(file, offset, buffer)?;
+            self.check_unchanged(file)
+        })
     }
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
-        for part in parts {
-            self.read_exact(part.offset, part.buffer)?;
-        }
-        self.check_unchanged()
+        self.file.with(|file| {
+            for part in &mut *parts {
+                self.read_exact(file, part.offset, part.buffer)?;
+            }
+            self.check_unchanged(file)
+        })
     }
 
     fn nature(&self) -> Nature {
@@ -120,7 +167,7 @@ impl Source for LocalFile {
     }
 
     fn version(&self) -> Option<String> {
-        let Version { modified: (seconds, nanoseconds), size_bytes, inode } = self.version;
+        let Version { modified: (seconds, nanoseconds), size_bytes, inode, .. } = self.version;
         Some(format!("{seconds}.{nanoseconds:09}-{size_bytes}-{inode}"))
     }
 }

@@ -59,6 +59,9 @@ pub struct Network {
     pub retries: u32,
     /// Connections to one server; 0: as many as the store is good for.
     pub max_connections: usize,
+    /// Most bytes that copies of this process may have of a local disk: those of servers without ranges, and those of
+    /// lazy-download; `None`: half of what is free there.
+    pub max_copy_bytes: Option<u64>,
     /// A bearer token (WLCG, SciTokens, Macaroon).
     pub token: Option<Secret>,
     /// PEM file of an X.509 client certificate or proxy.
@@ -131,6 +134,7 @@ impl Default for Options {
                 deadline: Duration::from_secs(300),
                 retries: 5,
                 max_connections: 0,
+                max_copy_bytes: None,
                 token: None,
                 certificate: None,
                 key: None,
@@ -185,8 +189,17 @@ pub const OPTIONS: [OptionInfo; 20] = [
         "a directory",
         "where lazy-download keeps its segments until the last process has read the file; what a killed one leaves is removed an hour later by the next that keeps some there",
     ),
+    option(
+        "download_size",
+        "a size",
+        "most bytes that copies may take of a local disk, all of a process together: those of lazy-download, and those of files on servers without ranges; half of what is free if it is not set",
+    ),
     option("block_cache", "a directory", "where blocks are kept between runs"),
-    option("block_cache_size", "a size", "most bytes of the block cache; 0: no block cache"),
+    option(
+        "block_cache_size",
+        "a size",
+        "most bytes of the block cache, which leaves a twentieth of its disk free in any case; 0: no block cache",
+    ),
     option("timeout", "seconds", "a request that brings nothing for so long has failed"),
     option("deadline", "seconds", "all tries of one read together"),
     option("retries", "a number", "tries after the first"),
@@ -268,6 +281,7 @@ impl Options {
             "prefetch" => self.prefetch = Some(usize::try_from(number(0)?.min(1024)).unwrap_or(1024)),
             "learn_entries" => self.learn_entries = number(0)?,
             "download_dir" => self.download_directory = path(),
+            "download_size" => self.network.max_copy_bytes = Some(size()?),
             "block_cache" => self.block_cache = path(),
             "block_cache_size" => self.block_cache_bytes = size()?,
             "timeout" => self.network.timeout = seconds()?,
@@ -302,6 +316,7 @@ impl Options {
             "prefetch" => self.prefetch.map(|number| number.to_string()),
             "learn_entries" => Some(self.learn_entries.to_string()),
             "download_dir" => path(&self.download_directory),
+            "download_size" => network.max_copy_bytes.map(|bytes| bytes.to_string()),
             "block_cache" => path(&self.block_cache),
             "block_cache_size" => Some(self.block_cache_bytes.to_string()),
             "timeout" => Some(network.timeout.as_secs_f64().to_string()),

@@ -100,7 +100,9 @@ impl Stack {
             Between::LazyDownload(segment_bytes) => {
                 let directory = options.download_directory.as_deref();
                 let patience = options.network.deadline;
-                Some(Arc::new(Download::new(opened.source.as_ref(), directory, segment_bytes, patience)))
+                let max_bytes = options.network.max_copy_bytes;
+                let source = opened.source.as_ref();
+                Some(Arc::new(Download::new(source, directory, segment_bytes, max_bytes, patience)))
             }
             _ => None,
         };

@@ -21,7 +21,8 @@ use super::proxy::{Proxies, ThroughProxy, place_of};
 use super::tcp::Tcp;
 use super::transport::{Tls, take_connecting};
 use crate::account::{Ledger, Operation};
-use crate::error::{Error, Result};
+use crate::descriptors;
+use crate::error::{Error, Result, reason};
 use crate::options::Network;
 use crate::tls_failure;
 
@@ -96,6 +97,8 @@ static CLIENTS: Mutex<Vec<Arc<Client>>> = Mutex::new(Vec::new());
 impl Client {
     /// The process's client for these settings.
     pub(super) fn shared(network: &Network) -> Arc<Client> {
+        // Credentials are in files, and one that cannot be opened is taken for none.
+        descriptors::spare();
         let key = Key {
             process: std::process::id(),
             credentials: Arc::new(Credentials::find(network)),
@@ -338,10 +341,7 @@ pub(super) fn what_failed(error: &ureq::Error, timeout: Duration) -> String {
         ureq::Error::Timeout(ureq::Timeout::Connect) => format!("no connection within {} s", timeout.as_secs_f64()),
         ureq::Error::Timeout(_) => "the deadline is over".to_owned(),
         ureq::Error::HostNotFound => "there is no host of that name".to_owned(),
-        ureq::Error::Io(error) => {
-            let text = error.to_string();
-            text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
-        }
+        ureq::Error::Io(error) => reason(error),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the URL or a credential is none that can be sent".to_owned(),
         other => other.to_string(),
     }

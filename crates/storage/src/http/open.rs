@@ -195,7 +195,8 @@ impl Opening<'_> {
     fn copied(&self) -> Result<WholeFile> {
         let until = Instant::now() + LONGEST_DOWNLOAD;
         let answer = self.client.ask(Question { until, ..self.question("bytes=0-", "copying the file") })?;
-        WholeFile::download(self.address, answer, Pace::new(self.network.deadline))
+        let pace = Pace::new(self.network.deadline);
+        WholeFile::download(self.address, answer, pace, self.network.max_copy_bytes)
     }
 
     /// Makes a request of the opening, and enters what came with it.

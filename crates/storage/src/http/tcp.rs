@@ -9,6 +9,8 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ureq::unversioned::transport::time::{Duration as Limit, Instant as Moment};
@@ -18,6 +20,7 @@ use ureq::unversioned::transport::{
 
 use super::lookup::addresses;
 use crate::connect::connect_to_any;
+use crate::descriptors::{Cost, Entry, Held, Holder, held};
 
 /// Without one of its own a request waits no longer than this.
 const NO_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -38,21 +41,76 @@ impl<In: Transport> Connector<In> for Tcp {
             patience(&details.timeout).saturating_sub(elapsed)
         };
         let addresses = addresses(details.uri, rest())?;
-        let stream = connect_to_any(&addresses, rest()).map_err(|error| timely(error, ureq::Timeout::Connect))?;
+        let stream = held(|| connect_to_any(&addresses, rest()));
+        let stream = stream.map_err(|error| timely(error, ureq::Timeout::Connect))?;
         stream.set_nodelay(true)?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Either::B(TcpTransport { stream, buffers, read_timeout: None, write_timeout: None })))
+        Ok(Some(Either::B(TcpTransport::new(stream, buffers))))
     }
 }
 
 /// A connection.
 #[derive(Debug)]
 pub(super) struct TcpTransport {
-    stream: TcpStream,
+    line: Arc<Line>,
     buffers: LazyBuffers,
     /// What the socket is set to.
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
+    _entry: Entry,
+}
+
+/// The socket of a connection. It is closed while the connection is idle, if descriptors are scarce: the connection is then
+/// like one that the server has closed.
+#[derive(Debug)]
+struct Line {
+    stream: Mutex<Option<Held<TcpStream>>>,
+    /// No request is under way.
+    is_idle: AtomicBool,
+    was_used: AtomicBool,
+}
+
+impl Line {
+    fn locked(&self) -> MutexGuard<'_, Option<Held<TcpStream>>> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Holder for Line {
+    fn was_used(&self) -> bool {
+        self.was_used.swap(false, Ordering::Relaxed)
+    }
+
+    fn give_back(&self) {
+        if let Ok(mut stream) = self.stream.try_lock()
+            && self.is_idle.load(Ordering::Relaxed)
+        {
+            *stream = None;
+        }
+    }
+}
+
+/// What a connection says that was closed while it was idle.
+fn closed() -> io::Error {
+    io::Error::from(io::ErrorKind::ConnectionAborted)
+}
+
+impl TcpTransport {
+    fn new(stream: Held<TcpStream>, buffers: LazyBuffers) -> TcpTransport {
+        let line = Arc::new(Line {
+            stream: Mutex::new(Some(stream)),
+            is_idle: AtomicBool::new(false),
+            was_used: AtomicBool::new(true),
+        });
+        let holder = Arc::downgrade(&line);
+        TcpTransport {
+            line,
+            buffers,
+            read_timeout: None,
+            write_timeout: None,
+            _entry: Entry::of(Cost::Connection, holder),
+        }
+    }
 }
 
 impl Transport for TcpTransport {
@@ -66,25 +124,31 @@ impl Transport for TcpTransport {
         if rest.is_zero() {
             return Err(ureq::Error::Timeout(timeout.reason));
         }
+        let line = self.line.locked();
+        let stream = line.as_deref().ok_or_else(closed)?;
+        self.line.is_idle.store(false, Ordering::Relaxed);
+        self.line.was_used.store(true, Ordering::Relaxed);
         if self.write_timeout.replace(rest) != Some(rest) {
-            self.stream.set_write_timeout(Some(rest))?;
+            stream.set_write_timeout(Some(rest))?;
         }
-        self.stream.write_all(&self.buffers.output()[..amount]).map_err(|error| timely(error, timeout.reason))
+        (&*stream).write_all(&self.buffers.output()[..amount]).map_err(|error| timely(error, timeout.reason))
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
         let timeout = timeout.for_read();
         let (started, patience) = (Instant::now(), patience(&timeout));
         let mut rest = patience;
+        let line = self.line.locked();
+        let stream = line.as_deref().ok_or_else(closed)?;
         loop {
             if rest.is_zero() {
                 return Err(ureq::Error::Timeout(timeout.reason));
             }
             if self.read_timeout.replace(rest) != Some(rest) {
-                self.stream.set_read_timeout(Some(rest))?;
+                stream.set_read_timeout(Some(rest))?;
             }
-            acknowledge(&self.stream);
-            match (&self.stream).read(self.buffers.input_append_buf()) {
+            acknowledge(stream);
+            match (&*stream).read(self.buffers.input_append_buf()) {
                 Ok(amount) => {
                     self.buffers.input_appended(amount);
                     return Ok(amount > 0);
@@ -98,10 +162,15 @@ impl Transport for TcpTransport {
         }
     }
 
+    /// Asked when an answer is complete, and before the next request: the connection is idle in between.
     fn is_open(&mut self) -> bool {
+        let line = self.line.locked();
+        let Some(stream) = line.as_deref() else { return false };
         // Bytes that nobody asked for are no good sign, either.
         let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
-        matches!(rustix::net::recv(&self.stream, &mut [0; 1], flags), Err(rustix::io::Errno::AGAIN))
+        let is_open = matches!(rustix::net::recv(stream, &mut [0; 1], flags), Err(rustix::io::Errno::AGAIN));
+        self.line.is_idle.store(is_open, Ordering::Relaxed);
+        is_open
     }
 }
 
@@ -138,8 +207,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let buffers = LazyBuffers::new(1 << 10, 1 << 10);
-        let transport = TcpTransport { stream, buffers, read_timeout: None, write_timeout: None };
-        (transport, listener.accept().unwrap().0)
+        let stream = held(|| Ok::<_, io::Error>(stream.try_clone().unwrap())).unwrap();
+        (TcpTransport::new(stream, buffers), listener.accept().unwrap().0)
     }
 
     fn within(limit: Duration) -> NextTimeout {
@@ -150,19 +219,38 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_comes_is_acknowledged_at_once_however_much_was_asked_before() {
         let (mut transport, mut server) = pair();
+        let mut own = transport.line.locked().as_ref().unwrap().try_clone().unwrap();
         let mut byte = [0];
         // Who answers soon what it gets is taken for one that has an acknowledgement sent along.
         for _ in 0..8 {
-            transport.stream.write_all(&byte).unwrap();
+            own.write_all(&byte).unwrap();
             server.read_exact(&mut byte).unwrap();
             server.write_all(&byte).unwrap();
-            transport.stream.read_exact(&mut byte).unwrap();
+            own.read_exact(&mut byte).unwrap();
         }
-        assert!(!rustix::net::sockopt::tcp_quickack(&transport.stream).unwrap());
+        assert!(!rustix::net::sockopt::tcp_quickack(&own).unwrap());
         server.write_all(b"answer").unwrap();
         assert!(transport.await_input(within(Duration::from_secs(60))).unwrap());
-        assert!(rustix::net::sockopt::tcp_quickack(&transport.stream).unwrap());
+        assert!(rustix::net::sockopt::tcp_quickack(&own).unwrap());
         assert_eq!(transport.buffers.input(), b"answer");
+    }
+
+    #[test]
+    fn a_connection_is_given_back_while_it_is_idle_and_not_while_a_request_is_under_way() {
+        let (mut transport, _server) = pair();
+        transport.line.give_back();
+        assert!(transport.line.locked().is_some(), "nothing was asked yet, but it was made for that");
+        assert!(transport.is_open());
+        transport.buffers.output()[..3].copy_from_slice(b"GET");
+        transport.transmit_output(3, NextTimeout::default()).unwrap();
+        transport.line.give_back();
+        assert!(transport.line.locked().is_some(), "the answer is due");
+        assert!(transport.is_open());
+        transport.line.give_back();
+        assert!(transport.line.locked().is_none());
+        assert!(!transport.is_open());
+        assert!(transport.transmit_output(3, NextTimeout::default()).is_err());
+        assert!(transport.await_input(NextTimeout::default()).is_err());
     }
 
     #[test]

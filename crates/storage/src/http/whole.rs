@@ -1,16 +1,14 @@
 //! Files of servers that know no ranges: copied once, then read from the copy.
 
-#![expect(clippy::disallowed_types, reason = "the copy is a file of this crate's own")]
-
-use std::fs::File;
-use std::io::Write as _;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::answer::{Answer, Kind, Version};
+use crate::copies::{Nameless, Room};
 use crate::error::{Error, Result};
+use crate::lent_file::LentFile;
 use crate::source::{Nature, Part, Source, check_range, read_each};
 
 /// Slower than this is nothing that somebody waits for: a GB would take four hours.
@@ -56,15 +54,23 @@ pub(super) struct WholeFile {
     address: Arc<Address>,
     size_bytes: u64,
     version: Version,
-    file: File,
+    file: Arc<LentFile<Nameless>>,
+    /// What it has of the disk.
+    _room: Room,
 }
 
 impl WholeFile {
     /// Copies the body of `answer` to a nameless file in the directory for temporary files.
     ///
     /// # Errors
-    /// If the answer is none, the connection breaks, too little comes, or the disk is full.
-    pub(super) fn download(address: &Arc<Address>, mut answer: Answer, mut pace: Pace) -> Result<WholeFile> {
+    /// If the answer is none, the connection breaks, too little comes, or the disk has no room: where the length is known that
+    /// is so before anything is copied. `max_bytes`: of all copies; `None` for half of what is free.
+    pub(super) fn download(
+        address: &Arc<Address>,
+        mut answer: Answer,
+        mut pace: Pace,
+        max_bytes: Option<u64>,
+    ) -> Result<WholeFile> {
         let expected = match answer.kind()? {
             Kind::Whole(length) => length,
             Kind::Single(content) if content.range.start == 0 && content.total_bytes == Some(content.range.end) => {
@@ -81,10 +87,12 @@ impl WholeFile {
             doing: format!("copying {} to it, as the server answers no ranges", address.name()),
             source: Arc::new(source),
         };
-        let mut file = tempfile::tempfile_in(&directory).map_err(failed)?;
+        let file = Nameless::make(&directory).map_err(failed)?;
+        let mut room = Room::new(&directory, max_bytes).map_err(failed)?;
         if answer.status == 416 {
-            return Ok(WholeFile { address: Arc::clone(address), size_bytes: 0, version, file });
+            return Ok(WholeFile { address: Arc::clone(address), size_bytes: 0, version, file, _room: room });
         }
+        room.take(expected.unwrap_or(0)).map_err(failed)?;
         let at_most = expected.unwrap_or(u64::MAX);
         pace.is_endless = expected.is_none();
         let too_slow = |TooSlow(n_bytes), pace: &Pace| Error::Connection {
@@ -96,14 +104,18 @@ impl WholeFile {
                 pace.deadline.as_secs_f64()
             ),
         };
+        let mut n_written = 0;
         let size_bytes = answer.receive_whole(at_most, |bytes| {
             pace.came(bytes.len(), Instant::now()).map_err(|slow| too_slow(slow, &pace))?;
-            file.write_all(bytes).map_err(failed)
+            room.write(bytes.len() as u64).map_err(failed)?;
+            file.with(|file| file.write_all_at(bytes, n_written).map_err(failed))?;
+            n_written += bytes.len() as u64;
+            Ok(())
         })?;
         if expected.is_some_and(|expected| expected != size_bytes) {
             return Err(answer.wrong("it is shorter than it says"));
         }
-        Ok(WholeFile { address: Arc::clone(address), size_bytes, version, file })
+        Ok(WholeFile { address: Arc::clone(address), size_bytes, version, file, _room: room })
     }
 }
 
@@ -118,11 +130,13 @@ impl Source for WholeFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        self.file.read_exact_at(buffer, offset).map_err(|source| Error::LocalDisk {
+        let n_bytes = buffer.len();
+        let failed = |source| Error::LocalDisk {
             path: self.address.name().to_owned(),
-            doing: format!("reading {} bytes at {offset} from its copy", buffer.len()),
+            doing: format!("reading {n_bytes} bytes at {offset} from its copy"),
             source: Arc::new(source),
-        })
+        };
+        self.file.with(|file| file.read_exact_at(buffer, offset).map_err(failed))
     }
 
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {

@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::url::Target;
 use super::wire::{Patience, TICK, reason};
 use crate::connect::{connect_to_any, within};
+use crate::descriptors::{Held, held};
 
 #[cfg(target_os = "linux")]
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -20,9 +21,10 @@ const MAX_LOOKUPS: usize = 64;
 static LOOKUPS: Mutex<(u32, usize)> = Mutex::new((0, 0));
 
 /// Connects to the server of a target, by the first of its addresses that answers.
-pub(crate) fn connect(target: &Target, patience: Patience) -> Result<TcpStream, Failure> {
+pub(crate) fn connect(target: &Target, patience: Patience) -> Result<Held<TcpStream>, Failure> {
     let addresses = addresses(&target.host, target.port, patience)?;
-    let stream = connect_to_any(&addresses, patience.rest()?).map_err(|error| Failure::Broken(reason(&error)))?;
+    let rest = patience.rest()?;
+    let stream = held(|| connect_to_any(&addresses, rest)).map_err(|error| Failure::Broken(reason(&error)))?;
     prepare(&stream, patience.timeout).map_err(|error| Failure::Broken(reason(&error)))?;
     Ok(stream)
 }

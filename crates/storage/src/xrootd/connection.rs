@@ -14,7 +14,8 @@
 //! nobody asks anything of it any more.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::failure::Failure;
@@ -22,8 +23,9 @@ use super::flight::{Flight, Request};
 use super::login::Session;
 use super::message::{self, Handle, Header, VectorLimits};
 use super::meter::Meter;
-use super::wire::{Inbound, Outbound, Plug};
+use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
+use crate::descriptors::{Cost, Entry, Holder};
 use crate::options::Network;
 use crate::source::Nature;
 
@@ -89,11 +91,13 @@ pub(crate) struct Connection {
     is_encrypted: bool,
     /// Who made it: a fork must not share it.
     process: u32,
+    was_used: AtomicBool,
+    _entry: Entry,
 }
 
 impl Connection {
     /// Takes over a session that has begun.
-    pub(crate) fn new(session: Session, network: &Network) -> Connection {
+    pub(crate) fn new(session: Session, network: &Network) -> Arc<Connection> {
         let (inbound, outbound, plug) = session.line.into_parts();
         let mut state = State {
             inbound: Some(Box::new(inbound)),
@@ -113,14 +117,16 @@ impl Connection {
             meter: Meter::new(session.round_trip),
         };
         state.expect_early(&session.early_bytes, session.started);
-        Connection {
+        Arc::new_cyclic(|own: &Weak<Connection>| Connection {
             state: Mutex::new(state),
             outbound: Mutex::new(outbound),
             plug,
             timeout: network.timeout,
             is_encrypted: session.is_encrypted,
             process: std::process::id(),
-        }
+            was_used: AtomicBool::new(true),
+            _entry: Entry::of(Cost::Connection, Weak::clone(own) as Weak<dyn Holder>),
+        })
     }
 
     pub(super) fn locked(&self) -> MutexGuard<'_, State> {
@@ -182,6 +188,7 @@ impl Connection {
     }
 
     fn complete(&self, mut flight: Flight<'_>, requests: &mut [Request<'_>]) -> Result<(), Failure> {
+        self.was_used.store(true, Ordering::Relaxed);
         let result = flight.run(requests);
         if let Err(failure) = &result {
             flight.abandon();
@@ -231,6 +238,23 @@ impl Connection {
         }
         for caller in &state.blocked {
             caller.turn.notify_all();
+        }
+    }
+}
+
+impl Holder for Connection {
+    fn was_used(&self) -> bool {
+        self.was_used.swap(false, Ordering::Relaxed)
+    }
+
+    /// Ends it if nobody asks anything of it. Files that are open on it are opened again when they are read.
+    fn give_back(&self) {
+        let (Ok(mut outbound), Ok(mut state)) = (self.outbound.try_lock(), self.state.try_lock()) else { return };
+        let is_idle = state.n_wanted == 0 && state.early.is_none() && state.blocked.is_empty();
+        if is_idle && state.inbound.is_some() {
+            state.failure.get_or_insert_with(given_back);
+            state.inbound = None;
+            outbound.close();
         }
     }
 }

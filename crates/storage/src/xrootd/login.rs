@@ -91,7 +91,7 @@ pub(crate) fn begin(
     let mut broke_early = false;
     // A token that was given is for this server: it is worth the round trips to be able to show it.
     while !(target.is_secure || network.token.is_some() || encrypting().contains(&server)) {
-        let line = Line::new(connect(target, patience)?, network.timeout)?;
+        let line = Line::new(connect(target, patience)?, network.timeout);
         match begin_plain(line, target, identity, early, patience) {
             Ok(Plain::Begun(session)) => {
                 if broke_early {
@@ -171,7 +171,7 @@ fn begin_plain(
 
 fn begin_encrypted(target: &Target, identity: &Identity, patience: Patience) -> Result<Session, Failure> {
     let configuration = tls::configuration(&identity.credentials)?;
-    let mut line = Line::new(connect(target, patience)?, patience.timeout)?;
+    let mut line = Line::new(connect(target, patience)?, patience.timeout);
     let started = Instant::now();
     let mut words = message::handshake().to_vec();
     words.extend(message::protocol(true));

@@ -11,6 +11,7 @@ use super::credentials::Identity;
 use super::failure::Failure;
 use super::login;
 use super::url::Target;
+use crate::descriptors;
 use crate::options::Network;
 use crate::shared::Shared;
 
@@ -89,6 +90,8 @@ pub(crate) fn acquire(
     early: &[Vec<u8>],
     until: Instant,
 ) -> Result<(Arc<Connection>, Arrival), Failure> {
+    // Credentials are in files, and one that cannot be opened is taken for none.
+    descriptors::spare();
     acquire_as(&Identity::find(network), target, network, lane, early, until)
 }
 
@@ -110,7 +113,7 @@ fn acquire_as(
     let made = slot.get(until, is_alive, Failure::is_for_want_of_time, |_| {
         let session = login::begin(target, network, identity, early, until)?;
         arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
-        Ok(Arc::new(Connection::new(session, network)))
+        Ok(Connection::new(session, network))
     });
     Ok((made.unwrap_or(Err(Failure::Late))?, arrival))
 }

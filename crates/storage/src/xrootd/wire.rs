@@ -4,11 +4,12 @@
 
 use std::io::{self, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
+use crate::descriptors::Held;
 use crate::tls_failure;
 
 use super::failure::Failure;
@@ -23,6 +24,9 @@ const RECORDS_BYTES: usize = 64 << 10;
 pub(super) const TICK: Duration = Duration::from_millis(250);
 
 type Tls = Arc<Mutex<ClientConnection>>;
+
+/// The socket of a connection, which both directions have.
+pub(super) type Socket = Arc<Held<TcpStream>>;
 
 fn locked(tls: &Tls) -> MutexGuard<'_, ClientConnection> {
     tls.lock().unwrap_or_else(PoisonError::into_inner)
@@ -56,8 +60,7 @@ pub(super) fn reason(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::WouldBlock {
         return "timed out while sending".to_owned();
     }
-    let text = error.to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase()
+    crate::error::reason(error)
 }
 
 /// What came: `None` if nothing did within a tick.
@@ -65,7 +68,7 @@ type Received = Result<Option<usize>, Failure>;
 
 /// The incoming direction.
 pub(crate) struct Inbound {
-    stream: TcpStream,
+    stream: Socket,
     tls: Option<(Tls, Vec<u8>, std::ops::Range<usize>)>,
     buffer: Vec<u8>,
     /// What of the buffer is still to be used.
@@ -82,7 +85,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    fn new(stream: TcpStream, tls: Option<Tls>, timeout: Duration) -> Inbound {
+    fn new(stream: Socket, tls: Option<Tls>, timeout: Duration) -> Inbound {
         Inbound {
             stream,
             tls: tls.map(|tls| (tls, vec![0; RECORDS_BYTES], 0..0)),
@@ -167,11 +170,11 @@ impl Inbound {
         let n_wanted = wanted.len();
         let free = &mut self.buffer[self.unused.end..];
         let received = match &mut self.tls {
-            None => receive_plain(&mut self.stream, wanted, free),
+            None => receive_plain(&self.stream, wanted, free),
             Some((tls, records, unread)) => {
                 let until = self.deadline.min(Instant::now() + TICK);
                 let last_byte = &mut self.last_byte;
-                receive_tls(&mut self.stream, tls, (records, unread), (wanted, free), (until, last_byte))
+                receive_tls(&self.stream, tls, (records, unread), (wanted, free), (until, last_byte))
             }
         };
         let Some(n_bytes) = received? else { return Ok(None) };
@@ -222,7 +225,7 @@ fn closed() -> Failure {
     Failure::Broken("the server closed the connection".to_owned())
 }
 
-fn receive_plain(stream: &mut TcpStream, wanted: &mut [u8], free: &mut [u8]) -> Received {
+fn receive_plain(mut stream: &TcpStream, wanted: &mut [u8], free: &mut [u8]) -> Received {
     loop {
         return match stream.read_vectored(&mut [IoSliceMut::new(wanted), IoSliceMut::new(free)]) {
             Ok(0) => Err(closed()),
@@ -237,7 +240,7 @@ fn receive_plain(stream: &mut TcpStream, wanted: &mut [u8], free: &mut [u8]) -> 
 /// What comes in `records`, some of it still `unread`, becomes what is wanted and what goes beyond it. `None` also if no
 /// record is complete at the moment `until`; `last_byte` is then when the last byte of one came.
 fn receive_tls(
-    stream: &mut TcpStream,
+    stream: &TcpStream,
     tls: &Tls,
     (records, unread): (&mut [u8], &mut std::ops::Range<usize>),
     (wanted, free): (&mut [u8], &mut [u8]),
@@ -273,7 +276,7 @@ fn receive_tls(
 
 /// A connection during the handshake of TLS, which goes on for as long as bytes come: none do after `until`.
 struct Limited<'s> {
-    stream: &'s mut TcpStream,
+    stream: &'s TcpStream,
     until: Instant,
     last_byte: Instant,
 }
@@ -304,7 +307,8 @@ impl Write for Limited<'_> {
 
 /// The outgoing direction.
 pub(crate) struct Outbound {
-    stream: TcpStream,
+    /// `None`: it was closed.
+    stream: Option<Socket>,
     tls: Option<Tls>,
     records: Vec<u8>,
 }
@@ -312,10 +316,11 @@ pub(crate) struct Outbound {
 impl Outbound {
     /// Sends requests.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Some(tls) = &self.tls else {
-            return self.stream.write_all(bytes).map_err(|error| Failure::Broken(reason(&error)));
-        };
         let failed = |error: io::Error| Failure::Broken(reason(&error));
+        let mut stream: &TcpStream = self.stream.as_ref().ok_or_else(given_back)?;
+        let Some(tls) = &self.tls else {
+            return stream.write_all(bytes).map_err(failed);
+        };
         self.records.clear();
         {
             let mut tls = locked(tls);
@@ -324,24 +329,37 @@ impl Outbound {
                 tls.write_tls(&mut self.records).map_err(failed)?;
             }
         }
-        self.stream.write_all(&self.records).map_err(failed)
+        stream.write_all(&self.records).map_err(failed)
+    }
+
+    /// Lets the socket go.
+    pub(crate) fn close(&mut self) {
+        self.stream = None;
     }
 }
 
-/// Ends a connection, whoever is waiting for it.
-pub(crate) struct Plug(TcpStream);
+/// What becomes of a connection that was closed for its descriptor.
+pub(crate) fn given_back() -> Failure {
+    Failure::Broken("the connection was closed, as descriptors were scarce".to_owned())
+}
+
+/// Ends a connection, whoever is waiting for it. It does not keep the socket open.
+pub(crate) struct Plug(Weak<Held<TcpStream>>);
 
 impl Plug {
     /// Ends it.
     pub(crate) fn pull(&self) {
-        // It may have ended by itself.
-        let _ = self.0.shutdown(Shutdown::Both);
+        if let Some(stream) = self.0.upgrade() {
+            // It may have ended by itself.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// Whether the server ended it while nobody looked.
     pub(crate) fn is_closed(&self) -> bool {
+        let Some(stream) = self.0.upgrade() else { return true };
         let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
-        match rustix::net::recv(&self.0, &mut [0; 1], flags) {
+        match rustix::net::recv(&**stream, &mut [0; 1], flags) {
             Ok((_, n_bytes)) => n_bytes == 0,
             Err(error) => error != rustix::io::Errno::AGAIN && error != rustix::io::Errno::INTR,
         }
@@ -357,11 +375,11 @@ pub(crate) struct Line {
 
 impl Line {
     /// Takes a connection that is not encrypted yet.
-    pub(crate) fn new(stream: TcpStream, timeout: Duration) -> Result<Line, Failure> {
-        let clone = || stream.try_clone().map_err(|error| Failure::Broken(reason(&error)));
-        let outbound = Outbound { stream: clone()?, tls: None, records: Vec::new() };
-        let plug = Plug(clone()?);
-        Ok(Line { inbound: Inbound::new(stream, None, timeout), outbound, plug })
+    pub(crate) fn new(stream: Held<TcpStream>, timeout: Duration) -> Line {
+        let stream = Arc::new(stream);
+        let outbound = Outbound { stream: Some(Arc::clone(&stream)), tls: None, records: Vec::new() };
+        let plug = Plug(Arc::downgrade(&stream));
+        Line { inbound: Inbound::new(stream, None, timeout), outbound, plug }
     }
 
     /// Encrypts from now on. Nothing may be under way.
@@ -370,8 +388,8 @@ impl Line {
         if !inbound.unused.is_empty() {
             return Err(Failure::Wrong("unencrypted bytes after encryption was agreed on".to_owned()));
         }
-        let mut stream = inbound.stream;
-        let mut limited = Limited { stream: &mut stream, until: patience.until, last_byte: Instant::now() };
+        let stream = inbound.stream;
+        let mut limited = Limited { stream: &stream, until: patience.until, last_byte: Instant::now() };
         while session.is_handshaking() {
             match session.complete_io(&mut limited) {
                 Ok(_) => {}

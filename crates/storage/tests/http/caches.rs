@@ -25,7 +25,7 @@ fn read_kept(url: &str, settings: &[(&str, &str)], directory: &Path) -> [u8; 2] 
     let source = open(url, settings).unwrap().source;
     let ledger = || Arc::new(Ledger::new("test", false));
     let blocks = Arc::new(Blocks::new(source.as_ref(), directory, 1 << 30).unwrap().unwrap());
-    let download = Arc::new(Download::new(source.as_ref(), Some(directory), 64 << 10, Duration::from_secs(60)));
+    let download = Arc::new(Download::new(source.as_ref(), Some(directory), 64 << 10, None, Duration::from_secs(60)));
     let sources: [Box<dyn Source>; 2] = [
         Box::new(BlockCache::new(Arc::clone(&source), blocks, ledger())),
         Box::new(LazyDownload::new(source, Arc::clone(&download), ledger())),

@@ -16,6 +16,8 @@ mod ports;
 #[cfg(test)]
 mod redirects;
 #[cfg(test)]
+mod room;
+#[cfg(test)]
 mod s3;
 #[cfg(test)]
 mod scripted;
