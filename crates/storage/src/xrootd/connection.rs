@@ -23,6 +23,8 @@ use super::flight::{Flight, Request};
 use super::login::Session;
 use super::message::{self, Handle, Header, VectorLimits};
 use super::meter::Meter;
+use super::url::Target;
+use super::vectors::Vectors;
 use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
 use crate::descriptors::{Cost, Entry, Holder};
@@ -89,6 +91,8 @@ pub(crate) struct Connection {
     plug: Plug,
     pub(super) timeout: Duration,
     is_encrypted: bool,
+    /// Those of its server.
+    pub(super) vectors: Arc<Vectors>,
     /// Who made it: a fork must not share it.
     process: u32,
     was_used: AtomicBool,
@@ -97,7 +101,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Takes over a session that has begun.
-    pub(crate) fn new(session: Session, network: &Network) -> Arc<Connection> {
+    pub(crate) fn new(session: Session, target: &Target, network: &Network) -> Arc<Connection> {
         let (inbound, outbound, plug) = session.line.into_parts();
         let mut state = State {
             inbound: Some(Box::new(inbound)),
@@ -123,6 +127,7 @@ impl Connection {
             plug,
             timeout: network.timeout,
             is_encrypted: session.is_encrypted,
+            vectors: Vectors::of(target),
             process: std::process::id(),
             was_used: AtomicBool::new(true),
             _entry: Entry::of(Cost::Connection, Weak::clone(own) as Weak<dyn Holder>),
@@ -151,7 +156,8 @@ impl Connection {
     /// How it answered so far.
     pub(crate) fn nature(&self) -> Nature {
         let state = self.locked();
-        state.meter.nature(state.limits)
+        let limits = self.vectors.within(state.limits.unwrap_or(VectorLimits::DEFAULT));
+        state.meter.nature(Some(limits))
     }
 
     /// Whether it can take requests, as far as can be seen without sending one.

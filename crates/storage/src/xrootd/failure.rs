@@ -37,6 +37,9 @@ pub(crate) enum Failure {
 
 /// Numbers of errors that mean something here.
 pub(crate) mod code {
+    pub(crate) const ARGUMENT_INVALID: u32 = 3000;
+    pub(crate) const ARGUMENT_MISSING: u32 = 3001;
+    pub(crate) const ARGUMENT_TOO_LONG: u32 = 3002;
     pub(crate) const FILE_LOCKED: u32 = 3003;
     pub(crate) const FILE_NOT_OPEN: u32 = 3004;
     pub(crate) const FS_ERROR: u32 = 3005;
@@ -46,6 +49,7 @@ pub(crate) mod code {
     pub(crate) const NOT_AUTHORIZED: u32 = 3010;
     pub(crate) const NOT_FOUND: u32 = 3011;
     pub(crate) const SERVER_ERROR: u32 = 3012;
+    pub(crate) const UNSUPPORTED: u32 = 3013;
     pub(crate) const NO_SERVER: u32 = 3014;
     pub(crate) const CANCELLED: u32 = 3017;
     pub(crate) const IN_PROGRESS: u32 = 3020;

@@ -1,6 +1,7 @@
 //! The requests of one caller on their way: sent, answered in any order, put off or abandoned.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,10 @@ pub(crate) struct Request<'b> {
     pub(crate) sent: Option<Instant>,
     pub(crate) ended: Option<Instant>,
     n_waits: u32,
+    /// Of one range, what came in answers that ended early: it was not asked for again.
+    n_kept: usize,
+    /// Those answers: when the request was sent and when they were there, offset and length of what they brought.
+    pub(crate) short_answers: Vec<(Range<Instant>, (u64, u64))>,
 }
 
 impl<'b> Request<'b> {
@@ -43,6 +48,8 @@ impl<'b> Request<'b> {
             sent: None,
             ended: None,
             n_waits: 0,
+            n_kept: 0,
+            short_answers: Vec::new(),
         }
     }
 
@@ -54,6 +61,29 @@ impl<'b> Request<'b> {
     /// One that may fail.
     pub(crate) fn optional(self) -> Request<'b> {
         Request { is_optional: true, ..self }
+    }
+
+    /// Offsets and lengths in bytes of what it asks for now.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        let n_kept = self.n_kept as u64;
+        self.answer.ranges().map(move |(offset, n_bytes)| (offset + n_kept, n_bytes - n_kept))
+    }
+
+    /// Makes it one for what is missing, if its answer ended early and brought something.
+    fn go_on(&mut self) -> bool {
+        let Some((n_so_far, (start, length))) = self.answer.n_so_far().zip(self.answer.ranges().next()) else {
+            return false;
+        };
+        if n_so_far == self.n_kept {
+            return false;
+        }
+        let now = Instant::now();
+        let brought = (start + self.n_kept as u64, (n_so_far - self.n_kept) as u64);
+        self.short_answers.push((self.sent.unwrap_or(now)..now, brought));
+        self.n_kept = n_so_far;
+        let missing = u32::try_from(length - n_so_far as u64).unwrap_or(u32::MAX);
+        message::set_range(&mut self.bytes, start + n_so_far as u64, missing);
+        true
     }
 
     /// The words of its answer.
@@ -157,7 +187,7 @@ impl<'c> Flight<'c> {
                 let stream = state.enlist(Some(Arc::clone(&self.caller)), request.bytes.len());
                 self.streams.insert(stream, place);
                 message::set_stream(&mut request.bytes, stream);
-                request.answer.reset();
+                request.answer.reset(request.n_kept);
                 request.sent = Some(Instant::now());
                 bytes.extend_from_slice(&request.bytes);
             }
@@ -244,6 +274,8 @@ impl<'c> Flight<'c> {
         drop(state);
         match progress {
             Progress::Later(time) => self.delayed.push((Instant::now() + time, place)),
+            // A read may bring less than all: what is missing is asked for at once, beside the other requests.
+            Progress::Done(Err(Failure::Short(_))) if request.go_on() => self.unsent.push_back(place),
             Progress::Done(Err(failure)) if request.is_optional => request.outcome = Err(failure),
             Progress::Done(outcome) => {
                 request.is_done = outcome.is_ok();

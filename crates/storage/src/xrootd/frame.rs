@@ -110,11 +110,19 @@ impl<'b> Answer<'b> {
         }
     }
 
-    /// Forgets what came: the request is made again.
-    pub(crate) fn reset(&mut self) {
+    /// Bytes that came, of an answer of one range that is not complete.
+    pub(crate) fn n_so_far(&self) -> Option<usize> {
+        match self {
+            Answer::Read(piece, n_filled) if *n_filled < piece.buffer.len() => Some(*n_filled),
+            _ => None,
+        }
+    }
+
+    /// Forgets what came, but for the first `n_kept` bytes of one range: the request is made again.
+    pub(crate) fn reset(&mut self, n_kept: usize) {
         match self {
             Answer::Control(words) => words.clear(),
-            Answer::Read(_, n_filled) => *n_filled = 0,
+            Answer::Read(_, n_filled) => *n_filled = n_kept,
             Answer::Vector(vector) => vector.reset(),
         }
     }

@@ -159,6 +159,12 @@ pub(crate) fn read(handle: Handle, offset: u64, n_bytes: u32) -> Vec<u8> {
     request(REQUEST_READ, body, &[])
 }
 
+/// Makes a request for one range one for another range of the same file.
+pub(crate) fn set_range(read: &mut [u8], offset: u64, n_bytes: u32) {
+    read[8..16].copy_from_slice(&offset.to_be_bytes());
+    read[16..20].copy_from_slice(&n_bytes.to_be_bytes());
+}
+
 /// Asks for several ranges: offsets and lengths in bytes.
 pub(crate) fn read_vector(handle: Handle, ranges: impl Iterator<Item = (u64, u32)>) -> Vec<u8> {
     let list: Vec<u8> = ranges.flat_map(|(offset, n_bytes)| element(handle, offset, n_bytes)).collect();
@@ -283,13 +289,13 @@ pub(crate) fn parse_stat(body: &[u8]) -> Result<Stat, String> {
     }
 }
 
-/// Handle and state of a file that was opened; some servers leave the state out.
+/// Handle and state of a file that was opened; some servers leave the state out, or something of it: it is then asked for.
 pub(crate) fn parse_open(body: &[u8]) -> Result<(Handle, Option<Stat>), String> {
     const BEFORE_STAT_BYTES: usize = 12;
     let handle = *body.first_chunk().ok_or_else(|| format!("an open answer of {} bytes", body.len()))?;
     let stat = match body.get(BEFORE_STAT_BYTES..) {
-        Some(stat) if !stat.is_empty() => Some(parse_stat(stat)?),
-        _ => None,
+        Some(stat) => parse_stat(stat).ok(),
+        None => None,
     };
     Ok((handle, stat))
 }
@@ -301,11 +307,26 @@ pub(crate) struct VectorLimits {
     pub(crate) max_range_bytes: usize,
     /// Ranges (`readv_iov_max`).
     pub(crate) max_ranges: usize,
+    /// Bytes of all ranges together.
+    pub(crate) max_bytes: usize,
 }
 
 impl VectorLimits {
-    /// Those of a server that does not say.
-    pub(crate) const DEFAULT: VectorLimits = VectorLimits { max_range_bytes: 2_097_136, max_ranges: 1024 };
+    /// Those of a server that does not say. Servers refuse 2 GiB; this is less so that a broken connection loses less.
+    pub(crate) const DEFAULT: VectorLimits =
+        VectorLimits { max_range_bytes: 2_097_136, max_ranges: 1024, max_bytes: 32 << 20 };
+
+    /// Those of a server without vector reads.
+    pub(crate) const NONE: VectorLimits = VectorLimits { max_ranges: 1, ..VectorLimits::DEFAULT };
+
+    /// What both allow.
+    pub(crate) fn and(self, other: VectorLimits) -> VectorLimits {
+        VectorLimits {
+            max_range_bytes: self.max_range_bytes.min(other.max_range_bytes),
+            max_ranges: self.max_ranges.min(other.max_ranges),
+            max_bytes: self.max_bytes.min(other.max_bytes),
+        }
+    }
 
     /// From one line each; what is no number above 0 is not known there. No server takes longer requests than the
     /// default's, whatever it says.
@@ -315,7 +336,11 @@ impl VectorLimits {
             answer.split(['\n', '\0']).map(|line| line.trim().parse::<usize>().ok().filter(|&number| number > 0));
         let mut next = |default: usize| lines.next().flatten().unwrap_or(default);
         let (bytes, ranges) = (next(Self::DEFAULT.max_range_bytes), next(Self::DEFAULT.max_ranges));
-        VectorLimits { max_range_bytes: bytes.min(1 << 30), max_ranges: ranges.min(Self::DEFAULT.max_ranges) }
+        VectorLimits {
+            max_range_bytes: bytes.min(1 << 30),
+            max_ranges: ranges.min(Self::DEFAULT.max_ranges),
+            ..Self::DEFAULT
+        }
     }
 }
 
@@ -330,6 +355,8 @@ mod tests {
         let mut bytes = read([1, 2, 3, 4], 0x0102, 7);
         set_stream(&mut bytes, 0x0506);
         assert_eq!(bytes, [5, 6, 0x0b, 0xc5, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 7, 0, 0, 0, 0]);
+        set_range(&mut bytes, 0x0807, 6);
+        assert_eq!(bytes, [5, 6, 0x0b, 0xc5, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 6, 0, 0, 0, 0]);
         let bytes = read_vector([1, 2, 3, 4], [(9, 8), (7, 6)].into_iter());
         assert_eq!(bytes.len(), 24 + 2 * 16);
         assert_eq!(bytes[20..24], [0, 0, 0, 32]);
@@ -361,7 +388,10 @@ mod tests {
         assert_eq!(VectorLimits::parse(b"readv_ior_max\nreadv_iov_max\n\0"), usual);
         assert_eq!(VectorLimits::parse(b"0\n0\n"), usual);
         assert_eq!(VectorLimits::parse(b""), usual);
-        assert_eq!(VectorLimits::parse(b"8388608\n100"), VectorLimits { max_range_bytes: 8_388_608, max_ranges: 100 });
+        assert_eq!(
+            VectorLimits::parse(b"8388608\n100"),
+            VectorLimits { max_range_bytes: 8_388_608, max_ranges: 100, ..usual }
+        );
         assert_eq!(VectorLimits::parse(b"1\n99999999999999999999").max_ranges, 1024);
     }
 

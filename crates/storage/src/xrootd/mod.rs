@@ -22,6 +22,7 @@ mod pool;
 mod store;
 mod tls;
 mod url;
+mod vectors;
 mod wire;
 
 pub use store::{open_xrootd, open_xrootd_once};

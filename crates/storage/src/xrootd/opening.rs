@@ -52,7 +52,7 @@ impl OpenFile {
     }
 
     pub(super) fn limits(&self) -> VectorLimits {
-        self.connection.limits().unwrap_or(VectorLimits::DEFAULT)
+        self.connection.vectors.within(self.connection.limits().unwrap_or(VectorLimits::DEFAULT))
     }
 }
 

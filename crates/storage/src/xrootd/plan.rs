@@ -5,14 +5,12 @@ use super::frame::{Answer, Piece, VectorAnswer};
 use super::message::{self, Handle, VectorLimits};
 use crate::source::Part;
 
-/// Bytes of one vector read, at most. Servers refuse 2 GiB; this is less so that a broken connection loses less.
-const MAX_VECTOR_BYTES: usize = 32 << 20;
 /// Bytes of one plain read, at most.
 const MAX_READ_BYTES: usize = 8 << 20;
 
 /// The fewest requests that fetch all parts: what is too large for a vector read is read by itself, in pieces.
 pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
-    let max_range_bytes = limits.max_range_bytes.min(MAX_VECTOR_BYTES);
+    let max_range_bytes = limits.max_range_bytes.min(limits.max_bytes);
     let mut requests = Vec::new();
     let mut vector = Vector { handle, pieces: Vec::new(), n_bytes: 0 };
     for part in parts.into_iter().filter(|part| !part.buffer.is_empty()) {
@@ -26,7 +24,7 @@ pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part
             }
             continue;
         }
-        if vector.pieces.len() >= limits.max_ranges || vector.n_bytes + n_bytes > MAX_VECTOR_BYTES {
+        if vector.pieces.len() >= limits.max_ranges || vector.n_bytes + n_bytes > limits.max_bytes {
             requests.extend(vector.finish());
         }
         vector.n_bytes += n_bytes;
@@ -69,7 +67,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LIMITS: VectorLimits = VectorLimits { max_range_bytes: 1000, max_ranges: 10 };
+    const LIMITS: VectorLimits = VectorLimits { max_range_bytes: 1000, max_ranges: 10, max_bytes: 6000 };
 
     /// Offsets and lengths that each request asks for.
     fn asked(lengths: &[usize], limits: VectorLimits) -> Vec<Vec<(u64, usize)>> {
@@ -109,6 +107,7 @@ mod tests {
             prop_assert!(asked.iter().all(|ranges| (1..=LIMITS.max_ranges).contains(&ranges.len())));
             prop_assert!(asked.iter().flatten().all(|&(_, n)| n > 0 && n <= MAX_READ_BYTES));
             prop_assert!(asked.iter().all(|ranges| ranges.len() == 1 || ranges.iter().all(|&(_, n)| n <= LIMITS.max_range_bytes)));
+            prop_assert!(asked.iter().all(|ranges| ranges.len() == 1 || ranges.iter().map(|&(_, n)| n).sum::<usize>() <= LIMITS.max_bytes));
             let mut all: Vec<_> = asked.into_iter().flatten().collect();
             all.sort_unstable();
             let expected: Vec<_> = lengths.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(place, &n)| (place as u64 * 100_000_000, n)).collect();

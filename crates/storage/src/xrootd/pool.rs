@@ -113,7 +113,7 @@ fn acquire_as(
     let made = slot.get(until, is_alive, Failure::is_for_want_of_time, |_| {
         let session = login::begin(target, network, identity, early, until)?;
         arrival = if session.early_bytes.is_empty() { Arrival::New } else { Arrival::Asked };
-        Ok(Connection::new(session, network))
+        Ok(Connection::new(session, target, network))
     });
     Ok((made.unwrap_or(Err(Failure::Late))?, arrival))
 }

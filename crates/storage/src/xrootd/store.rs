@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use super::failure::{Failure, code};
 use super::flight::Request;
 use super::frame::Answer;
-use super::message::{self, Stat};
+use super::message::{self, Stat, VectorLimits};
 use super::opening::{OpenFile, open_at, stat_of};
 use super::plan;
 use super::url::Target;
+use super::vectors::{Fallback, Vectors};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
@@ -215,12 +216,14 @@ impl XrootdFile {
         until: Instant,
     ) -> (Vec<Part<'b>>, Result<()>) {
         let doing = doing(&parts);
+        let mut is_single = false;
         for _ in 0..MAX_READ_HOPS {
             let file = match self.file(number, lane, until) {
                 Ok(file) => file,
                 Err(error) => return (parts, Err(error)),
             };
-            let mut requests = plan::requests(file.handle, file.limits(), parts);
+            let limits = if is_single { VectorLimits::NONE } else { file.limits() };
+            let mut requests = plan::requests(file.handle, limits, parts);
             // After the reads, and in the same flight: what they brought is of the state that is told then.
             let is_state_due = file.is_state_due();
             if is_state_due {
@@ -229,7 +232,11 @@ impl XrootdFile {
             let start = Instant::now();
             let result = file.connection.run(&mut requests, until);
             enter_reads(&file.ledger, &requests, matches!(result, Err(Failure::Redirected(..))));
+            let fallback = note_vectors(&file.connection.vectors, &requests, result.as_ref().err());
             let Err(failure) = result else {
+                if is_single {
+                    file.connection.vectors.note_fault();
+                }
                 let state = if is_state_due { requests.pop() } else { None };
                 return (Vec::new(), state.map_or(Ok(()), |state| self.check_state(state, &file, start)));
             };
@@ -239,6 +246,10 @@ impl XrootdFile {
             let missing = missing.flat_map(|request| request.answer.unfilled(none_counts));
             parts = missing.map(|piece| Part { offset: piece.offset, buffer: piece.buffer }).collect();
             let followed = match failure {
+                Failure::Refused(..) if !is_single && fallback != Fallback::Nothing => {
+                    is_single = fallback == Fallback::Single;
+                    Ok(())
+                }
                 Failure::Redirected(port, place) => file
                     .ledger
                     .enter_since(start, Operation::Redirect, std::iter::empty(), Ok(()))
@@ -283,6 +294,28 @@ impl XrootdFile {
     }
 }
 
+/// Notes what came of the vector reads among requests that were made, and returns what to do if one was refused.
+fn note_vectors(vectors: &Vectors, requests: &[Request<'_>], failure: Option<&Failure>) -> Fallback {
+    let mut of_vectors = requests.iter().filter(|request| matches!(request.answer, Answer::Vector(_)));
+    match failure {
+        None if of_vectors.next().is_some() => vectors.note_success(),
+        Some(Failure::Wrong(_) | Failure::Short(_)) if of_vectors.any(|request| !request.is_done) => {
+            vectors.note_fault()
+        }
+        Some(Failure::Refused(number, _)) => {
+            // One that was answered and is not done is the one that was refused.
+            let mut refused = of_vectors.filter(|request| !request.is_done && request.ended.is_some());
+            if let Some(request) = refused.next() {
+                let n_bytes: u64 = request.ranges().map(|(_, n_bytes)| n_bytes).sum();
+                let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+                return vectors.note_refusal(*number, request.ranges().count(), n_bytes);
+            }
+        }
+        _ => {}
+    }
+    Fallback::Nothing
+}
+
 /// Enters the reads among requests that were sent: each is one that the server gets. One that was sent on is entered as
 /// that.
 fn enter_reads(ledger: &Ledger, requests: &[Request<'_>], is_redirected: bool) {
@@ -292,11 +325,14 @@ fn enter_reads(ledger: &Ledger, requests: &[Request<'_>], is_redirected: bool) {
             Answer::Read(..) => Operation::Read,
             Answer::Vector(_) => Operation::ReadVector,
         };
+        for (time, brought) in &request.short_answers {
+            let _ = ledger.enter_between(time.clone(), operation, std::iter::once(*brought), Ok::<(), ()>(()));
+        }
         let Some(sent) = request.sent.filter(|_| request.is_done || !is_redirected) else { continue };
         let ended = request.ended.unwrap_or_else(Instant::now);
         let done = if request.is_done { Ok(()) } else { Err(()) };
         // Why it failed is told by who asked for the bytes.
-        let _ = ledger.enter_between(sent..ended, operation, request.answer.ranges(), done);
+        let _ = ledger.enter_between(sent..ended, operation, request.ranges(), done);
     }
 }
 

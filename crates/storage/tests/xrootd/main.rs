@@ -16,6 +16,7 @@ mod ledgers;
 mod ports;
 mod real;
 mod redirections;
+mod refusals;
 mod relay;
 mod secure;
 mod server;
