@@ -1,8 +1,11 @@
 """Traces: what perf writes is what the scan did, and what is no trace is an error."""
 
 import json
+import random
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
@@ -82,6 +85,40 @@ def test_what_is_no_trace_is_an_error_that_names_the_file(tmp_path, suffix):
         trace.write(path, content)
         with pytest.raises(CorruptFileError, match=message):
             trace.read(path)
+
+
+@pytest.mark.parametrize("suffix", trace.SUFFIXES)
+def test_a_trace_with_a_wrong_bit_or_a_cut_is_an_error(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    trace.write(path, trace.table(LOGICAL, PHYSICAL, METADATA))
+    good = path.read_bytes()
+    chance = random.Random(suffix)  # noqa: S311 - no secrets
+    damaged = [good[: chance.randrange(len(good))] for _ in range(100)]
+    for _ in range(500):
+        bad = bytearray(good)
+        bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
+        damaged.append(bytes(bad))
+    # Where the checksum is, each bit.
+    place = good.index(trace._SEAL)
+    for bit in range(8 * (len(trace._SEAL) + trace._N_DIGITS)):
+        bad = bytearray(good)
+        bad[place + bit // 8] ^= 1 << bit % 8
+        damaged.append(bytes(bad))
+    for bad in damaged:
+        path.write_bytes(bad)
+        with pytest.raises(CorruptFileError, match=str(path)):
+            trace.read(path)
+    path.write_bytes(good)
+    assert len(trace.read(path).logical) == len(LOGICAL)
+
+
+@pytest.mark.parametrize("suffix", trace.SUFFIXES)
+def test_a_trace_stays_one_for_other_readers(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    table = trace.table(LOGICAL, PHYSICAL, METADATA)
+    trace.write(path, table)
+    content = pq.read_table(path) if suffix == ".parquet" else pa.ipc.open_file(path.read_bytes()).read_all()
+    assert content.equals(table)
 
 
 def test_a_basket_at_the_end_of_all_numbers_is_an_error(tmp_path):

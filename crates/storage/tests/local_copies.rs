@@ -330,6 +330,76 @@ fn a_segment_with_a_wrong_checksum_is_copied_again() {
     assert_eq!(n_store_reads(&second), 1);
 }
 
+/// Numbers below a bound, the same in each run.
+fn numbers() -> impl FnMut(u64) -> u64 {
+    let mut state = 1_u64;
+    move |bound| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    }
+}
+
+/// Flips a bit of a file, or cuts it, now and then.
+fn damage(path: &Path, number: &mut impl FnMut(u64) -> u64) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let place = usize::try_from(number(bytes.len() as u64)).unwrap();
+    if number(10) == 0 {
+        bytes.truncate(place);
+    } else {
+        bytes[place] ^= 1 << number(8);
+    }
+    // In place: it stays the file that others have open.
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
+}
+
+#[test]
+fn five_hundred_wrong_bits_and_cuts_of_blocks_give_no_wrong_byte() {
+    let (scratch, content) = (Scratch::new("flips"), content(2 * BLOCK + 1000));
+    let options = cached(scratch.path(), 1 << 30);
+    let mut number = numbers();
+    check(&scan(far_away(&content), &options), &content, 0, content.len());
+    for turn in 0..500 {
+        let mut blocks = scratch.files();
+        blocks.retain(|path| path.extension().is_some_and(|extension| extension == "block"));
+        assert_eq!(blocks.len(), 3);
+        damage(&blocks[turn % 3], &mut number);
+        let again = scan(far_away(&content), &options);
+        check(&again, &content, 0, content.len());
+        assert_eq!(n_store_reads(&again), 1, "turn {turn}");
+    }
+}
+
+#[test]
+fn five_hundred_wrong_bits_and_cuts_of_a_download_give_no_wrong_byte() {
+    let (scratch, content) = (Scratch::new("flips"), content(300_003));
+    let options = Options { cache_bytes: Some(100_000), ..downloaded(Some(scratch.path())) };
+    let mut number = numbers();
+    // It keeps the file there.
+    let first = scan(far_away(&content), &options);
+    check(&first, &content, 0, content.len());
+    let copy = scratch.files().into_iter().find(|path| path.extension().is_some_and(|e| e == "download")).unwrap();
+    for turn in 0..500 {
+        damage(&copy, &mut number);
+        let again = scan(far_away(&content), &options);
+        check(&again, &content, 0, content.len());
+        // Between the content and the table there may be bytes that mean nothing.
+        assert!((0..=4).contains(&n_store_reads(&again)), "turn {turn}");
+    }
+    let after = scan(far_away(&content), &options);
+    check(&after, &content, 0, content.len());
+    assert_eq!(n_store_reads(&after), 0);
+}
+
+#[test]
+fn downloads_stop_at_the_bound_of_their_disk() {
+    let scratch = Scratch::new("bound");
+    // All copies of a process have one bound together: in a process of its own.
+    let output = spawn("child_with_a_bound", "bound", scratch.path()).wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 // Children: this test program again, told by the environment what to do.
 
 fn spawn(test: &str, role: &str, directory: &Path) -> Child {
@@ -347,6 +417,25 @@ fn options_of(role: &str, directory: &Path) -> Options {
         "blocks" => cached(directory, 15 * BLOCK_FILE),
         _ => downloaded(Some(directory)),
     }
+}
+
+#[test]
+fn child_with_a_bound() {
+    let Some((_, directory)) = role() else { return };
+    let content = content(SIZE);
+    let mut options = downloaded(Some(&directory));
+    options.network.max_copy_bytes = Some(1_200_000);
+    let other = scan(far_away_version(&content, "2"), &options);
+    check(&other, &content, 0, 10);
+    let scan = scan(far_away(&content), &options);
+    check(&scan, &content, 0, 10);
+    let error = scan.source.read_at(2_000_000, &mut [0; 10]).unwrap_err().to_string();
+    assert!(error.contains("download_size") && error.contains("1200000 bytes"), "{error}");
+    assert_eq!(n_store_reads(&scan), 1, "the store is not asked for what has no room");
+    check(&scan, &content, 0, 500_000);
+    // Its room is free again when a copy is gone.
+    drop(other);
+    check(&scan, &content, 2_000_000, 10);
 }
 
 /// Reads here and there for half a second, and looks whether it is right.

@@ -2,6 +2,9 @@
 
 One row is one basket that the format needed (``kind`` "logical", in the order of need), or one range that the store
 was asked for ("physical"; the ranges of a vector read share ``request``). Times are in ns since the scan began.
+
+A trace carries a checksum of its file, in the metadata of its schema. It is verified before anything else looks at the
+file: a bit that is wrong is an error, and never another number.
 """
 
 from __future__ import annotations
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 FORM = "arrowroot.trace/1"
 SUFFIXES = (".parquet", ".arrow")
 _KEY = b"arrowroot"
+#: The checksum, as the value of a key of its own; hexadecimal digits follow. While it is worked out they are zeros.
+_SEAL_KEY = b"arrowroot.checksum"
+_SEAL = b"arrowroot-checksum:"
+_N_DIGITS = 32
+_UNSEALED = _SEAL + b"0" * _N_DIGITS
 #: A row is some 100 bytes in memory.
 _MAX_ROWS = 50_000_000
 _MAX_FILE_BYTES = 1 << 60
@@ -158,13 +166,40 @@ def write(path: str | Path, content: pa.Table) -> None:
     """
     import pyarrow as pa  # noqa: PLC0415
 
+    content = content.replace_schema_metadata({**(content.schema.metadata or {}), _SEAL_KEY: _UNSEALED})
+    sink = pa.BufferOutputStream()
     if Path(path).suffix.lower() == ".parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        pq.write_table(content, path, compression="zstd")
+        pq.write_table(content, sink, compression="zstd")
     else:
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
+        with pa.ipc.new_file(sink, content.schema) as writer:
             writer.write_table(content)
+    data = sink.getvalue().to_pybytes()
+    Path(path).write_bytes(data.replace(_UNSEALED, _SEAL + _checksum(data)))
+
+
+def _checksum(unsealed: bytes) -> bytes:
+    """Return the checksum of a file whose place for it holds zeros, in hexadecimal digits."""
+    import hashlib  # noqa: PLC0415
+
+    return hashlib.blake2b(unsealed, digest_size=_N_DIGITS // 2).hexdigest().encode()
+
+
+def _verified(path: str | Path) -> bytes:
+    """Return the bytes of a trace that are what was written."""
+    import re  # noqa: PLC0415
+
+    data = Path(path).read_bytes()
+    found = set(re.findall(re.escape(_SEAL) + rb"([0-9a-f]{%d})" % _N_DIGITS, data))
+    if len(found) != 1:
+        raise CorruptFileError(f"{path}: no trace of arrowroot perf --trace, or a damaged one: record it again")
+    checksum = found.pop()
+    if _checksum(data.replace(_SEAL + checksum, _UNSEALED)) != checksum:
+        raise CorruptFileError(
+            f"{path}: it is not what was written, as its checksum says: it is damaged, or was edited; record it again"
+        )
+    return data
 
 
 def read(path: str | Path) -> Log:
@@ -227,16 +262,19 @@ def _load(path: str | Path) -> pa.Table:
     if suffix not in SUFFIXES:
         raise InvalidRequestError(f"{path}: a trace is called something{' or '.join(SUFFIXES)}")
     try:
+        file = pa.BufferReader(_verified(path))
         if suffix == ".parquet":
             import pyarrow.parquet as pq  # noqa: PLC0415
 
-            return pq.read_table(path)
-        with pa.memory_map(str(path)) as file:
-            return pa.ipc.open_file(file).read_all()
+            # Without threads: a program may end before they have come up, which Arrow does not survive.
+            return pq.ParquetFile(file).read(use_threads=False)
+        return pa.ipc.open_file(file).read_all()
     except FileNotFoundError:
         raise NoSuchFileError(f"{path}: no such file") from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}") from None
+    except CorruptFileError:
+        raise
     except (pa.ArrowException, ValueError) as error:
         raise CorruptFileError(f"{path}: {error}") from error
 

@@ -12,7 +12,9 @@ use super::message::VectorLimits;
 use super::url::Target;
 
 /// By host and port.
-static SERVERS: LazyLock<Mutex<HashMap<(String, u16), Arc<Vectors>>>> = LazyLock::new(Mutex::default);
+type Servers = HashMap<(String, u16), Arc<Vectors>>;
+
+static SERVERS: LazyLock<Mutex<Servers>> = LazyLock::new(Mutex::default);
 /// A vector read that is refused for its size is tried once more in parts of this share.
 const SMALLER: usize = 8;
 /// Vector reads in a row that went wrong for a reason that may be another one.
