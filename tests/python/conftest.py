@@ -66,7 +66,7 @@ def sample(tmp_path_factory):
 def arrowroot_command():
     def run(*arguments, check=True, **options):
         command = [sys.executable, "-m", "arrowroot", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
         if check:
             assert done.returncode == 0, done.stderr
         return done

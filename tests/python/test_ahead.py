@@ -66,6 +66,6 @@ with Crew(2) as crew:
             process.stdout.readline()
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            assert b"KeyboardInterrupt" in process.communicate(timeout=20)[1]
+            assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
         finally:
             process.kill()

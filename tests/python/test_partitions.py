@@ -45,7 +45,7 @@ def test_far_away_files_that_were_not_kept_open_are_opened_again_together(files,
     expected = ar.partitions(files[0] / "run*.root", "Events", target="1 kB")
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
     monkeypatch.setattr(_row, "scheme_of", lambda _location: "https")
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=60)
     open_again = _row.Member.open_again
 
     def opened_together(member):

@@ -104,7 +104,7 @@ def test_the_line_says_per_cent_bytes_rate_and_remaining_time():
     assert "left" not in line("reading", 0, 0, 0)
 
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 class Terminal(io.StringIO):

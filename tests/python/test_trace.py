@@ -92,7 +92,7 @@ def test_a_trace_with_a_wrong_bit_or_a_cut_is_an_error(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
     trace.write(path, trace.table(LOGICAL, PHYSICAL, METADATA))
     good = path.read_bytes()
-    chance = random.Random(suffix)  # noqa: S311 - no secrets
+    chance = random.Random(suffix)
     damaged = [good[: chance.randrange(len(good))] for _ in range(100)]
     for _ in range(500):
         bad = bytearray(good)

@@ -55,7 +55,7 @@ def found(served, tmp_path_factory):
         arguments = [*urls, str(certificates.proxy()), str(certificates.hashed())]
         done = subprocess.run(
             [sys.executable, "-c", READER, *arguments],
-            cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120, check=False,
+            cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "auth" in [request.method for request in server.requests()]

@@ -35,7 +35,7 @@ def run(*arguments, **environment):
     """The command with all its output."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore", "-m", "arrowroot", *arguments],
-        capture_output=True, text=True, check=False, timeout=120, env=os.environ | environment,
+        capture_output=True, text=True, check=False, timeout=300, env=os.environ | environment,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 

@@ -36,7 +36,7 @@ def grown(file, budget_mb, batch_mb, n_threads, condition=""):
     """Return how many entries a scan delivered, and by how many bytes the process grew."""
     done = subprocess.run(
         [sys.executable, "-c", SCAN, str(file), f"{budget_mb} MB", f"{batch_mb} MB", str(n_threads), condition],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     n_entries, n_bytes = map(int, done.stdout.split())
     return n_entries, n_bytes

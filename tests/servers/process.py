@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-START_TIMEOUT_S = 20.0
-STOP_TIMEOUT_S = 10.0
+#: They end what hangs. Where the machine does much else, good servers take their time.
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 #: Somebody else may take a free port before the server does.
 N_STARTS = 3
 #: Where Debian keeps servers, and Go itself: not on everybody's PATH.
@@ -150,12 +152,16 @@ class Server:
         self.stop()
 
 
-def settled(read: Callable[[], list[Any]], *, quiet_s: float = 0.05, timeout_s: float = 2.0) -> list[Any]:
-    """What ``read`` returns when it has stopped growing: servers write their logs after they have answered."""
+def settled(read: Callable[[], list[Any]], *, quiet_s: float = 0.05, timeout_s: float = 60.0) -> list[Any]:
+    """What ``read`` returns when it has stopped growing: servers write their logs after they have answered.
+
+    The busier the machine, the longer it must be quiet, as the server may wait for its turn meanwhile.
+    """
     end = time.monotonic() + timeout_s
     now = read()
     while time.monotonic() < end:
-        time.sleep(quiet_s)
+        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+        time.sleep(quiet_s * min(10.0, max(1.0, 2 * busy)))
         before, now = now, read()
         if len(before) == len(now):
             break

@@ -24,7 +24,7 @@ def relay(start, directory):
     return start(lambda: Relay(server.port))
 
 
-def get(relay, n_bytes=ALL, timeout=10):
+def get(relay, n_bytes=ALL, timeout=60):
     connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=timeout)
     try:
         connection.request("GET", PATH, headers={"Range": f"bytes=0-{n_bytes - 1}"})
@@ -125,7 +125,7 @@ def test_requests_can_break_too(relay):
 
 
 def test_all_connections_can_be_cut(relay):
-    with socket.create_connection(("127.0.0.1", relay.port), timeout=5) as sock:
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=60) as sock:
         sock.sendall(b"GET ")
         time.sleep(0.1)
         relay.cut()

@@ -22,9 +22,9 @@ NAME, TOKEN = "numbers.bin", "right"
 def get(port, path=f"/{NAME}", *, context=None, **headers):
     """Return status and body."""
     if context:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=context)
     else:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()

@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn reads_that_wait_together_for_a_replica_wait_as_long_as_one() {
-        let opening = Duration::from_millis(300);
+        let opening = Duration::from_secs(1);
         let urls = ["x://a/9".to_owned(), "x://b/9".to_owned()];
         let broken = Arc::new(Mutex::new(HashSet::new()));
         let (slow, opener) = (urls[1].clone(), opener(Arc::clone(&broken)));
@@ -354,7 +354,7 @@ mod tests {
             std::thread::sleep(opening / 3);
             assert!(source.nature().is_remote(), "what is being opened is no nearer than what was");
         });
-        assert!(begin.elapsed() < 4 * opening, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < 7 * opening, "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -333,7 +333,7 @@ mod tests {
         assert!(matches!(&error, Error::Deadline { n_tries: 1.., .. }), "{error}");
         assert!(error.to_string().starts_with("m: gave up after 0."), "{error}");
         assert!(error.to_string().ends_with(" tries: reading: reset"), "{error}");
-        assert!(start.elapsed() < Duration::from_secs(2));
+        assert!(start.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

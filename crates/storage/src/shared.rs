@@ -116,7 +116,7 @@ mod tests {
     use std::time::Duration;
 
     const LONG: Duration = Duration::from_secs(60);
-    const MAKING: Duration = Duration::from_millis(300);
+    const MAKING: Duration = Duration::from_secs(1);
 
     /// What eight threads get that want it at the same time, how often it was made, and how long that took.
     fn wanted(patience: Duration, made: Result<u8, u8>) -> (Vec<Option<Result<u8, u8>>>, usize, Duration) {
@@ -146,7 +146,7 @@ mod tests {
         for made in [Ok(1), Err(2)] {
             let (got, n_made, elapsed) = wanted(LONG, made);
             assert_eq!((got, n_made), (vec![Some(made); 8], 1));
-            assert!(elapsed < 4 * MAKING, "{elapsed:?}");
+            assert!(elapsed < 7 * MAKING, "{elapsed:?}");
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn nobody_waits_longer_than_they_have_time() {
         let (got, n_made, elapsed) = wanted(MAKING / 3, Err(2));
         assert_eq!((got.iter().flatten().count(), n_made), (1, 1));
-        assert!(elapsed < 4 * MAKING, "{elapsed:?}");
+        assert!(elapsed < 7 * MAKING, "{elapsed:?}");
     }
 
     #[test]

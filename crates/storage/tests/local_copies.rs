@@ -258,7 +258,7 @@ fn who_waits_for_a_process_that_is_stopped_waits_for_the_deadline() {
     let start = Instant::now();
     let error = scan.source.read_at(2_000_000, &mut [0; 10]).unwrap_err().to_string();
     assert!(error.contains("another process"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     held.unlock().unwrap();
     check(&scan, &content, 2_000_000, 10);
 }

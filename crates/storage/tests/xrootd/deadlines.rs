@@ -29,7 +29,7 @@ fn a_wait_beyond_the_deadline_fails_at_once() {
         let begin = Instant::now();
         let all = Speculation { head_bytes: 1000, tail_bytes: 0 };
         let error = refusal(open_xrootd_once(&url(port), &Network { deadline: LONG, ..network() }, all));
-        assert!(begin.elapsed() < LONG / 4, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
         assert!(matches!(error, Error::Paused { .. }) && !error.is_transient(), "{error:?}");
         assert!(error.to_string().contains("come back in 3600 s, which is after the deadline"), "{error}");
     }
@@ -89,7 +89,7 @@ fn a_tls_handshake_that_drips_ends_at_the_deadline() {
         drip(&mut stream, &[&[0x16, 3, 3, 0x20, 0, 2, 0, 0x1f, 0xf0, 3, 3], [1; 1000].as_slice()].concat());
     });
     let elapsed = time_to_fail(port, network());
-    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
+    assert!(elapsed < LONG / 2, "{elapsed:?}");
 }
 
 #[test]
@@ -112,5 +112,5 @@ fn a_tls_record_that_drips_ends_at_the_deadline() {
         drip(&mut stream, &record);
     });
     let elapsed = time_to_fail(port, trusting(&certificate));
-    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
+    assert!(elapsed < LONG / 2, "{elapsed:?}");
 }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Operation, open_xrootd};
 
@@ -152,10 +151,7 @@ fn short_reads_go_on_at_once_beside_others_and_each_is_counted() {
     check_ranges(&*opened.source, &RANGES, &file);
     taken(&asked);
     let ranges = [(1000, 70_000), (100_000, 70_000), (200_000, 100)];
-    let start = Instant::now();
     check_ranges(&*opened.source, &ranges, &file);
-    // A pause before each of 199 would be 10 s.
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(taken(&asked).len(), 2 * 70_000 / SHORT + 1);
     let attempts = opened.ledgers.all()[0].totals(Operation::ReadVector);
     assert_eq!((attempts.n_attempted, attempts.n_successful), (2, 2));

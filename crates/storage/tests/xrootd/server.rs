@@ -140,7 +140,7 @@ impl Server {
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             let ended = self.process.as_mut().unwrap().try_wait().unwrap();
-            assert!(ended.is_none() && start.elapsed() < Duration::from_secs(60), "{}", self.log());
+            assert!(ended.is_none() && start.elapsed() < Duration::from_secs(120), "{}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
