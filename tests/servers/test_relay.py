@@ -13,8 +13,9 @@ from . import Nginx, Relay
 from .conftest import CONTENT
 
 PATH = "/numbers.bin"
-#: What a busy machine may add to a time.
+#: What a busy machine may add to a time at best.
 ALLOWED_S = 0.25
+N_TRIES = 20
 ALL = len(CONTENT)
 
 
@@ -33,10 +34,17 @@ def get(relay, n_bytes=ALL, timeout=60):
         connection.close()
 
 
-def seconds(work):
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def check_takes(least_s, work):
+    """Assert that ``work`` never takes less time, and at best hardly more: others use the machine, too."""
+    taken = []
+    for _ in range(N_TRIES):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+        assert taken[-1] >= least_s
+        if taken[-1] < least_s + ALLOWED_S:
+            return
+    raise AssertionError(f"{least_s} s were due: {taken}")
 
 
 def header_bytes(relay):
@@ -49,26 +57,25 @@ def header_bytes(relay):
 def test_a_round_trip_takes_its_time_whatever_the_bytes(relay):
     relay.link(50)
     for n_bytes in (1, len(CONTENT)):
-        assert 0.05 <= seconds(lambda n=n_bytes: get(relay, n)) < 0.05 + ALLOWED_S
+        check_takes(0.05, lambda n=n_bytes: get(relay, n))
 
 
 def test_a_handshake_costs_a_round_trip_of_its_own(relay):
     relay.link(50, handshake=True)
-    assert 0.1 <= seconds(lambda: get(relay, 1)) < 0.1 + ALLOWED_S
+    check_takes(0.1, lambda: get(relay, 1))
 
 
 def test_connections_share_the_rate(relay):
     relay.link(0, 4)
-    threads = [threading.Thread(target=get, args=(relay,)) for _ in range(4)]
 
     def all_of_them():
+        threads = [threading.Thread(target=get, args=(relay,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-    expected = 4 * len(CONTENT) / 4e6
-    assert expected * 0.98 <= seconds(all_of_them) < expected + ALLOWED_S
+    check_takes(0.98 * 4 * len(CONTENT) / 4e6, all_of_them)
 
 
 def test_counts_are_since_the_last_time(relay):
@@ -112,8 +119,7 @@ def test_a_connection_ends_as_planned_and_the_next_one_works(relay, kind, expect
 
 def test_a_delay_holds_back_and_then_all_is_well(relay):
     relay.faults(["*:down:1000:delay:200"])
-    taken = seconds(lambda: get(relay))
-    assert 0.2 <= taken < 0.2 + ALLOWED_S
+    check_takes(0.2, lambda: get(relay))
 
 
 def test_requests_can_break_too(relay):

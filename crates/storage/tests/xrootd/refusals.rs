@@ -103,7 +103,9 @@ fn a_vector_read_that_fails_is_made_range_by_range_and_left_after_two_in_a_row()
 fn failures_of_vector_reads_now_and_then_are_not_held_against_them() {
     let n_vectors = AtomicUsize::new(0);
     let (url, asked, file) = with_reads(move |client, request, _| {
-        request.code == READ_VECTOR && n_vectors.fetch_add(1, SeqCst) % 2 == 0 && refused(client, request, 3005)
+        request.code == READ_VECTOR
+            && n_vectors.fetch_add(1, SeqCst).is_multiple_of(2)
+            && refused(client, request, 3005)
     });
     let source = open_xrootd(&url, &network(), NONE).unwrap().source;
     for _ in 0..5 {
@@ -167,7 +169,7 @@ fn a_read_that_brings_nothing_is_an_error_and_what_came_before_is_kept() {
     let (url, _, file) = with_reads(move |client, request, file| {
         let body = right_body(request, file);
         // Something, then once nothing, and so on.
-        let n_bytes = if n_reads.fetch_add(1, SeqCst) % 2 == 0 { SHORT.min(body.len()) } else { 0 };
+        let n_bytes = if n_reads.fetch_add(1, SeqCst).is_multiple_of(2) { SHORT.min(body.len()) } else { 0 };
         client.answer(request, OK, &body[..n_bytes]);
         true
     });
