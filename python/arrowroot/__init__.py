@@ -40,6 +40,7 @@ from arrowroot._errors import (
     StorageError,
     UnsupportedColumnWarning,
     UnsupportedError,
+    UnusedEntriesWarning,
     WholeCopyWarning,
 )
 from arrowroot._events import EventIndex, EventList
@@ -125,6 +126,7 @@ __all__ = [
     "Unreadable",
     "UnsupportedColumnWarning",
     "UnsupportedError",
+    "UnusedEntriesWarning",
     "WholeCopyWarning",
     "Window",
     "__version__",

@@ -80,11 +80,10 @@ def of_trees(entries: EntryList, trees: Sequence[Member]) -> EntrySet:
     import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
 
     found = [np.zeros(0, dtype=np.int64)]
-    for tree, one in zip(trees, entries.by_tree(trees), strict=True):
-        numbers = found[0] if one is None else one.to_numpy()
-        if len(numbers) and numbers[-1] >= tree.num_entries:
+    for tree, numbers in zip(trees, entries.by_tree(trees), strict=True):
+        if len(numbers) and numbers.max() >= tree.num_entries:
             raise InvalidRequestError(
-                f"entries: there is no entry {numbers[-1]} in {tree.url}:{tree.path}, "
+                f"entries: there is no entry {numbers.max()} in {tree.url}:{tree.path}, "
                 f"a tree of {tree.num_entries} entries"
             )
         found.append(numbers + tree.first_entry)

@@ -44,6 +44,7 @@ __all__ = [
     "StorageError",
     "UnsupportedColumnWarning",
     "UnsupportedError",
+    "UnusedEntriesWarning",
     "WholeCopyWarning",
     "missing_library",
     "nearest",
@@ -114,6 +115,12 @@ class WholeCopyWarning(UserWarning):
 
 class MissingEventsWarning(UserWarning):
     """Some of the events of a list are in none of the trees."""
+
+    __module__ = "arrowroot"
+
+
+class UnusedEntriesWarning(UserWarning):
+    """Some of the entries of a list are of trees that are not read."""
 
     __module__ = "arrowroot"
 
@@ -258,6 +265,11 @@ def warn_whole_copy(what: str) -> None:
     """Warn, at the caller's line, of a file that was copied whole; ``what`` says which, and how large it is."""
     text = f"{what} were copied to be read here, as the server answers no ranges"
     warnings.warn(text, WholeCopyWarning, stacklevel=_depth_of_caller())
+
+
+def warn_unused_entries(text: str) -> None:
+    """Warn, at the caller's line, of entries of a list that are of none of the trees that are read."""
+    warnings.warn(text, UnusedEntriesWarning, stacklevel=_depth_of_caller())
 
 
 def _depth_of_caller() -> int:

@@ -11,7 +11,7 @@ import pytest
 import arrowroot as ar
 
 from . import root_peer
-from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP
+from .with_entry_lists import CHAIN_LISTS, CHAINS, CONDITIONS, MODULUS, STEP, SYNC_LISTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,20 @@ def test_a_chain_reads_what_a_tchain_reads_by_a_list(lists: Path, name: str, of:
     elif of == "fewer":
         # Entries of a file that is not in the chain ROOT (6.40) reads from another one.
         of_all = json.loads((lists / "chain.json").read_text())[name]["same"]
-        assert read() == [x for x in of_all if x // 1000 != 1]
+        if name in CHAIN_LISTS:
+            with pytest.warns(ar.UnusedEntriesWarning, match=r"part1\.root"):
+                assert read() == [x for x in of_all if x // 1000 != 1]
+        else:
+            assert read() == [x for x in of_all if x // 1000 != 1]
     else:
         # By the order of the files here, by that of the lists there.
         assert sorted(read()) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", SYNC_LISTS)
+def test_lists_of_one_name_choose_what_root_reads_with_sync(lists: Path, name: str) -> None:
+    expected = json.loads((lists / "sync.json").read_text())[name]
+    with ar.open(lists / "sync.root") as file:
+        chosen = file[name]
+    files = [f"{lists / part}:T" for part, _ in SYNC_LISTS[name]]
+    assert ar.scan(files, columns="x", entries=chosen).read_all()["x"].to_pylist() == expected

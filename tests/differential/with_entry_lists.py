@@ -28,7 +28,6 @@ CONDITIONS = {
     "begin": "Entry$ < 70000",
 }
 
-
 #: Trees of chains that are given lists, by their paths and files.
 CHAINS = {
     "same": [("T", "part0.root"), ("T", "part1.root"), ("T", "part2.root")],
@@ -42,6 +41,12 @@ CHAIN_LISTS = {
     "of_all": ("same", "x % 7 == 3"),
     "of_few": ("same", "x > 1040 && x < 1060"),
     "of_inside": ("inside", "x % 5 == 0"),
+}
+#: The files of chains, with the entries that a list of each chooses.
+SYNC_LISTS: dict[str, list[tuple[str, list[int]]]] = {
+    "twice": [("part0.root", list(range(20))), ("part0.root", list(range(10)))],
+    "between": [("part0.root", [1, 3]), ("part1.root", [2]), ("part0.root", [3, 4])],
+    "nothing": [("part0.root", []), ("part0.root", [7])],
 }
 
 
@@ -131,6 +136,31 @@ def write_chains(directory: Path) -> None:
     (directory / "chain.json").write_text(json.dumps(found))
 
 
+def write_sync(directory: Path) -> None:
+    """Write lists of chains that have a file several times, and what ROOT reads by its option "sync"."""
+    import ROOT
+
+    kept = ROOT.TFile(str(directory / "sync.root"), "RECREATE")
+    found = {}
+    for name, parts in SYNC_LISTS.items():
+        chain, whole = ROOT.TChain("T"), ROOT.TEntryList()
+        whole.SetName(name)
+        for file, entries in parts:
+            path = str(directory / file)
+            chain.Add(path)
+            one = ROOT.TEntryList(name, "", "T", path)
+            for entry in entries:
+                one.Enter(entry)
+            whole.AddSubList(one)
+        kept.WriteTObject(whole, name)
+        chain.SetEntryList(whole, "sync")
+        found[name] = _read(chain)
+        chain.SetEntryList(ROOT.nullptr)
+    kept.Close()
+    (directory / "sync.json").write_text(json.dumps(found))
+
+
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
     write_chains(Path(sys.argv[1]))
+    write_sync(Path(sys.argv[1]))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import CorruptFileError, InvalidRequestError
-from arrowroot._objects.record import Record
+from arrowroot._errors import CorruptFileError, InvalidRequestError, warn_unused_entries
+from arrowroot._objects.matching import UnclearError, matched, quoted
+from arrowroot._objects.record import Record, kind_text
 from arrowroot._objects.simple import Named, text_of
 from arrowroot._sizes import counted, format_count
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 _BLOCK_ENTRIES = 64_000
 #: How a block is stored (``fType``): a bit for each entry, or a list.
 _BITS, _LIST = 0, 1
-_N_QUOTED = 2
 
 
 class EntryList(Named):
@@ -31,9 +29,31 @@ class EntryList(Named):
 
     @property
     def lists(self) -> list[EntryList]:
-        """The lists of the single trees, if it is of several; else itself."""
-        inside = self.get("fLists")
-        return [one for one in inside if isinstance(one, EntryList)] if inside else [self]
+        """The lists of the single trees, those of lists within lists too; itself if it is of one tree.
+
+        Raises: CorruptFileError if they have not as many entries together as the list says, or go in a circle.
+        """
+        found: list[EntryList] = []
+        waiting: list[Any] = [self]
+        opened: set[int] = set()
+        while waiting:
+            one = waiting.pop()
+            if not isinstance(one, EntryList):
+                raise CorruptFileError(f"{self.class_name} {self.name!r}: a {kind_text(one)} among its lists")
+            inside = one.get("fLists")
+            if not inside:
+                found.append(one)
+            elif id(one) in opened:
+                raise CorruptFileError(f"{self.class_name} {self.name!r}: has the list {one.name!r} twice")
+            else:
+                opened.add(id(one))
+                waiting += reversed(list(inside))
+        if sum(one.num_entries for one in found) != self.num_entries:
+            raise CorruptFileError(
+                f"{self.class_name} {self.name!r}: says {counted(self.num_entries, 'entry', 'entries')}, but its "
+                f"{counted(len(found), 'list')} have {format_count(sum(one.num_entries for one in found))}"
+            )
+        return found
 
     @property
     def tree_name(self) -> str:
@@ -50,40 +70,43 @@ class EntryList(Named):
         """How many entries were chosen."""
         return int(self.number_of("fN"))
 
-    def by_tree(self, trees: Sequence[Member]) -> list[EntryList | None]:
-        """Return for each of some trees in a row the list of its entries, None where none names it.
+    def by_tree(self, trees: Sequence[Member]) -> list[npt.NDArray[np.int64]]:
+        """Return for each of some trees in a row the numbers of its entries, as :func:`matched` finds its lists.
 
-        As TChain::SetEntryList finds them (ROOT 6.40): by the tree's name and the file's without protocol and host,
-        which is from the working directory if it is relative. Files are moved: of those that are found nowhere so, the
-        last part of the name counts, if no other is called like that on either side. What a list leaves empty, the only
-        tree there is has.
-
-        Raises: InvalidRequestError if none of the trees is named, and entries were chosen.
+        Warns: UnusedEntriesWarning if some of the lists are of none of the trees; a single tree takes its own.
+        Raises: InvalidRequestError if none of the trees is named, and entries were chosen, or if it cannot be told
+        which tree a list is of.
         """
-        alone = trees[0].path, trees[0].url
-        named = self._named()
-        if len(trees) == len(named) == 1:
-            named = [(tree or alone[0], file or alone[1]) for tree, file in named]
-        there = [(_name_of(tree), _full_name(file)) for tree, file in named]
-        here = [(_name_of(tree.path), _full_name(tree.url)) for tree in trees]
-        by_name = dict(zip(there, self.lists, strict=True))
-        by_last = dict(zip(map(_moved, there), self.lists, strict=True))
-        n_there, n_here = Counter(map(_moved, set(there))), Counter(map(_moved, set(here)))
-        found = [
-            by_last.get(_moved(name))
-            if name not in by_name and n_there[_moved(name)] == n_here[_moved(name)] == 1
-            else by_name.get(name)
-            for name in here
-        ]
-        if self.num_entries and all(one is None for one in found):
+        import numpy as np  # noqa: PLC0415 - imported with the first array
+
+        lists = self.lists
+        try:
+            found = matched(lists, trees)
+        except UnclearError as error:
+            raise InvalidRequestError(
+                f"entries: {self.class_name} {self.name!r}: which entries are meant cannot be told: {error}; its "
+                f"{self._numbers} gives the numbers to take"
+            ) from None
+        if self.num_entries and not any(found.of_trees):
             raise InvalidRequestError(self._of_others(trees))
-        return found
+        if found.unused and len(trees) > 1:
+            n_unused = sum(one.num_entries for one in found.unused)
+            warn_unused_entries(
+                f"entries: {format_count(n_unused)} of the {counted(self.num_entries, 'entry', 'entries')} of "
+                f"{self.class_name} {self.name!r} are of trees that are not read: "
+                f"{quoted([(one.tree_name, one.file_name) for one in found.unused])}"
+            )
+        none = np.zeros(0, np.int64)
+        return [np.concatenate([none, *(one.to_numpy() for one in those)]) for those in found.of_trees]
+
+    @property
+    def _numbers(self) -> str:
+        return f"{'lists[i].' if self.get('fLists') else ''}to_numpy()"
 
     def _of_others(self, trees: Sequence[Member]) -> str:
-        numbers = f"{'lists[i].' if self.get('fLists') else ''}to_numpy()"
         return (
-            f"entries: {self.class_name} {self.name!r} is of {_quoted(self._named())}, not of "
-            f"{_quoted([(tree.path, tree.url) for tree in trees])}; its {numbers} gives numbers to take anyway"
+            f"entries: {self.class_name} {self.name!r} is of {quoted(self._named())}, not of "
+            f"{quoted([(tree.path, tree.url) for tree in trees])}; its {self._numbers} gives numbers to take anyway"
         )
 
     def _named(self) -> list[tuple[str, str]]:
@@ -98,7 +121,7 @@ class EntryList(Named):
 
         if self.get("fLists"):
             raise InvalidRequestError(
-                f"{self.class_name} {self.name!r}: of {counted(len(self.lists), 'tree')} ({_quoted(self._named())}): "
+                f"{self.class_name} {self.name!r}: of {counted(len(self.lists), 'tree')} ({quoted(self._named())}): "
                 "take one of .lists"
             )
         if "fList" in self:
@@ -122,28 +145,6 @@ class EntryList(Named):
         """Return how many entries of which tree."""
         of_tree = f" of {self.tree_name}" if self.tree_name else ""
         return counted(self.num_entries, "entry", "entries") + of_tree
-
-
-def _full_name(file: str) -> str:
-    """Return how a file is called within its store, as TEntryList::GetFileName has it."""
-    _, is_url, rest = file.partition("://")
-    path = rest.partition("/")[2].partition("?")[0] if is_url else os.path.abspath(file)  # noqa: PTH100 - text
-    return path.lstrip("/")
-
-
-def _name_of(tree: str) -> str:
-    """Return a tree's path with the last directory alone, which is what ROOT notes (TEntryList::SetTree)."""
-    return "/".join(tree.split("/")[-2:]).lstrip("/")
-
-
-def _moved(name: tuple[str, str]) -> tuple[str, str]:
-    tree, file = name
-    return tree, file.rpartition("/")[2]
-
-
-def _quoted(trees: Sequence[tuple[str, str]]) -> str:
-    quoted = ", ".join(f"{tree!r} of {file!r}" for tree, file in trees[:_N_QUOTED])
-    return quoted + (", ..." if len(trees) > _N_QUOTED else "")
 
 
 def _entries_of(block: Any) -> npt.NDArray[np.int64]:
