@@ -235,7 +235,9 @@ def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
     from arrowroot import _arrays, _records  # noqa: PLC0415
 
     kind = array.type
-    if pa.types.is_struct(kind) and _records.dtype_of(kind) is not None:
+    if (pa.types.is_struct(kind) or pa.types.is_fixed_size_list(kind)) and _records.dtype_of(
+        kind
+    ) is not None:
         return _records.to_numpy(array)
     if pa.types.is_fixed_size_list(kind) and not array.null_count:
         values = _to_numpy(array.flatten())

@@ -28,8 +28,14 @@ def dtype_of(kind: pa.DataType) -> np.dtype[Any] | None:
         return np.dtype((base, (kind.list_size, *shape)))
     if not pa.types.is_struct(kind):
         return None
-    members = {kind.field(i).name: dtype_of(kind.field(i).type) for i in range(kind.num_fields)}
-    if len(members) < max(1, kind.num_fields) or "" in members or None in members.values():
+    members: dict[str, np.dtype[Any]] = {}
+    for i in range(kind.num_fields):
+        # Not "None in": NumPy takes None for float64, which is equal to it.
+        inner = dtype_of(kind.field(i).type)
+        if inner is None:
+            return None
+        members[kind.field(i).name] = inner
+    if len(members) < max(1, kind.num_fields) or "" in members:
         return None
     return np.dtype(list(members.items()))
 

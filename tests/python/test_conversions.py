@@ -163,9 +163,53 @@ def test_records_with_nulls_become_masked_arrays():
 
 
 @pytest.mark.parametrize(
+    "number",
+    [
+        *(getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)),
+        *(pa.float16(), pa.float32(), pa.float64(), pa.bool_()),
+    ],
+    ids=str,
+)
+def test_records_of_every_number_become_structured_arrays_with_sub_arrays(number):
+    inner = pa.struct([("v", pa.list_(number, 2)), ("n", number)])
+    kind = pa.struct(
+        [
+            ("n", number),
+            ("x", pa.list_(number, 3)),
+            ("m", pa.list_(pa.list_(number, 3), 2)),
+            ("r", pa.list_(inner, 2)),
+        ]
+    )
+    i, o = (np.float16(1), np.float16(0)) if pa.types.is_float16(number) else (True, False)
+    if not (pa.types.is_boolean(number) or pa.types.is_float16(number)):
+        i, o = 1, 0
+    row = {
+        "n": i,
+        "x": [o, i, o],
+        "m": [[i, o, i], [o, o, i]],
+        "r": [{"v": [i, o], "n": i}, {"v": [o, i], "n": o}],
+    }
+    whole = pa.array([row, row, row], kind)
+    for array, n in ((whole, 3), (whole.slice(1), 2)):
+        found = Table(pa.table({"r": array})).to_numpy()["r"]
+        assert found.dtype.names == ("n", "x", "m", "r")
+        assert [found[name].shape for name in found.dtype.names] == [(n,), (n, 3), (n, 2, 3), (n, 2)]
+        assert found["m"][0].tolist() == row["m"]
+        assert found["r"]["v"][0].tolist() == [one["v"] for one in row["r"]]
+        assert found["x"].dtype == found["n"].dtype == found["r"]["n"].dtype
+
+
+def test_arrays_of_fixed_shape_of_which_some_are_null_become_masked_arrays():
+    kind = pa.list_(pa.float64(), 2)
+    found = Table(pa.table({"a": pa.array([[1, 2], None, [3, None]], kind)})).to_numpy()["a"]
+    assert found.tolist() == [[1, 2], [None, None], [3, None]]
+
+
+@pytest.mark.parametrize(
     "kind",
     [
         pa.struct([("t", pa.string()), ("n", pa.int8())]),
+        pa.struct([("d", pa.float64()), ("t", pa.string())]),
         pa.struct([("l", pa.list_(pa.int8()))]),
         pa.struct([("", pa.int8())]),
         pa.struct([("x", pa.int8()), ("x", pa.int8())]),
