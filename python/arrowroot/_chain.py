@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._config import check_arguments
-from arrowroot._errors import InvalidRequestError, SchemaMismatchError, warn_left_out
-from arrowroot._friends import Together
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, SchemaMismatchError, warn_left_out
+from arrowroot._friends import Together, together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._row import Row, opened_trees
 from arrowroot._scan import Scan
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arrowroot._filtered import Files, Filtered, Maker
     from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
+    from arrowroot._row import Member
     from arrowroot._url import Location
 
     #: Files of trees to be read beside others, by their aliases.
@@ -65,8 +66,8 @@ def scan(
     storage: how to reach the files and to read from them, as for ``open``.
 
     The other arguments are those of :meth:`Tree.scan`. The chosen columns must have the same types in all
-    files; if none are chosen, all files must have the same columns. The metadata of every file is read at
-    once.
+    files. A glob, ``filter_name``, or no choice at all must choose the same columns in every file, whichever is the
+    first; where files differ, name the columns that all have. The metadata of every file is read at once.
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
     """
@@ -153,9 +154,28 @@ class Chain:
         if not self._together.friends:
             return self.row.choose(columns, filter_name), self.row.source
         candidates = self._together.candidates(columns)
-        selection = select(candidates, columns, filter_name, self.row.where)
+        try:
+            selection = select(candidates, columns, filter_name, self.row.where)
+        except NoSuchColumnError:
+            self._refuse_what_others_have(columns, filter_name, [branch.path for branch in candidates])
+            raise
+        self._refuse_what_others_have(columns, filter_name, selection.paths)
         warn_left_out(selection.left_out, self.row.where)
         return selection.paths, self._together.maker(candidates)
+
+    def _refuse_what_others_have(
+        self, columns: list[str] | None, filter_name: str | Iterable[str] | None, chosen: Iterable[str]
+    ) -> None:
+        """Raise SchemaMismatchError if some file, here or of a friend, has more to choose than the first one there."""
+        parts = [(alias, part.branches) for alias, part in self._together.parts]
+        for place, row in enumerate([self.row, *(row for _, row, _ in self.friends)]):
+
+            def chosen_in(member: Member, place: int = place) -> list[str]:
+                beside = [*parts]
+                beside[place] = (parts[place][0], member.tree().branches)
+                return select(together(beside, columns), columns, filter_name, self.row.where).paths
+
+            row.refuse_what_others_have(chosen_in, chosen)
 
     def maker(self) -> Maker:
         """Return what makes passes over the columns of all, by every name that they have."""
@@ -186,14 +206,19 @@ class Chain:
         """Bind a filter to the columns of the first file, once all files are known to have the same."""
         first = self.row.members[0].tree()
         make = self.maker()
-        bound = first.filtered(
-            condition,
-            names,
-            entries,
-            options,
-            make=make,
-            branches=self._together.all_names() if self._together.friends else None,
-        )
+        try:
+            bound = first.filtered(
+                condition,
+                names,
+                entries,
+                options,
+                make=make,
+                branches=self._together.all_names() if self._together.friends else None,
+            )
+        except NoSuchColumnError as error:
+            known = [branch.path for branch in self._together.all_names()]
+            self._refuse_what_others_have([error.name], None, known)
+            raise
         # Whether all files have them, and of which type, is told before the reading.
         make(bound.condition.columns, (0, 0), options)
         return bound._replace(

@@ -11,6 +11,8 @@ from arrowroot import _entries
 from arrowroot._ahead import in_order
 from arrowroot._config import arguments_alone, resolve, resolve_named
 from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
     NotFoundError,
     SchemaMismatchError,
     StorageError,
@@ -65,7 +67,7 @@ def _outermost(path: str, chosen: Container[str]) -> str | None:
 def _mismatch(path: str, first_url: str, first: str | None, url: str, found: str | None) -> str:
     """Say how the types of a column differ in two files; None: it is missing or not readable."""
     if first is None:
-        return f"{url}: column {path!r} is not in {first_url}"
+        return f"{url}: column {path!r} is not in {first_url}, or not readable there"
     has = "is missing or not readable" if found is None else f"has type {found}"
     return f"{url}: column {path!r} {has}, but in {first_url} it has type {first}"
 
@@ -275,30 +277,67 @@ class Row:
         assemble: bool = False,
         raw: bool = False,
     ) -> list[str]:
-        """Return the paths chosen in the first file, once all files are known to have the same."""
-        chosen = self.members[0].tree().choose(columns, filter_name, assemble=assemble, raw=raw)
-        everything = columns is None and filter_name is None
-        self._check(chosen, all_columns=everything, whole_objects=assemble and not raw)
+        """Return the paths chosen in the first file, once all files are known to choose the same.
+
+        Raises: SchemaMismatchError, the same in every order of the files, if one has a column that another lacks.
+        """
+        first = self.members[0]
+
+        def chosen_in(member: Member) -> list[str]:
+            return member.tree().selection(columns, filter_name, assemble=assemble, raw=raw).paths
+
+        try:
+            chosen = first.tree().choose(columns, filter_name, assemble=assemble, raw=raw)
+        except NoSuchColumnError:
+            self.refuse_what_others_have(chosen_in, self._types)
+            raise
+        self._check(chosen, whole_objects=assemble and not raw)
+        is_by_path = (
+            columns is not None and filter_name is None and all(name in self._types for name in columns)
+        )
+        if not is_by_path:
+            self.refuse_what_others_have(chosen_in, chosen)
         return chosen
 
-    def _check(self, chosen: list[str], *, all_columns: bool = False, whole_objects: bool = False) -> None:
+    def refuse_what_others_have(
+        self, chosen_in: Callable[[Member], Iterable[str]], chosen: Iterable[str]
+    ) -> None:
+        """Raise SchemaMismatchError if in some file a choice has columns that are not chosen in the first."""
+        expected = set(chosen)
+        looked_at: set[frozenset[str]] = set()
+        for member, types in zip(self.members, self._other_types, strict=True):
+            more = frozenset(path for path in types if path not in self._types)
+            if not more or more in looked_at:
+                continue
+            looked_at.add(more)
+            try:
+                found = [path for path in chosen_in(member) if path not in expected]
+            except (InvalidRequestError, NotFoundError, UnsupportedError):
+                continue  # what this file lacks is told by the columns of the first
+            if found:
+                raise self._mismatch_of(found[0], None, member, types.get(found[0]))
+
+    def _mismatch_of(
+        self, path: str, first: str | None, member: Member, found: str | None
+    ) -> SchemaMismatchError:
+        """Return the error of a column whose types differ in the first file and in another one."""
+        text = _mismatch(path, self.members[0].url, first, member.url, found)
+        return SchemaMismatchError(f"{text}; choose columns that all files have")
+
+    def _check(self, chosen: list[str], *, whole_objects: bool = False) -> None:
         unchecked = {path for path in chosen if path not in self._checked}
-        if not unchecked and not all_columns:
+        if not unchecked:
             return
         for member, types in zip(self.members, self._other_types, strict=True):
             wrong: dict[str, str] = {}
             for path in types:
                 outer = _outermost(path, unchecked)
-                if outer is not None or (all_columns and path not in self._types):
-                    wrong.setdefault(outer or path, path)
+                if outer is not None:
+                    wrong.setdefault(outer, path)
             for outer, path in wrong.items():
                 # A whole object may be in branches of its own in one file, and in one in another.
                 if not (whole_objects and self._is_same_object(member, outer)):
-                    first = self._types.get(path)
-                    raise SchemaMismatchError(
-                        _mismatch(path, self.members[0].url, first, member.url, types[path])
-                        + "; choose columns that all files have"
-                    )
+                    raise self._mismatch_of(path, self._types.get(path), member, types[path])
         self._checked.update(unchecked)
 
     def _is_same_object(self, member: Member, path: str) -> bool:

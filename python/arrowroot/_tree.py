@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 #: What scans, chains and friends ask of a tree.
-_FOR_SCANS = frozenset({"choose", "digest", "filtered", "source"})
+_FOR_SCANS = frozenset({"choose", "digest", "filtered", "selection", "source"})
 
 
 class Tree(TreeMetadata):
@@ -469,14 +469,24 @@ class Tree(TreeMetadata):
             paths = None if special else self._native.columns_named(columns)
             if paths is not None:
                 return list(dict.fromkeys(paths))
-        branches = self.branches
         with self._saying_aliases():
-            selection = _select.select(
-                branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
-            )
+            selection = self.selection(columns, filter_name, assemble=assemble, raw=raw)
         warn_left_out(selection.left_out, self.where)
-        are_chosen = columns is not None and bool(_select.divided(branches, columns)[0])
+        are_chosen = columns is not None and bool(_select.divided(self.branches, columns)[0])
         return selection.paths if are_chosen else self._without_short(selection.paths)
+
+    def selection(
+        self,
+        columns: str | Iterable[str] | None,
+        filter_name: str | Iterable[str] | None,
+        *,
+        assemble: bool = False,
+        raw: bool = False,
+    ) -> _select.Selection:
+        """Return what is chosen of this tree's own columns, and what of that cannot be read."""
+        return _select.select(
+            self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
+        )
 
     @contextmanager
     def _saying_aliases(self) -> Iterator[None]:

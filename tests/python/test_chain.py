@@ -96,6 +96,87 @@ def test_schemas_that_differ_are_refused_by_file_and_column(files, tmp_path):
         ar.scan(paths[::-1], "Events")
 
 
+@pytest.fixture(scope="module")
+def triggers(tmp_path_factory):
+    """Files by name: "more" has a column that "less" lacks, "none" has no entries, "bare" no branches in common."""
+    folder = tmp_path_factory.mktemp("triggers")
+    flags = {name: np.arange(10) % 2 == 0 for name in ("HLT_a", "HLT_b")}
+    for name, n, chosen in (("less", 10, ["HLT_a"]), ("more", 10, list(flags)), ("none", 0, list(flags))):
+        path = folder / f"{name}.root"
+        with uproot.recreate(path) as file:
+            columns = {"pt": np.arange(10.0), **{flag: flags[flag] for flag in chosen}}
+            file.mktree("Events", {column: values.dtype for column, values in columns.items()})
+            if n:
+                file["Events"].extend(columns)
+    with uproot.recreate(folder / "bare.root") as file:
+        file.mktree("Events", {"other": np.dtype("int32")})
+    return folder
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"columns": "HLT_*"},
+        {"columns": ["pt", "HLT_*"]},
+        {"columns": ["!pt"]},
+        {"columns": ["HLT_b"]},
+        {"filter_name": "HLT_*"},
+        {"filter_name": "/.*_[ab]/"},
+        {"columns": ["pt", "HLT_b"], "filter_name": "*"},
+        {"columns": "pt", "filter": "HLT_b"},
+        {"assemble": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("other", ["more", "none"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_columns_that_some_files_lack_are_refused_in_every_order(triggers, choice, other, beside):
+    paths = [triggers / "less.root", triggers / f"{other}.root"]
+    friends = {}
+    if beside:
+        if choice.get("assemble"):
+            return
+        n = 10 if other == "none" else 20
+        write_tree(triggers / f"beside{n}.root", n)
+        friends = {"friends": {"w": triggers / f"beside{n}.root"}}
+    for files in (paths, paths[::-1], [paths[0], paths[0], paths[1]], [paths[1], paths[0], paths[0]]):
+        for read in (ar.scan, ar.partitions):
+            if beside and len(files) == 3:
+                continue
+            with pytest.raises(ar.SchemaMismatchError, match=r"\.root: column 'HLT_b' is .*in .*\.root"):
+                read(files, "Events", **choice, **friends)
+
+
+def test_columns_that_all_files_have_are_read_whatever_else_there_is(triggers):
+    paths = [triggers / f"{name}.root" for name in ("less", "more", "none", "more")]
+    for files in (paths, paths[::-1]):
+        for choice in (["pt"], ["HLT_a", "pt"], ["p*"], ["!HLT_*"]):
+            assert ar.scan(files, "Events", choice).read_all().num_rows == 30
+        assert ar.scan(files, "Events", filter_name="*_a", filter="pt < 2").read_all().num_rows == 6
+
+
+def test_a_friends_column_that_some_of_its_files_lack_is_refused_in_every_order(triggers):
+    main = [triggers / "more.root"] * 2
+    for name in ("less", "more"):
+        other = {"less": "more", "more": "less"}[name]
+        friends = {"w": [triggers / f"{name}.root", triggers / f"{other}.root"]}
+        assert ar.scan(main, "Events", ["pt", "w.HLT_a"], friends=friends).read_all().num_rows == 20
+        for columns in ("w.HLT_*", None):
+            with pytest.raises(ar.SchemaMismatchError, match=r"column 'w?\.?HLT_b' is"):
+                ar.scan(main, "Events", columns, friends=friends)
+
+
+def test_a_tree_without_the_columns_is_refused_wherever_it_stands(triggers):
+    paths = [triggers / "bare.root", triggers / "more.root"]
+    for files in (paths, paths[::-1]):
+        for columns in ("pt", "HLT_*", None):
+            with pytest.raises(ar.SchemaMismatchError, match=r"column '(pt|HLT_a|other)' is"):
+                ar.scan(files, "Events", columns)
+    with pytest.raises(ar.NoSuchColumnError):
+        ar.scan(paths, "Events", "nowhere*")
+
+
 def test_which_tree_must_be_clear(files, tmp_path):
     write_tree(tmp_path / "two.root", 5, names=("A", "B"))
     with pytest.raises(ar.InvalidRequestError, match="'A', 'B'"):
