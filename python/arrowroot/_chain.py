@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._config import check_arguments
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, SchemaMismatchError, warn_left_out
-from arrowroot._friends import Together, together
+from arrowroot._friends import Together, refuse_reshuffled, together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._row import Row, opened_trees
 from arrowroot._scan import Scan
@@ -143,6 +143,8 @@ class Chain:
             keys = row.recorded_index
         elif index is not False:
             keys = single_names(index, "index")
+        if index is None and keys is None:
+            refuse_reshuffled(alias, row.reshuffled or self.row.reshuffled)
         names = None if keys is None else list(keys)
         self._together.add(alias, row, names)
         self.friends.append((alias, row, names))
@@ -167,12 +169,12 @@ class Chain:
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None, chosen: Iterable[str]
     ) -> None:
         """Raise SchemaMismatchError if some file, here or of a friend, has more to choose than the first one there."""
-        parts = [(alias, part.branches) for alias, part in self._together.parts]
+        parts = self._together.names
         for place, row in enumerate([self.row, *(row for _, row, _ in self.friends)]):
 
             def chosen_in(member: Member, place: int = place) -> list[str]:
                 beside = [*parts]
-                beside[place] = (parts[place][0], member.tree().branches)
+                beside[place] = parts[place]._replace(branches=member.tree().branches)
                 return select(together(beside, columns), columns, filter_name, self.row.where).paths
 
             row.refuse_what_others_have(chosen_in, chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from arrowroot._errors import InvalidRequestError
@@ -48,6 +49,31 @@ class FriendBranch(NamedTuple):
     unsupported: str | None
     part: int
     inner: str
+
+
+class Names(NamedTuple):
+    """The branches of a tree; None is the alias of the main one.
+
+    aliased: the branches of its own friends once more, by their aliases there.
+    """
+
+    alias: str | None
+    branches: Sequence[Candidate]
+    aliased: Sequence[FriendBranch] = ()
+
+
+def refuse_reshuffled(alias: str, reshuffled: str | None) -> None:
+    """Raise InvalidRequestError if one of two trees that would be joined by number has its entries in no order.
+
+    ``reshuffled``: that tree. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
+    """
+    if reshuffled is not None:
+        raise InvalidRequestError(
+            f"friend {alias!r}: several threads wrote the entries of {reshuffled} in an order by chance "
+            "(TTree::kEntriesReshuffled), so that their numbers do not tell which belong together; give "
+            "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are known to "
+            "be in order"
+        )
 
 
 class Friend:
@@ -216,13 +242,23 @@ class Together:
         """The main tree, without an alias, and the friends with theirs."""
         return [(None, self._main), *((friend.alias, friend.part) for friend in self.friends)]
 
+    @property
+    def names(self) -> list[Names]:
+        """The branches of all, in the order of ``parts``."""
+        return [
+            Names(alias, part.branches, part.aliased if isinstance(part, WithFriends) else ())
+            for alias, part in self.parts
+        ]
+
     def candidates(self, columns: Sequence[str] | None) -> list[FriendBranch]:
         """Return the branches of all to choose ``columns`` from."""
-        return together([(alias, part.branches) for alias, part in self.parts], columns)
+        return together(self.names, columns)
 
     def all_names(self) -> list[FriendBranch]:
         """Return the branches of all by every name that they have, with and without aliases."""
-        return self.candidates([f"{friend.alias}." for friend in self.friends])
+        names = self.names
+        inside = {_alias_of(branch) for one in names for branch in one.aliased}
+        return together(names, [*(f"{friend.alias}." for friend in self.friends), *inside])
 
     def maker(self, candidates: list[FriendBranch]) -> Maker:
         """Return what makes passes over columns by the names of ``candidates``."""
@@ -286,22 +322,44 @@ def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
                 )
 
 
-def together(
-    parts: Sequence[tuple[str | None, Sequence[Candidate]]], columns: Sequence[str] | None
-) -> list[FriendBranch]:
-    """Return the branches of a tree (alias None) and its friends to choose ``columns`` from.
+class WithFriends:
+    """A tree and the friends that it has by now, as one part: a friend with friends."""
+
+    def __init__(self, where: str, num_entries: int, inside: Together) -> None:
+        """``where``, ``num_entries``: of the tree, which is the main one of ``inside``."""
+        self.where = where
+        self.num_entries = num_entries
+        self.branches = inside.candidates(None)
+        names = inside.all_names()
+        shown = {branch.path for branch in self.branches}
+        #: The friends' branches once more, by their aliases.
+        self.aliased = [branch for branch in names if branch.path not in shown]
+        self._make = inside.maker(names)
+
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns of the tree and of its friends."""
+        return self._make(paths, entries, options)
+
+
+def _alias_of(branch: FriendBranch) -> str:
+    """Return the beginning of an aliased name, with the dot."""
+    return branch.path.removesuffix(branch.inner)
+
+
+def together(parts: Sequence[Names], columns: Sequence[str] | None) -> list[FriendBranch]:
+    """Return the branches of a tree and its friends to choose ``columns`` from.
 
     The tree's own go by their path. A friend's go by theirs if no other tree has it, and by "alias.path" if
-    one has or if they are asked for so.
+    one has or if they are asked for so. Those of a friend's friend go by its alias as well, with and without the alias
+    of the friend, if they are asked for so.
     """
-    owners: dict[str, int] = {}
-    for _, branches in parts:
-        for branch in branches:
-            owners[branch.path] = owners.get(branch.path, 0) + 1
+    owners = Counter(branch.path for part in parts for branch in part.branches)
+    owners.update(branch.path for part in parts for branch in part.aliased)
+    texts = columns or ()
     result = []
-    for part, (alias, branches) in enumerate(parts):
+    for number, (alias, branches, aliased) in enumerate(parts):
 
-        def named(branch: Candidate, path: str, name: str, part: int = part) -> FriendBranch:
+        def named(branch: Candidate, path: str, name: str, part: int = number) -> FriendBranch:
             kind = branch.type_name
             return FriendBranch(
                 path,
@@ -318,8 +376,17 @@ def together(
         for branch in branches:
             is_free = alias is None or owners[branch.path] == 1
             result.append(named(branch, branch.path if is_free else f"{alias}.{branch.path}", branch.name))
-        if alias is not None and any(text.startswith(f"{alias}.") for text in columns or ()):
-            # By this second name alone: the short one must not look ambiguous.
-            aliased = [(branch, f"{alias}.{branch.path}") for branch in branches]
-            result += [named(branch, name, name) for branch, name in aliased]
+        # By these second names alone: the short one must not look ambiguous.
+        if alias is not None and any(text.startswith(f"{alias}.") for text in texts):
+            result += [
+                named(branch, name, name)
+                for branch in [*branches, *aliased]
+                if (name := f"{alias}.{branch.path}") not in owners
+            ]
+        asked = {begin for begin in map(_alias_of, aliased) if any(text.startswith(begin) for text in texts)}
+        result += [
+            named(branch, branch.path, branch.path)
+            for branch in aliased
+            if _alias_of(branch) in asked and owners[branch.path] == 1
+        ]
     return result

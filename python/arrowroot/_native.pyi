@@ -96,6 +96,7 @@ class Tree:
     cycle: int
     num_entries: int
     n_leaves: int
+    entries_reshuffled: bool  # in an order by chance; not recorded by an RNTuple
     aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
     friends: list[
         tuple[str, str, str]
@@ -142,6 +143,7 @@ class Ntuple:
     cycle: int
     num_entries: int
     n_leaves: int
+    entries_reshuffled: bool  # in an order by chance; not recorded by an RNTuple
     aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
     friends: list[
         tuple[str, str, str]

@@ -200,6 +200,8 @@ class Row:
         self.members: list[Member] = []
         #: That all trees record; None: none does, or nobody looked.
         self.recorded_index: tuple[str, ...] | None = None
+        #: A tree whose entries are in an order by chance, if there is one.
+        self.reshuffled: str | None = None
         self.num_entries = 0
         #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
         self._types: dict[str, str] = {}
@@ -213,6 +215,8 @@ class Row:
         for url, location, path, tree, came_bytes, reopen in opened:
             if with_index:
                 self._note_index(url, tree.recorded_index)
+            if tree.entries_reshuffled and self.reshuffled is None:
+                self.reshuffled = tree.where
             types, metadata_bytes = tree.digest()
             if not self.members:
                 self._types = types

@@ -15,7 +15,6 @@ from arrowroot._errors import (
     warn_left_out,
 )
 from arrowroot._events import EventList, OnlyTree
-from arrowroot._objects.record import kind_text
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import html_table, text_table
 from arrowroot._scan import Scan
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 #: What scans, chains and friends ask of a tree.
-_FOR_SCANS = frozenset({"choose", "digest", "filtered", "selection", "source"})
+_FOR_SCANS = frozenset({"choose", "digest", "filtered", "friend_in", "selection", "source"})
 
 
 class Tree(TreeMetadata):
@@ -139,13 +138,19 @@ class Tree(TreeMetadata):
         then beside this tree's file; of a remote file beside it alone. Servers that only the record names see no
         credentials (``credentials_for`` of ``open`` adds some), and a remote file names no file of this machine.
 
-        Raises: what opening a file and :meth:`add_friend` raise; the friends before it have been added then.
+        The friends that they record themselves are followed; a circle ends where it closes. Of a friend that was a
+        TChain ROOT records no file, or only one: ``arrowroot.scan`` takes its files.
+
+        Raises: what opening a file and :meth:`add_friend` raise, with what to do about a TChain; the friends before it
+        have been added then. UnsupportedError for more than 64 friends of friends.
         """
-        for alias, name, file in self.recorded_friends:
-            found = self._file_of_friend(file)[name]
-            if not isinstance(found, Tree):
-                raise UnsupportedError(f"{self.where}: its friend {name!r} is {kind_text(found)}")
-            self.add_friend(found, alias)
+        from arrowroot._recorded_friends import follow  # noqa: PLC0415 - hardly ever
+
+        follow(self)
+
+    def friend_in(self, file: str, name: str) -> object:
+        """Return what has a name in a file that the tree's record names; "" is the tree's own file."""
+        return self._file_of_friend(file)[name]
 
     def add_friend(
         self,
@@ -166,8 +171,12 @@ class Tree(TreeMetadata):
         Of a longer friend without an index the first entries are read. A shorter one is refused, as by RDataFrame;
         TTree::Draw and TTree::Scan would repeat its last entry.
 
-        Raises: InvalidRequestError if the friend has fewer entries or friends itself, or if the alias is
-        taken; UnsupportedError for a recorded index that cannot be used.
+        The friends that the friend has by now come with it: "z" of its friend "Z" is "z", if no other tree has a column
+        of that name, and "Z.z" or "alias.Z.z".
+
+        Raises: InvalidRequestError if the friend has fewer entries, if the alias is taken, or if the entries of one of
+        the trees are in an order by chance (``entries_reshuffled``) and neither ``index`` nor a recorded index says
+        which belong together; UnsupportedError for a recorded index that cannot be used.
         """
         from arrowroot import _friends  # noqa: PLC0415
 
@@ -176,8 +185,6 @@ class Tree(TreeMetadata):
                 f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {tree!r}"
             )
         alias = alias or tree.name
-        if tree._together is not None:
-            raise InvalidRequestError(f"friend {alias!r} ({tree.where}) has friends itself")
         keys: Iterable[str] | None = None
         if index is None:
             try:
@@ -190,10 +197,16 @@ class Tree(TreeMetadata):
             keys = _select.single_names(index, "index")
             if not keys:
                 raise InvalidRequestError("index: no columns; index=False goes by the numbers")
+        if index is None and keys is None:
+            reshuffled = next((one.where for one in (tree, self) if one.entries_reshuffled), None)
+            _friends.refuse_reshuffled(alias, reshuffled)
+        part: _friends.Part = tree
+        if tree._together is not None:
+            part = _friends.WithFriends(tree.where, tree.num_entries, tree._together)
         # Beside a twin: what hold each other keep their files open until Python looks for such.
         alone = Tree(self._native, self._url, self._file_of_friend, self.file_identity)
         together = self._together or _friends.Together(alone)
-        together.add(alias, tree, None if keys is None else list(keys))
+        together.add(alias, part, None if keys is None else list(keys))
         self._together = together
 
     def scan(

@@ -64,6 +64,11 @@ class TreeMetadata:
         return self._native.num_entries
 
     @property
+    def entries_reshuffled(self) -> bool:
+        """True if the entries are in an order by chance, as several threads wrote them (TTree::kEntriesReshuffled)."""
+        return self._native.entries_reshuffled
+
+    @property
     def n_leaves(self) -> int:
         """Number of leaves, readable or not; a branch of a leaf list has several."""
         return self._native.n_leaves

@@ -370,6 +370,12 @@ impl PyTree {
         self.tree.record().memory_bytes
     }
 
+    /// Whether several threads wrote the entries, in an order by chance.
+    #[getter]
+    fn entries_reshuffled(&self) -> bool {
+        self.tree.record().entries_reshuffled
+    }
+
     /// Names of expressions, and these.
     #[getter]
     fn aliases(&self) -> Vec<(String, String)> {

@@ -140,6 +140,12 @@ impl PyNtuple {
         self.totals(py).map(|totals| totals.memory_bytes)
     }
 
+    /// An RNTuple does not record that its entries are in an order by chance.
+    #[getter]
+    fn entries_reshuffled(&self) -> bool {
+        false
+    }
+
     /// An RNTuple records no aliases.
     #[getter]
     fn aliases(&self) -> Vec<(String, String)> {

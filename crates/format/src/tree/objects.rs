@@ -59,8 +59,14 @@ impl<'a> Objects<'a> {
 
 /// Reads name and title of a `TNamed` part.
 pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(String, String)> {
-    let (_, name, title) = named_base(cursor)?;
-    Ok((name_text(name), name_text(title)))
+    let (_, name, title) = read_named_with_bits(cursor)?;
+    Ok((name, title))
+}
+
+/// Reads `fBits`, name and title of a `TNamed` part.
+pub(super) fn read_named_with_bits(cursor: &mut Cursor<'_>) -> Result<(u32, String, String)> {
+    let (bits, name, title) = named_base(cursor)?;
+    Ok((bits, name_text(name), name_text(title)))
 }
 
 /// Reads the head of a `TObjArray`: the number of its pointers, and where it ends.

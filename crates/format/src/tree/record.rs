@@ -2,11 +2,14 @@
 
 use super::branch::{Branch, BranchId, read_branches, read_counter, read_io_features};
 use super::leaf::{Leaf, LeafId, read_leaf_pointer};
-use super::objects::{Objects, Slot, read_array_head, read_list_head, read_named};
+use super::objects::{Objects, Slot, read_array_head, read_list_head, read_named, read_named_with_bits};
 use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
+
+/// `TTree::kEntriesReshuffled` in `fBits`. Source: `TTree.h` (ROOT 6.22 to 6.40).
+const ENTRIES_RESHUFFLED: u32 = 1 << 19;
 
 /// A tree as its record describes it.
 #[derive(Debug, Clone)]
@@ -17,6 +20,8 @@ pub struct TreeRecord {
     pub title: String,
     /// `fEntries`.
     pub n_entries: u64,
+    /// Whether the order of the entries is by chance, as several threads wrote them: their numbers say nothing then.
+    pub entries_reshuffled: bool,
     /// `fTotBytes`: all uncompressed baskets with their keys, in bytes.
     pub memory_bytes: i64,
     /// `fZipBytes`: all baskets in the file with their keys, in bytes.
@@ -133,7 +138,7 @@ impl TreeRecord {
             // TNtuple, TChain: the TTree part comes first, in a frame of its own.
             frame = cursor.version()?;
         }
-        let (name, title) = read_named(&mut cursor)?;
+        let (bits, name, title) = read_named_with_bits(&mut cursor)?;
         let parsed = Self::parse_members(&mut cursor, &mut reading, frame.version, infos);
         let (numbers, top_branches, tail) = parsed.within(|| format!("tree {name}"))?;
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
@@ -143,6 +148,7 @@ impl TreeRecord {
             name,
             title,
             n_entries: numbers.n_entries,
+            entries_reshuffled: bits & ENTRIES_RESHUFFLED != 0,
             memory_bytes: numbers.memory_bytes,
             stored_bytes: numbers.stored_bytes,
             auto_flush: numbers.auto_flush,
