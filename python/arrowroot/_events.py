@@ -217,6 +217,29 @@ class EventList:
         places = np.concatenate([part[0] for part in parts])
         return Found(places, np.zeros_like(places), np.concatenate([part[1] for part in parts]))
 
+    def refuse_others(
+        self, found: Found, batches: Iterable[pa.RecordBatch], columns: Sequence[str], where: str
+    ) -> None:
+        """Raise CorruptFileError if the entries that the index gave have other ids than were asked for.
+
+        batches: of the ids' columns, of the entries in the order of the list.
+        """
+        import numpy as np  # noqa: PLC0415 - not needed to import arrowroot
+
+        order = np.lexsort((found.entries, found.places))
+        expected = (self.ids[place] for place in found.places[order].tolist())
+        entries = iter(found.entries[order].tolist())
+        for batch in batches:
+            arrays = [_integers(batch.column(name), name).tolist() for name in columns]
+            # Both end with the batches: there is one row for each entry.
+            for ids, wanted, entry in zip(zip(*arrays, strict=True), expected, entries, strict=False):
+                if ids != wanted:
+                    index = self.index.path if self.index else ""
+                    raise CorruptFileError(
+                        f"{index}: gives entry {entry} of {where} for {wanted}, which is {ids}; remove the index and "
+                        "make it again by arrowroot index"
+                    )
+
     def entries(self, found: Found, where: str) -> npt.NDArray[np.int64]:
         """Return the entries in the order of the list, and report what is missing.
 
@@ -330,13 +353,15 @@ class EventIndex:
     """The ids of all events of many trees, in a Parquet file that ``arrowroot index`` has made."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open the index; only its description is read.
+        """Open the index. It is read once to compare it with its checksum; only its description is kept.
 
-        Raises: NoSuchFileError, StorageError, CorruptFileError.
+        Raises: NoSuchFileError, StorageError; CorruptFileError if it is not as ``arrowroot index`` wrote it.
         """
         import json  # noqa: PLC0415 - every scan imports this module
 
         self.path = os.fspath(path)
+        #: What the file was when it was found whole: device, number, size in bytes, time of its change in ns.
+        self._whole: tuple[int, int, int, int] | None = None
         with self._opened() as file:
             metadata = (file.metadata.metadata or {}).get(METADATA_KEY)
             n_rows, n_row_groups = file.metadata.num_rows, file.metadata.num_row_groups
@@ -367,6 +392,7 @@ class EventIndex:
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         try:
+            self._refuse_damage()
             return pq.ParquetFile(self.path)
         except FileNotFoundError:
             raise NoSuchFileError(f"{self.path}: there is no such index; arrowroot index makes one") from None
@@ -375,6 +401,24 @@ class EventIndex:
             if isinstance(error, pa.ArrowInvalid):
                 raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
             raise StorageError(f"{self.path}: {what}") from None
+
+    def _refuse_damage(self) -> None:
+        """Raise CorruptFileError if the file is not as it was written: what reads Parquet may crash of damage."""
+        from arrowroot import _checksum  # noqa: PLC0415 - every scan imports this module
+
+        with open(self.path, "rb") as file:  # noqa: PTH123 - text
+            status = os.fstat(file.fileno())
+            identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+            if identity == self._whole:
+                return
+            is_whole = _checksum.is_whole(file)
+        if not is_whole:
+            what = "has no checksum" if is_whole is None else "does not fit its checksum"
+            raise CorruptFileError(
+                f"{self.path}: no index of arrowroot, or a damaged one: it {what}; if it was an index, remove it and "
+                "make it again by arrowroot index"
+            )
+        self._whole = identity
 
     def __len__(self) -> int:
         """Return the number of events."""

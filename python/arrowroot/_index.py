@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot import _checksum
 from arrowroot._config import check_arguments, redacted
 from arrowroot._errors import (
     ArrowrootError,
@@ -330,7 +331,9 @@ class _Writer:
         }
         with _writing(self._beside):
             self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(document)})
+            self._writer.add_key_value_metadata({_checksum.KEY: _checksum.PLACEHOLDER})
             self._writer.close()
+            _checksum.sign(self._beside)
         with _writing(self._path):
             put(self._beside, os.path.realpath(self._path))
 

@@ -365,7 +365,12 @@ class Row:
     def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers in the row of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
-            return events.entries(events.found_among(self.members), self.where)
+            found = events.found_among(self.members)
+            entries = events.entries(found, self.where)
+            paths = self.choose(list(events.index.columns), None)
+            source = self.source(paths, entries, Options.default())
+            events.refuse_others(found, batches_of(source), paths, self.where)
+            return entries
         columns = events.columns_in(self.members[0].tree().has_branch, self.where)
         paths = self.choose(list(columns), None)
         source = self.source(paths, None, Options.default())

@@ -358,7 +358,12 @@ class Tree(TreeMetadata):
         if not isinstance(entries, EventList):
             return _entries.normalise(entries, self.num_entries)
         if entries.index is not None:
-            return entries.entries(entries.found_among([alone]), self.where)
+            found = entries.found_among([alone])
+            numbers = entries.entries(found, self.where)
+            columns = self.choose(list(entries.index.columns))
+            source = self.source(columns, numbers, Options.default())
+            entries.refuse_others(found, batches_of(source), columns, self.where)
+            return numbers
         columns = self.choose(list(entries.columns_in(self.has_branch, self.where)))
         source = self.source(columns, None, Options.default())
         return entries.entries(entries.found_in(batches_of(source), columns), self.where)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
+from arrowroot import _checksum
 
 uproot = pytest.importorskip("uproot")
 
@@ -307,6 +308,68 @@ def test_an_index_on_a_full_disk_names_the_file_and_leaves_none(files, monkeypat
         ar.index(files / "run*.root", files / "full.parquet")
     assert not (files / "full.parquet").exists()
     assert not list(files.glob("full.parquet.parts/*.new"))
+
+
+def test_a_damaged_index_is_refused_before_parquet_sees_it(files, monkeypatch):
+    index = files / "index.parquet"
+    ar.index(files / "run*.root", index)
+    whole = index.read_bytes()
+    rng = np.random.default_rng(11)
+    damaged = []
+    for bit in rng.choice(8 * len(whole), 500, replace=False).tolist():
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        damaged.append(bytes(flipped))
+    damaged += [whole[:n] for n in [0, 1, 8, len(whole) - 1, *rng.integers(0, len(whole), 60).tolist()]]
+    damaged += [whole + b"x", bytes(len(whole)), whole[:100] + bytes(300) + whole[400:]]
+    seen = []
+    monkeypatch.setattr(pq, "ParquetFile", seen.append)
+    for content in damaged:
+        index.write_bytes(content)
+        with pytest.raises(ar.CorruptFileError, match=r"index\.parquet: .*make it again by arrowroot index"):
+            ar.pick(index, [id_of(1001)], "x")
+    assert seen == []
+
+
+def test_an_index_that_is_damaged_while_it_is_open_is_refused(files):
+    index = files / "index.parquet"
+    events = ar.index(files / "run*.root", index).events
+    assert ar.pick(events, [id_of(1001)], "x").num_rows == 1
+    content = bytearray(index.read_bytes())
+    content[len(content) // 2] ^= 1
+    index.write_bytes(content)
+    with pytest.raises(ar.CorruptFileError, match="does not fit its checksum"):
+        ar.pick(events, [id_of(1001)], "x")
+    index.unlink()
+    ar.index(files / "run*.root", index)
+    assert ar.pick(index, [id_of(1001)], "x").num_rows == 1
+
+
+def test_the_ids_of_what_is_read_are_compared_with_those_asked_for(files):
+    index = files / "index.parquet"
+    ar.index(files / "run0.root", index)
+    table = pq.read_table(index)
+    # An index as whole as any, of the same file, whose events are at other entries.
+    turned = table.set_column(4, table.field(4), table["event"].take(pa.array(range(N - 1, -1, -1))))
+    metadata = pq.read_metadata(index).metadata
+    with pq.ParquetWriter(index, table.schema) as writer:
+        writer.write_table(turned)
+        writer.add_key_value_metadata({"arrowroot.index": metadata[b"arrowroot.index"]})
+        writer.add_key_value_metadata({_checksum.KEY: _checksum.PLACEHOLDER})
+    _checksum.sign(index)
+    row = turned.slice(7, 1).to_pylist()[0]
+    one = (row["run"], row["luminosityBlock"], row["event"])
+    tree = ar.open(files / "run0.root")["Events"]
+    events = ar.EventList([one], index=index)
+    for read in (
+        lambda: ar.pick(index, [one], "x"),
+        lambda: tree.to_arrow("x", entries=events),
+        lambda: ar.scan(files / "run0.root", columns="x", entries=events),
+    ):
+        with pytest.raises(
+            ar.CorruptFileError, match=r"gives entry 7 of .*run0\.root.* for \(.*make it again"
+        ):
+            read()
 
 
 def test_what_is_no_index_is_never_replaced(files):
