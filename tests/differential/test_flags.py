@@ -1,0 +1,59 @@
+"""Bits and numbers of a tree that might change what its data mean: see the table in docs/type-mapping.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import arrowroot as ar
+
+from . import root_peer
+from .with_flags import N_ENTRIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("flags")
+    root_peer.run("with_flags.py", directory)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("status_after", N_ENTRIES), ("weight", N_ENTRIES), ("entry_list", N_ENTRIES), ("fewer", 100)],
+)
+def test_what_is_stored_is_read_as_often_as_the_tree_says(flags: Path, name: str, end: int) -> None:
+    tree = ar.open(flags / f"{name}.root")["T"]
+    found = tree.to_arrow()
+    assert found["x"].to_pylist() == list(range(end))
+    assert found["y"].to_pylist() == list(range(0, 2 * end, 2))
+
+
+def test_a_circular_tree_has_its_last_entries(flags: Path) -> None:
+    tree = ar.open(flags / "circular.root")["T"]
+    assert 0 < tree.num_entries <= 1000
+    found = tree.to_arrow()
+    assert found["x"].to_pylist() == list(range(N_ENTRIES - tree.num_entries, N_ENTRIES))
+    assert found["y"].to_pylist() == [2 * x for x in found["x"].to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out", "why"),
+    [
+        ("status_before", ["y"], r"y \(entries 0 to 0\)"),
+        ("more", ["x", "y"], r"x \(entries 0 to 5000\), y \(entries 0 to 5000\)"),
+        ("file", ["y"], r"y \(y/I\)"),
+    ],
+)
+def test_branches_without_all_entries_here_are_left_out_with_a_warning(
+    flags: Path, name: str, left_out: list[str], why: str
+) -> None:
+    tree = ar.open(flags / f"{name}.root")["T"]
+    with pytest.warns(ar.UnsupportedColumnWarning, match=why):
+        found = tree.to_arrow()
+    assert found.column_names == [column for column in ("x", "y") if column not in left_out]
+    assert found.num_rows == tree.num_entries
