@@ -114,6 +114,22 @@ fn trees_of_root_2_have_their_members_in_another_order() {
 }
 
 #[test]
+fn one_bit_says_that_the_entries_are_in_no_order() {
+    let data = tree(&branch(5, &[4000, 2000, 0]));
+    let bits = data.windows(4).position(|word| word == [3, 0, 0, 0]).unwrap();
+    for bit in 0..24 {
+        // kIsReferenced brings two bytes more.
+        if bit == 4 {
+            continue;
+        }
+        let mut other = data.clone();
+        let word = 0x0300_0000_u32 | 1 << bit;
+        other[bits..bits + 4].copy_from_slice(&word.to_be_bytes());
+        assert_eq!(parse(&other).unwrap().entries_reshuffled, bit == 19, "bit {bit}");
+    }
+}
+
+#[test]
 fn what_older_ones_hold_is_not_guessed_and_short_arrays_are_corrupt() {
     assert!(matches!(parse(&tree(&branch(4, &[4000, 2000, 0]))), Err(Error::Unsupported(_))));
     assert!(matches!(parse(&tree(&branch(5, &[4000]))), Err(Error::Corrupt(_))));
