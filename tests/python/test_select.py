@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import pytest
 
 from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
-from arrowroot._friends import together
+from arrowroot._friends import Names, together
 from arrowroot._select import listed, matching, name_filter, select, single_names
 
 
@@ -225,7 +225,7 @@ def test_a_slash_in_a_name_makes_no_member_of_a_group():
 
 
 def friend_names(columns):
-    branches = together([(None, [B("run"), B("pt")]), ("f", [B("pt"), B("eta")])], columns)
+    branches = together([Names(None, [B("run"), B("pt")]), Names("f", [B("pt"), B("eta")])], columns)
     return select(branches, columns, None, "T").paths
 
 
