@@ -1,4 +1,7 @@
-"""The checksum that an index carries of itself: a Parquet file that any tool reads, and that says if it was damaged."""
+"""The checksum that an index or a trace carries of itself: any tool reads such a file, and we know if it was damaged.
+
+It stands in the metadata of the schema of a Parquet or Arrow file.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Of the Parquet metadata: the last of them, whose value is ``PLACEHOLDER`` until the file is signed.
+#: The last key of the metadata, whose value is ``PLACEHOLDER`` until the file is signed.
 KEY = "arrowroot.checksum"
 _BEGIN = b"arrowroot-sha256:"
 _N_DIGITS = 64

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
-from arrowroot import CorruptFileError, InvalidRequestError, StorageError
+from arrowroot import CorruptFileError, InvalidRequestError, StorageError, _checksum
 from arrowroot._plan import LogicalRead, PhysicalRead
 from arrowroot._report import trace
 
@@ -99,8 +99,8 @@ def test_a_trace_with_a_wrong_bit_or_a_cut_is_an_error(tmp_path, suffix):
         bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
         damaged.append(bytes(bad))
     # Where the checksum is, each bit.
-    place = good.index(trace._SEAL)
-    for bit in range(8 * (len(trace._SEAL) + trace._N_DIGITS)):
+    place = good.rindex(_checksum.PLACEHOLDER[:17].encode())
+    for bit in range(8 * len(_checksum.PLACEHOLDER)):
         bad = bytearray(good)
         bad[place + bit // 8] ^= 1 << bit % 8
         damaged.append(bytes(bad))

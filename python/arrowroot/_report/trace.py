@@ -9,10 +9,12 @@ file: a bit that is wrong is an error, and never another number.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import _checksum
 from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
 
 if TYPE_CHECKING:
@@ -27,11 +29,6 @@ if TYPE_CHECKING:
 FORM = "arrowroot.trace/1"
 SUFFIXES = (".parquet", ".arrow")
 _KEY = b"arrowroot"
-#: The checksum, as the value of a key of its own; hexadecimal digits follow. While it is worked out they are zeros.
-_SEAL_KEY = b"arrowroot.checksum"
-_SEAL = b"arrowroot-checksum:"
-_N_DIGITS = 32
-_UNSEALED = _SEAL + b"0" * _N_DIGITS
 #: A row is some 100 bytes in memory.
 _MAX_ROWS = 50_000_000
 _MAX_FILE_BYTES = 1 << 60
@@ -166,38 +163,27 @@ def write(path: str | Path, content: pa.Table) -> None:
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    content = content.replace_schema_metadata({**(content.schema.metadata or {}), _SEAL_KEY: _UNSEALED})
-    sink = pa.BufferOutputStream()
+    metadata = {**(content.schema.metadata or {}), _checksum.KEY: _checksum.PLACEHOLDER}
+    content = content.replace_schema_metadata(metadata)
     if Path(path).suffix.lower() == ".parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        pq.write_table(content, sink, compression="zstd")
+        pq.write_table(content, path, compression="zstd")
     else:
-        with pa.ipc.new_file(sink, content.schema) as writer:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
             writer.write_table(content)
-    data = sink.getvalue().to_pybytes()
-    Path(path).write_bytes(data.replace(_UNSEALED, _SEAL + _checksum(data)))
-
-
-def _checksum(unsealed: bytes) -> bytes:
-    """Return the checksum of a file whose place for it holds zeros, in hexadecimal digits."""
-    import hashlib  # noqa: PLC0415
-
-    return hashlib.blake2b(unsealed, digest_size=_N_DIGITS // 2).hexdigest().encode()
+    _checksum.sign(Path(path))
 
 
 def _verified(path: str | Path) -> bytes:
     """Return the bytes of a trace that are what was written."""
-    import re  # noqa: PLC0415
-
     data = Path(path).read_bytes()
-    found = set(re.findall(re.escape(_SEAL) + rb"([0-9a-f]{%d})" % _N_DIGITS, data))
-    if len(found) != 1:
+    is_whole = _checksum.is_whole(io.BytesIO(data))
+    if is_whole is None:
         raise CorruptFileError(
             f"{path}: no trace of arrowroot perf --trace, or a damaged one: record it again"
         )
-    checksum = found.pop()
-    if _checksum(data.replace(_SEAL + checksum, _UNSEALED)) != checksum:
+    if not is_whole:
         raise CorruptFileError(
             f"{path}: it is not what was written, as its checksum says: it is damaged, or was edited; record it again"
         )
