@@ -169,7 +169,7 @@ const fn option(name: &'static str, takes: &'static str, meaning: &'static str) 
 }
 
 /// All options.
-pub const OPTIONS: [OptionInfo; 20] = [
+pub const OPTIONS: [OptionInfo; 21] = [
     option(
         "strategy",
         "a name",
