@@ -20,6 +20,7 @@ use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, ThroughProxy, place_of};
 use super::tcp::Tcp;
 use super::transport::{Tls, take_connecting};
+use super::trial::Trial;
 use crate::account::{Ledger, Operation};
 use crate::descriptors;
 use crate::error::{Error, Result, reason};
@@ -38,6 +39,9 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 const INPUT_BYTES: usize = 64 << 10;
 /// The head of a request: ranges of 4,000 characters at most, and a token or a signed URL.
 const OUTPUT_BYTES: usize = 32 << 10;
+/// New connections that one request is given up on where others work, and that an opening is: some servers take long to find a file.
+const MOST_GIVEN_UP: u32 = 3;
+const MOST_GIVEN_UP_OPENING: u32 = 1;
 /// Longer credentials are not sent: they would not fit, and servers refuse heads of more than 8 to 64 KiB.
 const MAX_CREDENTIAL_BYTES: usize = 24 << 10;
 
@@ -74,7 +78,7 @@ struct Renewal {
 #[derive(Clone, Copy)]
 pub(super) struct Question<'a> {
     pub address: &'a Address,
-    /// Value of the `Range` header.
+    /// Value of the `Range` header; empty: without one.
     pub range: &'a str,
     /// As what a request that got no answer and is sent again is entered.
     pub operation: Operation,
@@ -256,18 +260,22 @@ impl Client {
             what: "it names no HTTP proxy: http://HOST:PORT is one".to_owned(),
         })?;
         let origin = self.origin(url, question.is_multi_range);
-        let permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
+        let mut permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
         // A user in it would be sent as it is encoded there.
         let mut bare = url.clone();
         let _ = bare.set_username("").and_then(|()| bare.set_password(None));
         let mut tries_left = 2;
+        let mut n_given_up = 0;
+        let most_given_up = if question.operation == Operation::Open { MOST_GIVEN_UP_OPENING } else { MOST_GIVEN_UP };
         loop {
             let start = Instant::now();
             let left = until.saturating_duration_since(start);
             let head_left = head_until.saturating_duration_since(start);
             let config = self.agent.get(bare.as_str()).config().timeout_global(Some(left));
             let mut request = config.timeout_recv_response(Some(head_left)).proxy(proxy.cloned()).build();
-            request = request.header("range", question.range);
+            if !question.range.is_empty() {
+                request = request.header("range", question.range);
+            }
             if let Some(token) = &asker.token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
             } else if let Some(basic) = &asker.basic {
@@ -277,7 +285,8 @@ impl Client {
                 request = request.header(name, value);
             }
             take_connecting();
-            let response = request.call();
+            let may_give_up = (n_given_up < most_given_up).then_some(n_given_up);
+            let (response, is_given_up) = Trial::of(&origin, may_give_up, || request.call());
             let connecting = take_connecting();
             match response {
                 Ok(response) => {
@@ -289,6 +298,14 @@ impl Client {
                     tries_left -= 1;
                     let none = std::iter::empty();
                     let _ = question.ledger.enter_since(start, question.operation, none, Err::<(), ()>(()));
+                }
+                Err(_) if is_given_up => {
+                    n_given_up += 1;
+                    let none = std::iter::empty();
+                    let _ = question.ledger.enter_since(start, question.operation, none, Err::<(), ()>(()));
+                    origin.give_up();
+                    drop(permit);
+                    permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
                 }
                 Err(error) => return Err(self.refused(error, question, &asker, proxy)),
             }

@@ -4,7 +4,8 @@
 //!
 //! Head and tail are asked for together, in one request (`bytes=0-4095,-262144`), or in two at the same time where the
 //! server does not answer several ranges at once. That is one round trip after the connection, two the first time
-//! that such a server is met. A file that is not larger than both comes whole. The answer tells size and version (ETag,
+//! that such a server is met. A file that is not larger than both comes whole. A server that takes no range that ends after a
+//! small file (416, 400) is asked for what there is, or for the file without a range. The answer tells size and version (ETag,
 //! Last-Modified).
 //!
 //! # Reading
@@ -13,10 +14,16 @@
 //! 200 ranges, 4000 characters of header, 1 GiB), bodies read straight into the caller's buffers; what is more than 4 MiB is
 //! shared among up to eight connections. A server that refuses so many ranges, answers with the whole file or with one
 //! range is asked for 50, 20, 5, then 1; this is remembered for the server (scheme, host, port) as long as the process
-//! lives (and a certificate is not renewed). A server without several ranges gets single ranges over 16 to 128 connections,
-//! more the longer an answer takes. Merged parts, parts in another order, and what lies between merged parts are taken as
-//! they come. Three wrong answers in a row have the same effect as a refusal; the read that met one is completed with single
-//! ranges.
+//! lives (and a certificate is not renewed). One that never answered several ranges is asked for some twice, one request at a
+//! time; so is one whose answer is wrong. Merged parts, parts in another order, and what lies between merged parts are taken as
+//! they come. The read that met a wrong answer is completed with single ranges.
+//!
+//! # Connections
+//!
+//! A server without several ranges gets single ranges, over four connections at first and over more (up to 128, the longer an
+//! answer takes) while answers come as soon as with few; S3 gets as many as are usual. No more than four connections (32 to S3) are
+//! new at a time. One that does not come about, or on which nothing comes while others work, is given up, what it was for is asked
+//! for on another, and the server has fewer from then on: see `connections` and `trial`.
 //!
 //! A server that knows no ranges at all: the file is copied once to a nameless file in the directory for temporary files
 //! (`TMPDIR`), and read from there. The deadline of such a copy counts anew whenever 64 KiB came for each second of it; where the
@@ -51,6 +58,7 @@ mod address;
 mod answer;
 mod asker;
 mod client;
+mod connections;
 pub(crate) mod credentials;
 mod crew;
 mod hurry;
@@ -66,6 +74,7 @@ mod slots;
 mod store;
 mod tcp;
 mod transport;
+mod trial;
 mod whole;
 
 pub(crate) use address::Address;

@@ -7,7 +7,7 @@ use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
 use super::multipart::{Receiver, Wrong};
-use super::origin::Origin;
+use super::origin::{Fault, Origin};
 use super::range::ContentRange;
 use super::store::{HttpStore, may_be_of_several};
 use super::whole::{Pace, WholeFile};
@@ -83,6 +83,10 @@ enum Found {
     NoRanges,
     /// Nothing that helps; the other way of asking may.
     AskAgain,
+    /// The server takes no range that ends after the file, which has so many bytes.
+    Small(u64),
+    /// The server says that there are no such bytes, or takes no such range: the file may be small, or empty.
+    NoSuchRange,
     /// The server, or what is before it, forbids; it may be that it forbids several ranges only.
     Forbidden,
 }
@@ -95,7 +99,7 @@ impl Found {
                 pieces.pieces.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect()
             }
             Found::All(bytes, _) => vec![(0, bytes.len() as u64)],
-            Found::NoRanges | Found::AskAgain | Found::Forbidden => Vec::new(),
+            Found::NoRanges | Found::AskAgain | Found::Small(_) | Found::NoSuchRange | Found::Forbidden => Vec::new(),
         }
     }
 }
@@ -175,12 +179,19 @@ impl Opening<'_> {
             }
             _ => {}
         }
+        // What a server says of ranges that end after a file is not what the file is like.
+        if let Found::Small(n_bytes) = found {
+            found = self.ask_for_one(&format!("bytes=0-{}", n_bytes.saturating_sub(1)), n_bytes)?;
+        }
+        if matches!(found, Found::Small(_) | Found::NoSuchRange) {
+            found = self.ask_for_all()?;
+        }
         match found {
             Found::Pieces(pieces, version) => self.complete(pieces, version),
             Found::All(bytes, version) => {
                 Ok((Store::Ranges(Box::new(self.store(bytes.len() as u64, version))), vec![(0, bytes)]))
             }
-            Found::NoRanges | Found::AskAgain | Found::Forbidden => {
+            Found::NoRanges | Found::AskAgain | Found::Small(_) | Found::NoSuchRange | Found::Forbidden => {
                 let start = Instant::now();
                 let file = self.copied();
                 let n_bytes = file.as_ref().map_or(0, |file| file.size_bytes());
@@ -262,7 +273,7 @@ impl Opening<'_> {
             let kind = match answer.kind() {
                 Ok(kind) => kind,
                 Err(Error::WrongAnswer { .. }) => {
-                    origin.strike(2, answer.asked_at);
+                    origin.strike(answer.asked_at, Fault::Wrong);
                     return Ok(found);
                 }
                 Err(error) => return Err(error),
@@ -273,7 +284,7 @@ impl Opening<'_> {
                         origin.approve();
                         found = Found::Pieces(pieces, version);
                     }
-                    Err(Error::WrongAnswer { .. }) => origin.strike(2, answer.asked_at),
+                    Err(Error::WrongAnswer { .. }) => origin.strike(answer.asked_at, Fault::Wrong),
                     Err(error) => return Err(error),
                 },
                 Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
@@ -298,8 +309,16 @@ impl Opening<'_> {
                     origin.refuse(2);
                     answer.discard();
                 }
+                // It takes no range that ends after a small file.
+                Kind::Unsatisfiable(Some(total)) if total <= n_bytes => {
+                    answer.discard();
+                    found = Found::Small(total);
+                }
                 // No tail in this server's language, or a fault.
-                Kind::Unsatisfiable(_) | Kind::Status(500) => answer.discard(),
+                Kind::Unsatisfiable(_) | Kind::Status(500) => {
+                    origin.strike(answer.asked_at, Fault::TooMany(2));
+                    answer.discard();
+                }
                 // Most that are not found are not there: to ask again would cost them a round trip.
                 Kind::Status(status) if may_be_of_several(status) && !matches!(status, 404 | 410) => {
                     answer.discard();
@@ -363,15 +382,32 @@ impl Opening<'_> {
                     }
                     Found::NoRanges
                 }
-                // Only an empty file has no head; S3 does not say that it is empty.
-                Kind::Unsatisfiable(None | Some(0)) => Found::All(Vec::new(), version),
-                Kind::Unsatisfiable(Some(_)) => {
-                    let error = answer.wrong("it is that there are no such bytes, of a file that is not empty");
+                Kind::Unsatisfiable(Some(0)) => Found::All(Vec::new(), version),
+                Kind::Unsatisfiable(Some(total)) if total < n_bytes => {
                     answer.discard();
-                    return Err(error);
+                    Found::Small(total)
+                }
+                // Only an empty file has no head, but not all servers mean that.
+                Kind::Unsatisfiable(_) | Kind::Status(400 | 405 | 413 | 501) => {
+                    answer.discard();
+                    Found::NoSuchRange
                 }
                 Kind::Status(_) => return Err(answer.into_error()),
             })
+        })
+    }
+
+    /// Asks for the file without a range, and takes it if it is small.
+    fn ask_for_all(&self) -> Result<Found> {
+        self.entered(|| {
+            let mut answer = self.client.ask(self.question("", "opening"))?;
+            let version = answer.version();
+            let n_bytes = self.head_bytes.saturating_add(self.tail_bytes).saturating_add(MAX_GAP_BYTES);
+            match answer.kind()? {
+                Kind::Whole(Some(length)) if length <= n_bytes => self.all(&mut answer, length, version),
+                Kind::Whole(_) => Ok(Found::NoRanges),
+                _ => Err(answer.into_error()),
+            }
         })
     }
 

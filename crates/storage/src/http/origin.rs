@@ -4,14 +4,17 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::connections::{Connections, Kind};
 use crate::coalesce::REQUEST_SECONDS;
 
 /// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
 const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
+/// Ranges that are tried where many were refused by a server that never answered some.
+const FEW: usize = 5;
 /// Connections to a server that answers several ranges at once.
 const PARALLEL_WITH_RANGES: usize = 8;
-/// Connections to one that does not, as S3 is used by everybody: so many that waiting for answers takes no longer than the work
-/// of the requests. More cost more on both sides than they bring; that they are at least 16 helps lines whose connections are slow.
+/// Connections to one that does not, at most, as S3 is used by everybody: so many that waiting for answers takes no longer than the
+/// work of the requests. More cost more on both sides than they bring; that they are at least 16 helps lines whose connections are slow.
 const PARALLEL_WITHOUT: RangeInclusive<usize> = 16..=128;
 /// Up to so many, twice as many: answers come unevenly, and then some connections wait while others are at work. Some 660 ranges
 /// of S3 took 0.19 s with 50 instead of 0.22 s with 24 at 5 ms and 100 MB/s; 80 are no better.
@@ -29,6 +32,8 @@ pub(super) struct Origin {
     max_connections: usize,
     state: Mutex<State>,
     freed: Condvar,
+    /// Held by the one request for several ranges that shows whether they are answered.
+    trial_of_several: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -37,7 +42,13 @@ struct State {
     range_limit: usize,
     /// It takes no range that counts from the end, as XRootD's HTTP does not.
     ignores_suffix: bool,
-    /// Answers to several ranges in a row that were wrong, and when that was last noticed.
+    /// It answered several ranges, so that what it refuses later is their number.
+    answers_several: bool,
+    /// So many ranges as it answers now were not tried yet.
+    is_limit_new: bool,
+    /// Refusals of several ranges before it ever answered some.
+    n_refused: u32,
+    /// Answers to several ranges in a row that were wrong or broke off, and when that was last noticed.
     n_wrong: u32,
     last_wrong: Option<Instant>,
     /// Requests for several ranges in a row that got no answer, and when that was last noticed.
@@ -46,7 +57,7 @@ struct State {
     n_open: usize,
     /// Threads that make requests besides those that want the bytes.
     n_hired: usize,
-    latency: Option<Duration>,
+    connections: Connections,
     /// Bodies that are coming, since when, and the bytes that came since then.
     n_transfers: usize,
     transfer_start: Option<Instant>,
@@ -77,6 +88,17 @@ impl Drop for Hired {
     fn drop(&mut self) {
         self.0.state().n_hired -= 1;
     }
+}
+
+/// What was not as it should be with an answer to several ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is not what was asked for.
+    Wrong,
+    /// It ended too early, or never began.
+    Broken,
+    /// An error that may be of the number of ranges.
+    TooMany(usize),
 }
 
 /// Why there is no connection.
@@ -131,13 +153,16 @@ impl Origin {
             state: Mutex::new(State {
                 range_limit: if is_multi_range { STEPS[0] } else { 1 },
                 ignores_suffix: false,
+                answers_several: false,
+                is_limit_new: false,
+                n_refused: 0,
                 n_wrong: 0,
                 last_wrong: None,
                 n_unanswered: 0,
                 last_unanswered: None,
                 n_open: 0,
                 n_hired: 0,
-                latency: None,
+                connections: Connections::new(if is_multi_range { Kind::Any } else { Kind::Many }),
                 n_transfers: 0,
                 transfer_start: None,
                 transferred_bytes: 0,
@@ -146,6 +171,7 @@ impl Origin {
                 not_before: None,
             }),
             freed: Condvar::new(),
+            trial_of_several: Mutex::default(),
         }
     }
 
@@ -173,7 +199,7 @@ impl Origin {
                     return Err(Busy::Paused(pause));
                 }
                 Some(pause) => pause,
-                None if state.n_open < self.most_connections(&state) => {
+                None if state.n_open < self.allowed(&state) => {
                     state.n_open += 1;
                     return Ok(Permit(Arc::clone(self)));
                 }
@@ -183,10 +209,25 @@ impl Origin {
         }
     }
 
-    fn most_connections(&self, state: &State) -> usize {
+    /// Connections that would be good where the server takes them.
+    fn most_connections(state: &State) -> usize {
+        if state.range_limit > 1 {
+            return PARALLEL_WITH_RANGES;
+        }
+        connections_for(state.connections.latency().unwrap_or(GUESSED_LATENCY))
+    }
+
+    /// Requests that may be under way now. What somebody has set is that.
+    fn allowed(&self, state: &State) -> usize {
         match self.max_connections {
-            0 if state.range_limit > 1 => PARALLEL_WITH_RANGES,
-            0 => connections_for(state.latency.unwrap_or(GUESSED_LATENCY)),
+            0 => state.connections.allowed(Self::most_connections(state)),
+            number => number,
+        }
+    }
+
+    fn good_for(&self, state: &State) -> usize {
+        match self.max_connections {
+            0 => state.connections.good_for(Self::most_connections(state)),
             number => number,
         }
     }
@@ -195,16 +236,16 @@ impl Origin {
     pub(super) fn hire(self: &Arc<Self>) -> Option<Hired> {
         let mut state = self.state();
         // Twice as many: those of a read that waits behind another one are there when that one's end.
-        if state.n_hired + 1 >= 2 * self.most_connections(&state) {
+        if state.n_hired + 1 >= 2 * self.allowed(&state) {
             return None;
         }
         state.n_hired += 1;
         Some(Hired(Arc::clone(self)))
     }
 
-    /// Requests that it is asked at the same time.
+    /// Requests that it is asked at the same time, as far as is known.
     pub(super) fn max_parallel(&self) -> usize {
-        self.most_connections(&self.state())
+        self.good_for(&self.state())
     }
 
     /// Ranges that one request may ask for.
@@ -222,35 +263,86 @@ impl Origin {
         !self.state().ignores_suffix
     }
 
-    /// It did not answer `n_ranges` at once.
+    /// It did not answer `n_ranges` at once. One that never answered several gets one more chance, with few.
     pub(super) fn refuse(&self, n_ranges: usize) {
         let mut state = self.state();
-        state.range_limit = state.range_limit.min(step_below(n_ranges));
-        state.n_wrong = 0;
+        if !state.answers_several {
+            state.n_refused += 1 + state.n_wrong;
+        }
+        let fewer = match state.n_refused {
+            0 => step_below(n_ranges),
+            1 => step_below(n_ranges).min(FEW),
+            _ => 1,
+        };
+        Self::limit(&mut state, fewer);
+        drop(state);
         // More connections may be opened now.
         self.freed.notify_all();
     }
 
-    /// It answered several ranges, asked for at `asked_at`, wrongly, or broke off. Once may be chance, and so may what was
-    /// asked before that was noticed: one outage breaks many answers. Three times in a row are not.
-    pub(super) fn strike(&self, n_ranges: usize, asked_at: Instant) {
+    /// It takes no more than one range at a time, whatever their number.
+    pub(super) fn refuse_several(&self) {
+        Self::limit(&mut self.state(), 1);
+        self.freed.notify_all();
+    }
+
+    fn limit(state: &mut State, n_ranges: usize) {
+        state.is_limit_new |= n_ranges < state.range_limit;
+        state.range_limit = state.range_limit.min(n_ranges);
+        state.n_wrong = 0;
+        if state.range_limit == 1 {
+            state.connections.set_kind(Kind::Any);
+        }
+    }
+
+    /// Several ranges, asked for at `asked_at`, were not answered as they should be. Once may be chance, and so may what was asked
+    /// before that was noticed: one outage breaks many answers. Wrong twice in a row is not, nor is any fault three times.
+    pub(super) fn strike(&self, asked_at: Instant, fault: Fault) {
         let mut state = self.state();
         if state.last_wrong.is_some_and(|last| asked_at <= last) {
             return;
         }
         state.last_wrong = Some(Instant::now());
         state.n_wrong += 1;
-        let is_chance = state.n_wrong < 3;
+        let n_allowed = if fault == Fault::Wrong || !state.answers_several { 2 } else { 3 };
+        let (is_chance, answers_several) = (state.n_wrong < n_allowed, state.answers_several);
         drop(state);
-        if !is_chance {
-            self.refuse(n_ranges);
+        match fault {
+            _ if is_chance => {}
+            Fault::TooMany(n_ranges) if answers_several => self.refuse(n_ranges),
+            _ => self.refuse_several(),
         }
     }
 
     /// It answered several ranges rightly.
     pub(super) fn approve(&self) {
         let mut state = self.state();
-        (state.n_wrong, state.n_unanswered) = (0, 0);
+        (state.n_wrong, state.n_unanswered, state.n_refused) = (0, 0, 0);
+        state.is_limit_new = false;
+        if !std::mem::replace(&mut state.answers_several, true) && state.range_limit > 1 {
+            state.connections.set_kind(Kind::Many);
+            self.freed.notify_all();
+        }
+    }
+
+    /// Whether it ever did.
+    pub(super) fn answers_several(&self) -> bool {
+        self.state().answers_several
+    }
+
+    /// Whether several ranges are asked for to see what comes: it never answered some, or not so many, or wrongly the last time.
+    fn is_on_trial(&self) -> bool {
+        let state = self.state();
+        state.range_limit > 1 && (!state.answers_several || state.is_limit_new || state.n_wrong > 0)
+    }
+
+    /// Waits while another request shows whether several ranges are answered. Until what is returned is dropped, others wait.
+    pub(super) fn try_several(&self) -> Option<MutexGuard<'_, ()>> {
+        if !self.is_on_trial() {
+            return None;
+        }
+        let one = self.trial_of_several.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_on_trial().then_some(one)
     }
 
     /// A request for several ranges, made at `asked_at`, brought nothing but an error of the moment, a reset or silence. That
@@ -273,7 +365,7 @@ impl Origin {
         // If several get no answer the next time, too, one is tried at once.
         self.state().n_unanswered = u32::from(is_answered);
         if is_answered {
-            self.strike(2, asked_at);
+            self.strike(asked_at, Fault::Broken);
         }
     }
 
@@ -287,12 +379,51 @@ impl Origin {
     /// A request took so long from asking to the head of its answer, without connecting.
     pub(super) fn answered_after(&self, latency: Duration) {
         let mut state = self.state();
-        if state.latency.is_none() {
-            // It may be longer than was guessed, so that more connections may be opened now. Later it gets only shorter.
-            self.freed.notify_all();
+        let is_full = state.n_open >= self.allowed(&state);
+        let most = Self::most_connections(&state);
+        let before = self.allowed(&state);
+        state.connections.answered(latency, is_full, most);
+        if self.allowed(&state) > before {
+            self.freed.notify_one();
         }
-        // The least is what the line needs; more is a server that was busy.
-        state.latency = Some(state.latency.map_or(latency, |least| least.min(latency)));
+    }
+
+    /// Answers so far.
+    pub(super) fn n_answers(&self) -> u64 {
+        self.state().connections.n_answers()
+    }
+
+    /// See [`Connections::patience`].
+    pub(super) fn patience(&self, n_given_up: u32) -> Option<Duration> {
+        self.state().connections.patience(n_given_up)
+    }
+
+    /// Whether others than who asks have a connection.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().n_open > 1
+    }
+
+    /// Whether a connection on which nothing came yet is not worth waiting for: see [`Connections::is_hopeless`].
+    pub(super) fn is_hopeless(&self, waited: Duration, n_answers: u64, n_given_up: u32) -> bool {
+        self.state().connections.is_hopeless(waited, n_answers, n_given_up)
+    }
+
+    /// A connection did not come about while others worked. Whoever wanted it still has its permit.
+    pub(super) fn give_up(&self) {
+        let mut state = self.state();
+        let n_others = state.n_open.saturating_sub(1);
+        state.connections.given_up(n_others);
+    }
+
+    /// Something came on a new connection.
+    pub(super) fn proven(&self) {
+        self.state().connections.proven();
+        self.freed.notify_one();
+    }
+
+    /// A connection was closed on which something had come.
+    pub(super) fn closed(&self) {
+        self.state().connections.closed();
     }
 
     /// A body begins to come.
@@ -306,7 +437,10 @@ impl Origin {
     pub(super) fn measured(&self) -> (Duration, f64) {
         let state = self.state();
         let rate = state.measured_bytes / state.measured_seconds;
-        (state.latency.unwrap_or(GUESSED_LATENCY), if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND })
+        (
+            state.connections.latency().unwrap_or(GUESSED_LATENCY),
+            if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND },
+        )
     }
 }
 
@@ -330,6 +464,7 @@ mod tests {
     #[test]
     fn fewer_ranges_are_tried_step_by_step() {
         let origin = Origin::new(0, true);
+        origin.approve();
         let mut limits = vec![origin.range_limit()];
         while origin.range_limit() > 1 {
             origin.refuse(origin.range_limit());
@@ -338,7 +473,31 @@ mod tests {
         assert_eq!(limits, STEPS);
         let origin = Origin::new(0, true);
         origin.refuse(2);
-        assert_eq!((origin.range_limit(), origin.max_parallel()), (1, 100));
+        assert_eq!((origin.range_limit(), origin.max_parallel()), (1, 4));
+    }
+
+    #[test]
+    fn a_server_that_never_answered_several_ranges_is_asked_for_some_twice() {
+        let origin = Origin::new(0, true);
+        origin.refuse(200);
+        assert_eq!(origin.range_limit(), 5);
+        origin.refuse(5);
+        assert_eq!(origin.range_limit(), 1);
+    }
+
+    #[test]
+    fn two_wrong_answers_or_three_that_broke_off_are_no_chance() {
+        for (fault, n_strikes, left) in [(Fault::Wrong, 2, 1), (Fault::Broken, 3, 1), (Fault::TooMany(200), 3, 50)] {
+            let origin = Origin::new(0, true);
+            origin.approve();
+            let long_ago = Instant::now();
+            for _ in 0..n_strikes {
+                assert_eq!(origin.range_limit(), STEPS[0]);
+                origin.strike(Instant::now(), fault);
+                origin.strike(long_ago, fault);
+            }
+            assert_eq!(origin.range_limit(), left);
+        }
     }
 
     #[test]
@@ -350,6 +509,7 @@ mod tests {
         };
         assert_eq!([0, 1, 5, 10, 20, 50].map(parallel_at), [16, 16, 50, 50, 100, 128]);
         let origin = Origin::new(0, true);
+        origin.approve();
         origin.answered_after(Duration::from_millis(150));
         assert_eq!(origin.max_parallel(), PARALLEL_WITH_RANGES, "one request takes many ranges");
     }
@@ -358,11 +518,12 @@ mod tests {
     fn who_waits_is_woken_where_more_connections_may_be_opened() {
         let origin = Arc::new(Origin::new(0, false));
         let until = Instant::now() + Duration::from_secs(60);
-        let permits: Vec<Permit> = (0..origin.max_parallel()).map(|_| origin.enter(until).unwrap()).collect();
+        let n_allowed = origin.allowed(&origin.state());
+        let permits: Vec<Permit> = (0..n_allowed).map(|_| origin.enter(until).unwrap()).collect();
         std::thread::scope(|scope| {
             let waiting: Vec<_> = (0..10).map(|_| scope.spawn(|| origin.enter(until).map(std::mem::forget))).collect();
             std::thread::sleep(Duration::from_millis(20));
-            origin.answered_after(Duration::from_millis(50));
+            (0..10).for_each(|_| origin.proven());
             waiting.into_iter().for_each(|waiter| waiter.join().unwrap().unwrap());
         });
         assert!(Instant::now() < until);

@@ -10,7 +10,7 @@ use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
 use super::crew::Scope;
 use super::multipart::{Multipart, Receiver as _};
-use super::origin::{Origin, step_below};
+use super::origin::{Fault, Origin, step_below};
 use super::plan::{Limits, requests};
 use super::range::{ContentRange, range_header};
 use super::slots::Slots;
@@ -38,6 +38,8 @@ struct Round<'b> {
     error: Option<Error>,
     /// So many ranges were too many, and fewer may do.
     n_refused: Option<usize>,
+    /// What came for several was wrong: their number is not what matters.
+    is_wrong: bool,
     /// Where that may have been chance: whom to tell if fewer do.
     suspect: Option<Arc<Origin>>,
     /// Where an error may be of any range, or of their number only: whom to tell if one does.
@@ -48,6 +50,8 @@ struct Round<'b> {
 enum Refusal {
     /// The server does not answer so many.
     Certain,
+    /// What it answers is not what was asked for.
+    Wrong,
     /// It failed in a way that fewer ranges may avoid.
     Suspected,
     /// An error of the server's, or of what is before it, that has nothing to do with their number, as a rule.
@@ -94,7 +98,11 @@ impl<'b> Work<'_, 'b> {
         while let Some((parts, n_waiting)) = self.next() {
             self.hire(scope, n_waiting);
             if let Some(parts) = self.unless_failed(parts) {
-                self.store.fetch(self.client, parts, self.until, &self.round);
+                let one = if n_ranges(&parts) > 1 { self.origin.try_several() } else { None };
+                if let Some(parts) = self.unless_refused(parts) {
+                    self.store.fetch(self.client, parts, self.until, &self.round);
+                }
+                drop(one);
             }
         }
     }
@@ -121,6 +129,18 @@ impl<'b> Work<'_, 'b> {
         if round.error.is_none() {
             return Some(parts);
         }
+        round.missing.extend(parts);
+        None
+    }
+
+    /// Returns the parts, unless the server was found not to answer so many at once: they are asked for in the next round.
+    fn unless_refused(&self, parts: Vec<Part<'b>>) -> Option<Vec<Part<'b>>> {
+        let n_ranges = n_ranges(&parts);
+        if n_ranges == 1 || n_ranges <= self.origin.range_limit() {
+            return Some(parts);
+        }
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        round.n_refused = Some(round.n_refused.map_or(n_ranges, |number| number.min(n_ranges)));
         round.missing.extend(parts);
         None
     }
@@ -185,7 +205,15 @@ impl HttpStore {
                 round.n_refused = Some(n_ranges);
                 match refusal {
                     Refusal::Certain => origin.into_iter().for_each(|origin| origin.refuse(ranges.len())),
-                    Refusal::Suspected => round.suspect = origin,
+                    Refusal::Wrong => round.is_wrong = true,
+                    Refusal::Suspected => match origin {
+                        // It never answered some: their number is not what matters, and nobody else need try it.
+                        Some(origin) if !origin.answers_several() => {
+                            origin.strike(asked_at, Fault::TooMany(ranges.len()));
+                            round.is_wrong = true;
+                        }
+                        origin => round.suspect = origin,
+                    },
                     Refusal::Doubtful => round.doubted = origin,
                 }
             }
@@ -233,7 +261,10 @@ impl HttpStore {
         let is_several = ranges.len() > 1;
         let is_whole = matches!(ranges, [range] if range.start == 0 && range.end == self.size_bytes);
         let kind = match answer.kind() {
-            Err(error) if is_several => return Err(Failed::of(error, Refusal::Suspected)),
+            Err(error) if is_several => {
+                answer.origin.strike(answer.asked_at, Fault::Wrong);
+                return Err(Failed::of(error, Refusal::Wrong));
+            }
             kind => kind?,
         };
         match kind {
@@ -290,6 +321,11 @@ impl HttpStore {
     }
 }
 
+/// Ranges that parts are, sorted by offset: those that touch are one.
+fn n_ranges(parts: &[Part<'_>]) -> usize {
+    1 + parts.windows(2).filter(|pair| pair[0].offset + pair[0].buffer.len() as u64 != pair[1].offset).count()
+}
+
 /// Takes one range where several were asked for: from a server that merges ranges, or one that takes the first of them
 /// for the only one.
 fn take_one_of_several(
@@ -333,11 +369,12 @@ fn take_parts(
         return Ok(());
     };
     if ranges.len() > 1 {
-        answer.origin.strike(ranges.len(), answer.asked_at);
+        let is_wrong = matches!(error, Error::WrongAnswer { .. });
+        answer.origin.strike(answer.asked_at, if is_wrong { Fault::Wrong } else { Fault::Broken });
     }
     // A broken connection is not the fault of the ranges, unless that happens again and again.
     let is_wrong = matches!(error, Error::WrongAnswer { .. }) && ranges.len() > 1;
-    Err(Failed { error, refusal: is_wrong.then_some(Refusal::Suspected), origin: None })
+    Err(Failed { error, refusal: is_wrong.then_some(Refusal::Wrong), origin: None })
 }
 
 /// Forgets what a wrong answer brought.
@@ -388,7 +425,7 @@ impl Attempt for HttpStore {
             if parts.is_empty() {
                 // Fewer ranges did where more had failed.
                 for (origin, n_ranges, asked_at) in suspects {
-                    origin.strike(n_ranges, asked_at);
+                    origin.strike(asked_at, Fault::TooMany(n_ranges));
                 }
                 return (parts, Ok(()));
             }
@@ -410,7 +447,8 @@ impl Attempt for HttpStore {
                 let missing: Vec<_> = parts.iter().map(|p| p.offset..p.offset + p.buffer.len() as u64).collect();
                 return (parts, Err(self.wrong(&missing, "it is not what was asked for".to_owned())));
             }
-            n_ranges = step_below(n_refused.min(n_ranges));
+            let fewer = step_below(n_refused.min(n_ranges)).min(self.origin(&client).range_limit());
+            n_ranges = if round.is_wrong { 1 } else { fewer };
         }
     }
 }

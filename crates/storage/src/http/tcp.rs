@@ -19,6 +19,7 @@ use ureq::unversioned::transport::{
 };
 
 use super::lookup::addresses;
+use super::trial::{self, Entered, Trial};
 use crate::connect::connect_to_any;
 use crate::descriptors::{Cost, Entry, Held, Holder, held};
 
@@ -41,11 +42,16 @@ impl<In: Transport> Connector<In> for Tcp {
             patience(&details.timeout).saturating_sub(elapsed)
         };
         let addresses = addresses(details.uri, rest())?;
-        let stream = held(|| connect_to_any(&addresses, rest()));
+        let connect = |patience| held(|| connect_to_any(&addresses, patience));
+        let trial = Trial::current();
+        let stream = match &trial {
+            Some(trial) => trial.connect(rest, connect),
+            None => connect(rest()),
+        };
         let stream = stream.map_err(|error| timely(error, ureq::Timeout::Connect))?;
         stream.set_nodelay(true)?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Either::B(TcpTransport::new(stream, buffers))))
+        Ok(Some(Either::B(TcpTransport::new(stream, buffers, Entered::new(trial)))))
     }
 }
 
@@ -57,6 +63,7 @@ pub(super) struct TcpTransport {
     /// What the socket is set to.
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
+    entered: Entered,
     _entry: Entry,
 }
 
@@ -96,7 +103,7 @@ fn closed() -> io::Error {
 }
 
 impl TcpTransport {
-    fn new(stream: Held<TcpStream>, buffers: LazyBuffers) -> TcpTransport {
+    fn new(stream: Held<TcpStream>, buffers: LazyBuffers, entered: Entered) -> TcpTransport {
         let line = Arc::new(Line {
             stream: Mutex::new(Some(stream)),
             is_idle: AtomicBool::new(false),
@@ -108,6 +115,7 @@ impl TcpTransport {
             buffers,
             read_timeout: None,
             write_timeout: None,
+            entered,
             _entry: Entry::of(Cost::Connection, holder),
         }
     }
@@ -144,20 +152,30 @@ impl Transport for TcpTransport {
             if rest.is_zero() {
                 return Err(ureq::Error::Timeout(timeout.reason));
             }
-            if self.read_timeout.replace(rest) != Some(rest) {
-                stream.set_read_timeout(Some(rest))?;
+            let look = if self.entered.trial().is_some() { rest.min(trial::BETWEEN_LOOKS) } else { rest };
+            if self.read_timeout.replace(look) != Some(look) {
+                stream.set_read_timeout(Some(look))?;
             }
             acknowledge(stream);
             match (&*stream).read(self.buffers.input_append_buf()) {
                 Ok(amount) => {
                     self.buffers.input_appended(amount);
+                    if amount > 0 {
+                        self.entered.came();
+                    }
                     return Ok(amount > 0);
                 }
                 // Linux goes on by itself only where there is no timeout.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     rest = patience.saturating_sub(started.elapsed());
                 }
-                Err(error) => return Err(timely(error, timeout.reason)),
+                Err(error) => match self.entered.trial() {
+                    Some(trial) if is_late(&error) && started.elapsed() < patience => {
+                        trial.check()?;
+                        rest = patience.saturating_sub(started.elapsed());
+                    }
+                    _ => return Err(timely(error, timeout.reason)),
+                },
             }
         }
     }
@@ -192,10 +210,11 @@ fn patience(timeout: &NextTimeout) -> Duration {
 
 /// What a socket that waited too long says, as the HTTP library has it.
 fn timely(error: io::Error, reason: ureq::Timeout) -> ureq::Error {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ureq::Error::Timeout(reason),
-        _ => error.into(),
-    }
+    if is_late(&error) { ureq::Error::Timeout(reason) } else { error.into() }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 #[cfg(test)]
@@ -208,7 +227,7 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let buffers = LazyBuffers::new(1 << 10, 1 << 10);
         let stream = held(|| Ok::<_, io::Error>(stream.try_clone().unwrap())).unwrap();
-        (TcpTransport::new(stream, buffers), listener.accept().unwrap().0)
+        (TcpTransport::new(stream, buffers, Entered::new(None)), listener.accept().unwrap().0)
     }
 
     fn within(limit: Duration) -> NextTimeout {

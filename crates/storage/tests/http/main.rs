@@ -21,5 +21,6 @@ mod room;
 mod s3;
 #[cfg(test)]
 mod scripted;
+mod small;
 #[cfg(test)]
 mod tls;

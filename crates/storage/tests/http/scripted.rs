@@ -107,6 +107,15 @@ pub(crate) struct Scripted {
 
 impl Scripted {
     pub(crate) fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Scripted {
+        Self::with_threads(script, true)
+    }
+
+    /// One that serves a connection until it ends, and then the next.
+    pub(crate) fn one_at_a_time(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Scripted {
+        Self::with_threads(script, false)
+    }
+
+    fn with_threads(script: impl Fn(&Request) -> Reply + Send + Sync + 'static, has_threads: bool) -> Scripted {
         let listener = crate::ports::listen();
         let port = listener.local_addr().unwrap().port();
         let (stopped, heads) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
@@ -118,7 +127,10 @@ impl Scripted {
                 }
                 let (is_stopped, log, script) = (Arc::clone(&is_stopped), Arc::clone(&log), Arc::clone(&script));
                 let stream = stream.unwrap();
-                std::thread::spawn(move || serve(stream, &is_stopped, &log, script.as_ref()));
+                let serving = std::thread::spawn(move || serve(stream, &is_stopped, &log, script.as_ref()));
+                if !has_threads {
+                    serving.join().unwrap();
+                }
             }
         });
         Scripted { port, stopped, heads }
