@@ -117,6 +117,10 @@ bench-remote: build $(VENV)/.dependencies $(VENV)/.servers ## measure remote rea
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
 	$(BIN)/python bench/remote.py $(BENCH_ARGS)
 
+.PHONY: bench-servers
+bench-servers: build $(VENV)/.servers $(VENV)/.root ## compare auto with the named strategies at servers of several kinds (BENCH_ARGS='...')
+	$(BIN)/python bench/small_servers.py $(BENCH_ARGS)
+
 .PHONY: bench-tune
 bench-tune: build $(VENV)/.dependencies $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
 	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay

@@ -7,6 +7,7 @@ from .nginx import Nginx
 from .process import NotInstalledError, find_program
 from .relay import Relay, relay_program
 from .s3 import S3
+from .single import Single
 from .xrootd import XRootD
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "NotInstalledError",
     "Relay",
     "Request",
+    "Single",
     "XRootD",
     "find_program",
     "relay_program",

@@ -19,6 +19,11 @@ const N_AHEAD: u64 = 6;
 const LEAST_AHEAD: u64 = 4;
 /// Windows on the way, at most: each takes a thread.
 const MAX_AHEAD: u64 = 8;
+/// Most bytes of a window where a server takes one range in each of few requests: with what lies between its ranges, which is then
+/// often read too, it is many times as large.
+const SINGLE_WINDOW_BYTES: u64 = 4 << 20;
+/// Requests at a time that are few.
+const FEW_REQUESTS: usize = 8;
 /// RFIO's buffer, unless it was set.
 const READAHEAD_BYTES: u64 = 128 << 10;
 /// TTreeCache's size for trees that are flushed every 30 MB, which is the default.
@@ -116,6 +121,10 @@ pub fn ahead_for(nature: Nature) -> (u64, usize) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
     let line_bytes = (line_bytes * IN_FLIGHT) as u64;
     let window_bytes = (line_bytes / N_AHEAD).clamp(*REMOTE_WINDOW_BYTES.start(), *REMOTE_WINDOW_BYTES.end());
+    if nature.max_ranges == 1 && nature.max_parallel < FEW_REQUESTS {
+        let n_ahead = nature.max_parallel.clamp(1, usize::try_from(LEAST_AHEAD).unwrap_or(usize::MAX));
+        return (window_bytes.min(SINGLE_WINDOW_BYTES), n_ahead);
+    }
     let n_ahead = line_bytes.div_ceil(window_bytes).clamp(LEAST_AHEAD, MAX_AHEAD);
     (window_bytes, usize::try_from(n_ahead).unwrap_or(usize::MAX))
 }
