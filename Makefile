@@ -12,6 +12,7 @@ BENCH_ARGS ?=
 PERF_ARGS ?=
 FUZZ_SECONDS ?= 60
 FAULT_ARGS ?=
+BOUND_ARGS ?=
 
 export PYTHON
 export PIP_QUIET := 1
@@ -133,6 +134,11 @@ faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under s
 .PHONY: soak-live-writer
 soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is writing to (LOOKS=500)
 	ARROWROOT_LOOKS=$(or $(LOOKS),2000) $(BIN)/python -m pytest tests/differential/test_live_writer.py
+
+.PHONY: soak-bounds
+soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='--seeds 500 --first 7')
+	$(BIN)/python -m tests.robustness.bounds
+	$(BIN)/python -m tests.robustness.bounds $(or $(BOUND_ARGS),--seeds 200)
 
 .PHONY: wheel
 wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment

@@ -1,7 +1,7 @@
 //! What several targets share: the layout of a branch made from bytes, and the limits of a run.
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Framing, Header, Layout, MapNode, Node, Number, Pointer};
+use arrowroot_format::column::{Framing, Header, Layout, MapNode, Name, Node, Number, Pointer};
 use arrowroot_format::streamer::{PackingRange, Primitive};
 
 /// Inputs and what they unpack to may be so large: what is found in a large file is found in a small one, and sooner.
@@ -85,7 +85,7 @@ fn node(script: &mut Cursor<'_>, depth: usize) -> Node {
     }
 }
 
-fn members(script: &mut Cursor<'_>, depth: usize) -> Vec<(String, Node)> {
+fn members(script: &mut Cursor<'_>, depth: usize) -> Vec<(Name, Node)> {
     (0..choice(script) % 5)
         .map(|place| {
             let node = match node(script, depth + 1) {
@@ -96,7 +96,7 @@ fn members(script: &mut Cursor<'_>, depth: usize) -> Vec<(String, Node)> {
                 },
                 node => node,
             };
-            (format!("m{place}"), node)
+            (format!("m{place}").into(), node)
         })
         .collect()
 }

@@ -40,8 +40,8 @@ class Column(NamedTuple):
 
     def __repr__(self) -> str:
         return (
-            f"<Column {self.name!r} {self.type_name}: {counted(self.n_entries, 'entry', 'entries')}, "
-            f"{self.arrow_type or 'not readable'}, {format_bytes(self.stored_bytes)} stored>"
+            f"<Column {self.name!r} {printable(self.type_name)}: {counted(self.n_entries, 'entry', 'entries')}, "
+            f"{printable(self.arrow_type or 'not readable')}, {format_bytes(self.stored_bytes)} stored>"
         )
 
     @classmethod

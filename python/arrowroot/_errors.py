@@ -19,6 +19,7 @@ from arrowroot._native import (
     StorageError,
     UnsupportedError,
 )
+from arrowroot._render import printable
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -56,13 +57,29 @@ __all__ = [
 N_QUOTED = 5
 
 
-class UnsupportedColumnWarning(UserWarning):
+def _shown(self: ArrowrootError) -> str:
+    """Return the message. What it quotes of a file must not drive the terminal that it is printed to."""
+    return printable(super(ArrowrootError, self).__str__())
+
+
+# Of all errors, whoever raises them.
+ArrowrootError.__str__ = _shown  # type: ignore[method-assign,assignment]
+
+
+class _Warning(UserWarning):
+    """A warning whose message may quote a file."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+class UnsupportedColumnWarning(_Warning):
     """Branches that arrowroot cannot read yet were left out of an implicit selection."""
 
     __module__ = "arrowroot"
 
 
-class RecoveredWarning(UserWarning):
+class RecoveredWarning(_Warning):
     """Keys of a file were found by walking its records: it was not closed, or is damaged.
 
     It comes once for each file in a process.
@@ -102,24 +119,29 @@ class FilterError(InvalidRequestError):
         self.end = end
         super().__init__(f"filter: {message}{pointed_at(expression, start, end)}")
 
+    def __str__(self) -> str:
+        # The lines below the first are the filter, and where in it.
+        first = f"filter: {self.reason}"
+        return printable(first) + str(self.args[0])[len(first) :]
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A Dask worker sends it as any other."""
         return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
 
 
-class WholeCopyWarning(UserWarning):
+class WholeCopyWarning(_Warning):
     """A server answers no ranges: all of a file was copied to read some of it."""
 
     __module__ = "arrowroot"
 
 
-class MissingEventsWarning(UserWarning):
+class MissingEventsWarning(_Warning):
     """Some of the events of a list are in none of the trees."""
 
     __module__ = "arrowroot"
 
 
-class UnusedEntriesWarning(UserWarning):
+class UnusedEntriesWarning(_Warning):
     """Some of the entries of a list are of trees that are not read."""
 
     __module__ = "arrowroot"

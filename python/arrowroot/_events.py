@@ -16,6 +16,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     StorageError,
 )
+from arrowroot._render import printable
 from arrowroot._select import single_names
 from arrowroot._sizes import counted, format_count
 
@@ -427,7 +428,7 @@ class EventIndex:
     def __repr__(self) -> str:
         return (
             f"<EventIndex {self.path}: {counted(self.num_entries, 'event')} in {counted(len(self.files), 'tree')}, "
-            f"by {', '.join(self.columns)}>"
+            f"by {printable(', '.join(self.columns))}>"
         )
 
     def find(self, ids: Sequence[Id]) -> Found:

@@ -11,6 +11,7 @@ from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._file import open_file
 from arrowroot._friends import Together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
+from arrowroot._render import printable
 from arrowroot._row import Row, opened_trees
 from arrowroot._select import NOT, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
@@ -215,9 +216,12 @@ class Partition:
             for name, value in self.storage.items()
         )
         of_filter = "" if self.filter is None else f", filter {self.filter}"
-        beside = ", friends " + ", ".join(one.alias for one in self.friends) if self.friends else ""
+        beside = (
+            ", friends " + ", ".join(printable(one.alias) for one in self.friends) if self.friends else ""
+        )
         return (
-            f"<Partition of {self.url}:{self.tree}: entries {start} to {stop}, {counted(len(self.columns), 'column')}, "
+            f"<Partition of {printable(f'{self.url}:{self.tree}')}: "
+            f"entries {start} to {stop}, {counted(len(self.columns), 'column')}, "
             f"{format_bytes(self.memory_bytes)}{of_filter}{beside}{options}>"
         )
 

@@ -170,7 +170,7 @@ class Plan:
         lines = [*self._summary(), *(f"    {_described(window)}" for window in self.windows[:_N_SHOWN])]
         if len(self.windows) > _N_SHOWN:
             lines.append(f"    ... {counted(len(self.windows) - _N_SHOWN, 'more window')}")
-        return "\n".join([*lines, *self._then()])
+        return "\n".join(map(printable, [*lines, *self._then()]))
 
     def _repr_html_(self) -> str:
         rows = [["window from entry", "entries", "baskets", "reads", "stored"]]

@@ -154,7 +154,7 @@ class Scan(Conversions):
     def __repr__(self) -> str:
         of_filter = f", those with {clip(self._condition, _CONDITION_WIDTH)!r}" if self._condition else ""
         return (
-            f"<Scan of {self._where}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"<Scan of {printable(self._where)}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}{of_filter}>"
         )
 

@@ -16,7 +16,7 @@ from arrowroot._errors import (
 )
 from arrowroot._events import EventList, OnlyTree
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._render import html_table, text_table
+from arrowroot._render import html_table, printable, text_table
 from arrowroot._scan import Scan
 from arrowroot._sizes import checked_count, counted, format_bytes, format_count, parse_size
 from arrowroot._source import TreeSource, batches_of
@@ -556,12 +556,12 @@ class Tree(TreeMetadata):
     def _summary(self) -> str:
         n_clusters = max(0, len(self.clusters) - 1)
         text = (
-            f"{self.class_name} {self.path!r}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"{printable(self.class_name)} {self.path!r}: {counted(self.num_entries, 'entry', 'entries')}, "
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
         if self._together is not None:
-            text += ", friends " + ", ".join(friend.alias for friend in self._together.friends)
+            text += ", friends " + ", ".join(printable(friend.alias) for friend in self._together.friends)
         return text
 
     def __repr__(self) -> str:

@@ -1,12 +1,13 @@
 //! From buffers to Arrow arrays.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
-use arrowroot_format::column::DataType;
+use arrowroot_format::column::{DataType, Name};
 use arrowroot_format::decode::{Values, kernels::pack_bools};
 use arrowroot_format::streamer::Primitive;
 
@@ -18,30 +19,70 @@ const ITEM: &str = "item";
 
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
-    let field = |name: &str, item: &DataType| Arc::new(arrow_field(name, item, text));
-    match data_type {
-        DataType::Primitive(primitive) => primitive_type(*primitive),
-        DataType::Text if text == TextForm::Binary => ArrowType::Binary,
-        DataType::Text => ArrowType::Utf8,
-        DataType::List(item) => ArrowType::List(field(ITEM, item)),
-        DataType::FixedList(item, n_items) => {
-            ArrowType::FixedSizeList(field(ITEM, item), i32::try_from(*n_items).unwrap_or(i32::MAX))
-        }
-        DataType::Map(key, value) => map_type(field("key", key), field("value", value)),
-        DataType::Struct(members) => {
-            ArrowType::Struct(members.iter().map(|(name, member)| field(name, member)).collect::<Fields>())
-        }
-        DataType::Optional(value) => arrow_type(value, text),
-        DataType::Nothing => ArrowType::Null,
-        DataType::Link => ArrowType::UInt32,
-        DataType::Bytes => ArrowType::Binary,
-    }
+    ArrowTypes::new(text).arrow_type(data_type)
 }
 
-/// The Arrow field of a column or member: nullable if it is optional.
-pub(crate) fn arrow_field(name: &str, data_type: &DataType, text: TextForm) -> Field {
-    let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
-    Field::new(name, arrow_type(data_type, text), is_nullable)
+/// Arrow types of several columns. All places where a class occurs share its fields.
+pub(crate) struct ArrowTypes {
+    text: TextForm,
+    /// By the place of the members in memory, which stay there: the fields, and how many there are with all inside.
+    structs: HashMap<*const (Name, DataType), Known>,
+    /// Fields so far, each time that they occur: so many are made where a type leaves the process.
+    pub(crate) n_fields: usize,
+}
+
+struct Known {
+    _members: Arc<[(Name, DataType)]>,
+    fields: Fields,
+    n_fields: usize,
+}
+
+impl ArrowTypes {
+    pub(crate) fn new(text: TextForm) -> Self {
+        ArrowTypes { text, structs: HashMap::new(), n_fields: 0 }
+    }
+
+    /// The field of a column or member: nullable if it is optional.
+    pub(crate) fn arrow_field(&mut self, name: &str, data_type: &DataType) -> Field {
+        self.n_fields = self.n_fields.saturating_add(1);
+        let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
+        Field::new(name, self.arrow_type(data_type), is_nullable)
+    }
+
+    fn fields(&mut self, members: &Arc<[(Name, DataType)]>) -> Fields {
+        let before = self.n_fields;
+        if let Some(known) = self.structs.get(&members.as_ptr()) {
+            self.n_fields = before.saturating_add(known.n_fields);
+            return known.fields.clone();
+        }
+        let fields: Fields = members.iter().map(|(name, member)| self.arrow_field(name, member)).collect();
+        let known = Known { _members: Arc::clone(members), fields: fields.clone(), n_fields: self.n_fields - before };
+        // All empty ones are at one place.
+        if !members.is_empty() {
+            self.structs.insert(members.as_ptr(), known);
+        }
+        fields
+    }
+
+    fn arrow_type(&mut self, data_type: &DataType) -> ArrowType {
+        let text = self.text;
+        let mut field = |name: &str, item: &DataType| Arc::new(self.arrow_field(name, item));
+        match data_type {
+            DataType::Primitive(primitive) => primitive_type(*primitive),
+            DataType::Text if text == TextForm::Binary => ArrowType::Binary,
+            DataType::Text => ArrowType::Utf8,
+            DataType::List(item) => ArrowType::List(field(ITEM, item)),
+            DataType::FixedList(item, n_items) => {
+                ArrowType::FixedSizeList(field(ITEM, item), i32::try_from(*n_items).unwrap_or(i32::MAX))
+            }
+            DataType::Map(key, value) => map_type(field("key", key), field("value", value)),
+            DataType::Struct(members) => ArrowType::Struct(self.fields(members)),
+            DataType::Optional(value) => self.arrow_type(value),
+            DataType::Nothing => ArrowType::Null,
+            DataType::Link => ArrowType::UInt32,
+            DataType::Bytes => ArrowType::Binary,
+        }
+    }
 }
 
 fn item_field(item: ArrowType) -> Arc<Field> {

@@ -132,8 +132,8 @@ mod tests {
     fn a_null_takes_what_a_value_of_its_type_takes_at_least() {
         let bytes_of = |data_type| null_bytes(&arrow_type(&data_type, TextForm::Utf8));
         let number = |primitive| DataType::Primitive(primitive);
-        let pair = vec![("a".to_owned(), number(Primitive::Float16)), ("b".to_owned(), number(Primitive::Bool))];
-        let members = DataType::Struct(pair);
+        let pair = vec![("a".into(), number(Primitive::Float16)), ("b".into(), number(Primitive::Bool))];
+        let members = DataType::Struct(pair.into());
         assert_eq!(bytes_of(members.clone()), 5);
         assert_eq!(bytes_of(DataType::FixedList(Box::new(members.clone()), 7)), 35);
         assert_eq!(bytes_of(DataType::List(Box::new(members))), 4);

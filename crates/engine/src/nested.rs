@@ -164,9 +164,9 @@ fn add_members(
 fn parts_of_base(tree: &Tree, id: BranchId) -> Result<Vec<String>> {
     let Some(column) = lasting(tree.column(id))?.ok().filter(|column| column.is_base) else { return Ok(Vec::new()) };
     Ok(match column.data_type() {
-        Some(DataType::Struct(members)) => members.into_iter().map(|(name, _)| name).collect(),
+        Some(DataType::Struct(members)) => members.iter().map(|(name, _)| name.to_string()).collect(),
         Some(DataType::List(item)) => match *item {
-            DataType::Struct(members) => members.into_iter().map(|(name, _)| name).collect(),
+            DataType::Struct(members) => members.iter().map(|(name, _)| name.to_string()).collect(),
             _ => Vec::new(),
         },
         _ => Vec::new(),

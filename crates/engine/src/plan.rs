@@ -7,7 +7,7 @@ use arrowroot_format::column::{Column, DataType, Layout};
 use arrowroot_format::tree::{BasketLocation, BranchId};
 use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
-use crate::assemble::arrow_field;
+use crate::assemble::ArrowTypes;
 use crate::batch::density;
 use crate::cut::{BatchSize, cut_list, cut_range};
 use crate::error::{Error, Result};
@@ -255,13 +255,14 @@ impl Plan {
     pub fn new(tree: &Tree, request: &Request, style: &ReadStyle, is_remote: bool) -> Result<Plan> {
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields: Vec<Field> = Vec::with_capacity(request.columns.len());
+        let mut types = ArrowTypes::new(request.text);
         for (branch, name) in &request.columns {
             if request.raw {
-                fields.push(arrow_field(name, &DataType::Bytes, request.text));
+                fields.push(types.arrow_field(name, &DataType::Bytes));
                 columns.push(planned(tree, *branch, Column::of_bytes(tree.type_name(*branch)?))?);
                 continue;
             }
-            fields.push(tree.field(*branch, name, request.text)?);
+            fields.push(tree.field_among(*branch, name, &mut types)?);
             columns.push(planned_column(tree, *branch)?);
         }
         let n_entries = tree.n_entries();

@@ -10,13 +10,21 @@ use format::column::Column;
 use format::tree::{BasketHead, BasketLocation, Branch, BranchId, TreeRecord};
 use format::{Place, Within};
 
-use crate::assemble::arrow_field;
+use crate::assemble::ArrowTypes;
 use crate::error::{Answers, Error, Result, lasting, nearest};
 use crate::file::{Entry, File, format_error};
 use crate::memory::Block;
 use crate::sample::resolve_branch;
 use crate::text::TextForm;
 
+/// Members of all columns that are read together, each time that they occur: as many as memory is taken for where a schema
+/// leaves the process. A tree of many branches has a long record, and may have more.
+const MAX_FIELDS: usize = 100_000;
+const BYTES_OF_FIELD: usize = 16;
+/// Bytes of the record for each cluster: of the baskets that it begins.
+const BYTES_OF_CLUSTER: usize = 8;
+/// Clusters that any tree may have, and more that none may have: beyond, what its record says of them is not true.
+const MIN_CLUSTERS: usize = 10_000;
 /// Clusters that a tree may have before listing them is left to its baskets.
 const MAX_CLUSTERS: usize = 4_000_000;
 
@@ -268,11 +276,27 @@ impl Tree {
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
     pub fn field(&self, id: BranchId, name: &str, text: TextForm) -> Result<Field> {
+        self.field_among(id, name, &mut ArrowTypes::new(text))
+    }
+
+    /// The same of one of several columns, which share what they have in common.
+    ///
+    /// # Errors
+    /// As [`Tree::field`], and [`Error::InvalidRequest`] if they have too many members together.
+    pub(crate) fn field_among(&self, id: BranchId, name: &str, types: &mut ArrowTypes) -> Result<Field> {
         let column = self.readable_column(id)?;
-        Ok(match column.data_type() {
-            Some(data_type) => arrow_field(name, &data_type, text),
+        let field = match column.data_type() {
+            Some(data_type) => types.arrow_field(name, &data_type),
             None => Field::new(name, arrow_schema::DataType::Null, true),
-        })
+        };
+        if types.n_fields > MAX_FIELDS + self.object_data().len() / BYTES_OF_FIELD {
+            let what = format!(
+                "columns up to {name:?} with {} members in all their members: read fewer columns at once",
+                types.n_fields
+            );
+            return Err(Error::InvalidRequest { what });
+        }
+        Ok(field)
     }
 
     /// The Arrow schema of all readable columns.
@@ -280,7 +304,8 @@ impl Tree {
     /// # Errors
     /// As [`Tree::readable`].
     pub fn schema(&self) -> Result<Schema> {
-        let fields = self.readable()?.into_iter().map(|id| self.field(id, self.path(id), TextForm::Utf8));
+        let mut types = ArrowTypes::new(TextForm::Utf8);
+        let fields = self.readable()?.into_iter().map(|id| self.field_among(id, self.path(id), &mut types));
         Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 
@@ -314,11 +339,15 @@ impl Tree {
     ///
     /// Where the tree does not record them, they are the entries at which all of the branches begin a basket.
     pub fn clusters(&self) -> Cow<'_, [u64]> {
-        let recorded = self.inner.record.clusters(MAX_CLUSTERS);
+        let recorded = self.inner.record.clusters(self.max_clusters());
         if !recorded.is_empty() {
             return recorded.into();
         }
         self.inner.clusters.get_or_init(|| self.common_starts()).into()
+    }
+
+    fn max_clusters(&self) -> usize {
+        (MIN_CLUSTERS + self.object_data().len() / BYTES_OF_CLUSTER).min(MAX_CLUSTERS)
     }
 
     /// Entries at which all branches begin a basket, and the number of entries.

@@ -201,11 +201,23 @@ impl PyBranch {
         Ok(format!(
             "<Branch {:?} {}: {}, {}>",
             self.path(),
-            kind.trim_end(),
+            printable(kind.trim_end()),
             plural(self.n_entries(), "entry", "entries"),
             plural(n_baskets, "basket", "baskets")
         ))
     }
+}
+
+/// A text of a file without what would drive a terminal.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\'' | '"' | '\\' => shown.push(letter),
+            letter => shown.extend(letter.escape_debug()),
+        }
+    }
+    shown
 }
 
 /// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.

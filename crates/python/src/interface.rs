@@ -40,33 +40,63 @@ pub(crate) fn stream_capsule<'py>(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }
 
-/// An Arrow type in pyarrow's words, without what every list says: `list<float>`, `fixed_size_list<int32>[3]`.
+/// Longer names of types are cut off: a type may have thousands of members, and each column its own.
+const MAX_TYPE_BYTES: usize = 16 << 10;
+
+/// An Arrow type in pyarrow's words, without what every list says: `list<float>`, `fixed_size_list<int32>[3]`. What is
+/// longer than 16 KiB ends with an ellipsis.
 pub(crate) fn type_name(data_type: &DataType) -> String {
+    let mut text = String::new();
+    write_type(data_type, &mut text);
+    if text.len() > MAX_TYPE_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_TYPE_BYTES));
+        text.push('…');
+    }
+    text
+}
+
+fn write_type(data_type: &DataType, out: &mut String) {
+    if out.len() > MAX_TYPE_BYTES {
+        return;
+    }
+    let mut list = |head: &str, item: &DataType, tail: &str| {
+        out.push_str(head);
+        write_type(item, out);
+        out.push_str(tail);
+    };
     match data_type {
-        DataType::Boolean => "bool".to_owned(),
-        DataType::Float16 => "halffloat".to_owned(),
-        DataType::Float32 => "float".to_owned(),
-        DataType::Float64 => "double".to_owned(),
-        DataType::Utf8 => "string".to_owned(),
-        DataType::LargeUtf8 => "large_string".to_owned(),
-        DataType::LargeBinary => "large_binary".to_owned(),
-        DataType::List(item) => format!("list<{}>", type_name(item.data_type())),
-        DataType::LargeList(item) => format!("large_list<{}>", type_name(item.data_type())),
-        DataType::FixedSizeList(item, size) => format!("fixed_size_list<{}>[{size}]", type_name(item.data_type())),
-        DataType::Struct(fields) => format!("struct<{}>", field_names(fields, true)),
+        DataType::Boolean => out.push_str("bool"),
+        DataType::Float16 => out.push_str("halffloat"),
+        DataType::Float32 => out.push_str("float"),
+        DataType::Float64 => out.push_str("double"),
+        DataType::Utf8 => out.push_str("string"),
+        DataType::LargeUtf8 => out.push_str("large_string"),
+        DataType::LargeBinary => out.push_str("large_binary"),
+        DataType::List(item) => list("list<", item.data_type(), ">"),
+        DataType::LargeList(item) => list("large_list<", item.data_type(), ">"),
+        DataType::FixedSizeList(item, size) => list("fixed_size_list<", item.data_type(), &format!(">[{size}]")),
+        DataType::Struct(fields) => write_fields("struct<", fields, true, out),
         DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) => format!("map<{}>", field_names(fields, false)),
-            other => type_name(other),
+            DataType::Struct(fields) => write_fields("map<", fields, false, out),
+            other => write_type(other, out),
         },
         // Of the rest, numbers and binary, Arrow's name is the same but for the case.
-        other => other.to_string().to_lowercase(),
+        other => out.push_str(&other.to_string().to_lowercase()),
     }
 }
 
-fn field_names(fields: &Fields, with_names: bool) -> String {
-    let texts = fields.iter().map(|field| {
-        let name = if with_names { format!("{}: ", field.name()) } else { String::new() };
-        name + &type_name(field.data_type())
-    });
-    texts.collect::<Vec<_>>().join(", ")
+fn write_fields(head: &str, fields: &Fields, with_names: bool, out: &mut String) {
+    out.push_str(head);
+    for (place, field) in fields.iter().enumerate() {
+        if out.len() > MAX_TYPE_BYTES {
+            return;
+        }
+        out.push_str(if place > 0 { ", " } else { "" });
+        if with_names {
+            out.push_str(field.name());
+            out.push_str(": ");
+        }
+        write_type(field.data_type(), out);
+    }
+    out.push('>');
 }

@@ -1,10 +1,11 @@
 //! Object graphs as Python objects. A factory of the Python layer makes them; what is in them is turned around here.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::KeyedObject;
-use arrowroot::format::column::{Class, Node, Step, is_of_root};
+use arrowroot::format::column::{Class, Name, Node, Step, is_of_root};
 use arrowroot::format::decode::{OUTERMOST, Object, Values};
 use arrowroot::format::streamer::Primitive;
 use pyo3::IntoPyObjectExt;
@@ -15,6 +16,9 @@ use crate::errors::to_python;
 
 /// Values inside of each other that are no objects, such as lists behind pointers, may be nested so deep.
 const MAX_DEPTH: usize = 64;
+
+/// How many objects and values are made before the next look for a signal.
+const MADE_BETWEEN_SIGNALS: u32 = 1024;
 
 /// Turns a graph around.
 pub(crate) struct Maker<'py, 'g> {
@@ -27,7 +31,11 @@ pub(crate) struct Maker<'py, 'g> {
     /// Records that are made, but empty.
     empty: Vec<(Bound<'py, PyAny>, &'g Object)>,
     bases: HashMap<String, Bound<'py, PyTuple>>,
+    /// Names of members by their place in memory: the objects of a class share them.
+    names: HashMap<*const u8, Bound<'py, PyString>>,
     depth: usize,
+    /// Objects, and values in them that are none, so far.
+    n_made: Cell<u32>,
 }
 
 /// What is known of how values were stored, for the names of classes.
@@ -50,14 +58,16 @@ struct Members<'py> {
 }
 
 /// A member of structs, or one of a base that writes itself.
-struct Part<'g, 'v> {
-    name: String,
+struct Part<'g> {
+    name: &'g Name,
+    /// The base that it is in, where another member is called so, too.
+    base: Option<&'g Name>,
     /// Place of the column that it is or is in.
     place: usize,
     hint: Hint<'g>,
-    values: &'v Values,
+    values: &'g Values,
     /// For each struct, where versions without the base are among them.
-    is_there: Option<&'v [u8]>,
+    is_there: Option<&'g [u8]>,
 }
 
 /// Values of a column; `None` where there is none.
@@ -65,8 +75,8 @@ type Column<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
 impl<'py, 'g> Maker<'py, 'g> {
     pub(crate) fn new(py: Python<'py>, factory: Bound<'py, PyAny>, read: &'g KeyedObject) -> Self {
-        let (made, bases) = (HashMap::new(), HashMap::new());
-        Maker { py, factory, read, made, empty: Vec::new(), bases, depth: 0 }
+        let (made, bases, names) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Maker { py, factory, read, made, empty: Vec::new(), bases, names, depth: 0, n_made: Cell::new(0) }
     }
 
     /// The object of the key, with all that it leads to.
@@ -74,6 +84,7 @@ impl<'py, 'g> Maker<'py, 'g> {
         let outermost = self.link(OUTERMOST)?;
         // Each object is made before what it leads to: they may lead back to it.
         while let Some((record, object)) = self.empty.pop() {
+            self.look_for_signals()?;
             let Ok(values) = &object.content else { continue };
             let class = class_of(&object.node);
             let Members { structs, own } = self.members(class, values)?;
@@ -108,6 +119,13 @@ impl<'py, 'g> Maker<'py, 'g> {
         Ok(made)
     }
 
+    /// Once in a while, what a signal handler raises: that of Ctrl-C, say.
+    fn look_for_signals(&self) -> PyResult<()> {
+        let n_made = self.n_made.get().wrapping_add(1);
+        self.n_made.set(n_made);
+        if n_made.is_multiple_of(MADE_BETWEEN_SIGNALS) { self.py.check_signals() } else { Ok(()) }
+    }
+
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> PyResult<T>) -> PyResult<T> {
         if self.depth >= MAX_DEPTH {
             let what = format!("values nested more than {MAX_DEPTH} deep");
@@ -119,7 +137,12 @@ impl<'py, 'g> Maker<'py, 'g> {
         result
     }
 
+    fn name(&mut self, name: &'g Name) -> Bound<'py, PyString> {
+        self.names.entry(name.as_ptr()).or_insert_with(|| PyString::new(self.py, name)).clone()
+    }
+
     fn record(&mut self, class: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.look_for_signals()?;
         let bases = match self.bases.get(class) {
             Some(bases) => bases.clone(),
             None => {
@@ -135,8 +158,8 @@ impl<'py, 'g> Maker<'py, 'g> {
         self.factory.call_method1("fill", (record, members, own)).map(|_| ())
     }
 
-    /// The members of structs.
-    fn members(&mut self, class: Option<&'g Class>, values: &Values) -> PyResult<Members<'py>> {
+    /// The members of structs, without those that their versions do not have.
+    fn members(&mut self, class: Option<&'g Class>, values: &'g Values) -> PyResult<Members<'py>> {
         let Values::Struct(n_values, columns) = values else {
             return Ok(Members { structs: Vec::new(), own: PyTuple::empty(self.py) });
         };
@@ -147,18 +170,27 @@ impl<'py, 'g> Maker<'py, 'g> {
         }
         let parts = parts_of(columns, &hints);
         for part in &parts {
+            let name = self.part_name(part);
             for (members, value) in structs.iter().zip(self.part(part)?) {
                 if let Some(value) = value {
-                    members.set_item(&part.name, value)?;
+                    members.set_item(&name, value)?;
                 }
             }
         }
         let is_of_root = class.map(|class| of_root(class, columns.len())).unwrap_or_default();
-        let own = parts.iter().filter(|part| is_of_root.get(part.place) == Some(&false)).map(|part| &part.name);
-        Ok(Members { structs, own: PyTuple::new(self.py, own.collect::<Vec<_>>())? })
+        let own = parts.iter().filter(|part| is_of_root.get(part.place) == Some(&false));
+        let own: Vec<_> = own.map(|part| self.part_name(part)).collect();
+        Ok(Members { structs, own: PyTuple::new(self.py, own)? })
     }
 
-    fn part(&mut self, part: &Part<'g, '_>) -> PyResult<Column<'py>> {
+    fn part_name(&mut self, part: &Part<'g>) -> Bound<'py, PyString> {
+        match part.base {
+            None => self.name(part.name),
+            Some(base) => PyString::new(self.py, &format!("{base}::{}", part.name)),
+        }
+    }
+
+    fn part(&mut self, part: &Part<'g>) -> PyResult<Column<'py>> {
         let column = self.column(part.hint, part.values)?;
         let Some(is_there) = part.is_there else { return Ok(column) };
         let mut values = column.into_iter();
@@ -166,7 +198,7 @@ impl<'py, 'g> Maker<'py, 'g> {
     }
 
     /// Structs as dictionaries, or as records where their class is known.
-    fn structs(&mut self, hint: Hint<'g>, values: &Values) -> PyResult<Column<'py>> {
+    fn structs(&mut self, hint: Hint<'g>, values: &'g Values) -> PyResult<Column<'py>> {
         if let Hint::Of(Node::Struct(nodes)) = hint {
             return self.plain_structs(nodes, values);
         }
@@ -190,18 +222,19 @@ impl<'py, 'g> Maker<'py, 'g> {
         Ok(made)
     }
 
-    fn plain_structs(&mut self, nodes: &'g [(String, Node)], values: &Values) -> PyResult<Column<'py>> {
+    fn plain_structs(&mut self, nodes: &'g [(Name, Node)], values: &'g Values) -> PyResult<Column<'py>> {
         let Values::Struct(n_values, columns) = values else { return Ok(Vec::new()) };
         let structs: Vec<_> = (0..*n_values).map(|_| PyDict::new(self.py)).collect();
         for ((name, column), (_, node)) in columns.iter().zip(nodes) {
+            let name = self.name(name);
             for (members, value) in structs.iter().zip(self.column(Hint::Of(node), column)?) {
-                members.set_item(name, value)?;
+                members.set_item(&name, value)?;
             }
         }
         Ok(structs.into_iter().map(|members| Some(members.into_any())).collect())
     }
 
-    fn column(&mut self, hint: Hint<'g>, values: &Values) -> PyResult<Column<'py>> {
+    fn column(&mut self, hint: Hint<'g>, values: &'g Values) -> PyResult<Column<'py>> {
         let hint = match hint {
             Hint::Of(Node::Framed(node)) => Hint::Of(node),
             hint => hint,
@@ -211,9 +244,12 @@ impl<'py, 'g> Maker<'py, 'g> {
                 .chunks_exact(primitive.stored_bytes())
                 .map(|value| self.number(*primitive, value).map(Some))
                 .collect(),
-            Values::Text(ends, bytes) => {
-                parts(ends).map(|range| Ok(Some(self.text(bytes.get(range).unwrap_or_default())))).collect()
-            }
+            Values::Text(ends, bytes) => parts(ends)
+                .map(|range| {
+                    self.look_for_signals()?;
+                    Ok(Some(self.text(bytes.get(range).unwrap_or_default())))
+                })
+                .collect(),
             Values::List(ends, items) => self.lists(item_hint(hint), ends, items),
             Values::FixedList(items, n_items) => {
                 let n_items = *n_items as usize;
@@ -248,7 +284,7 @@ impl<'py, 'g> Maker<'py, 'g> {
         }
     }
 
-    fn lists(&mut self, item: Hint<'g>, ends: &[i32], items: &Values) -> PyResult<Column<'py>> {
+    fn lists(&mut self, item: Hint<'g>, ends: &[i32], items: &'g Values) -> PyResult<Column<'py>> {
         if let Some(dense) = Dense::of(items) {
             let lists = parts(ends).map(|range| {
                 let shape = [&[range.len()], dense.shape.as_slice()].concat();
@@ -261,6 +297,7 @@ impl<'py, 'g> Maker<'py, 'g> {
     }
 
     fn list(&self, items: &[Option<Bound<'py, PyAny>>]) -> PyResult<Bound<'py, PyAny>> {
+        self.look_for_signals()?;
         Ok(PyList::new(self.py, items)?.into_any())
     }
 
@@ -288,6 +325,7 @@ impl<'py, 'g> Maker<'py, 'g> {
     }
 
     fn array(&self, dense: &Dense<'_>, items: std::ops::Range<usize>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        self.look_for_signals()?;
         let item_bytes = dense.item_bytes();
         let bytes = dense.bytes.get(items.start * item_bytes..items.end * item_bytes).unwrap_or_default();
         let shape = PyTuple::new(self.py, shape)?;
@@ -295,6 +333,7 @@ impl<'py, 'g> Maker<'py, 'g> {
     }
 
     fn number(&self, primitive: Primitive, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        self.look_for_signals()?;
         macro_rules! number {
             ($kind:ty) => {
                 match bytes.first_chunk() {
@@ -395,7 +434,7 @@ fn item_hint(hint: Hint<'_>) -> Hint<'_> {
 
 /// Members by name: a base that writes itself is one column, whose members are as good as those of other bases. Where
 /// another member is called so, too, the name has the base before it.
-fn parts_of<'g, 'v>(columns: &'v [(String, Values)], hints: &[Hint<'g>]) -> Vec<Part<'g, 'v>> {
+fn parts_of<'g>(columns: &'g [(Name, Values)], hints: &[Hint<'g>]) -> Vec<Part<'g>> {
     let mut parts = Vec::with_capacity(columns.len());
     let mut places_by_name: HashMap<&str, usize> = HashMap::new();
     for (place, ((name, values), &hint)) in columns.iter().zip(hints).enumerate() {
@@ -405,7 +444,7 @@ fn parts_of<'g, 'v>(columns: &'v [(String, Values)], hints: &[Hint<'g>]) -> Vec<
         };
         let (Hint::Base(node), Values::Struct(_, members)) = (hint, inner) else {
             places_by_name.insert(name, usize::MAX);
-            parts.push(Part { name: name.clone(), place, hint, values, is_there: None });
+            parts.push(Part { name, base: None, place, hint, values, is_there: None });
             continue;
         };
         let mut hints = vec![Hint::Unknown; members.len()];
@@ -417,14 +456,13 @@ fn parts_of<'g, 'v>(columns: &'v [(String, Values)], hints: &[Hint<'g>]) -> Vec<
             if *known != usize::MAX {
                 *known = place;
             }
-            parts.push(Part { name: name.clone(), place, hint, values, is_there });
+            parts.push(Part { name, base: None, place, hint, values, is_there });
         }
     }
     for part in &mut parts {
         let is_base = matches!(hints.get(part.place), Some(Hint::Base(_)));
-        if is_base && places_by_name.get(part.name.as_str()).is_some_and(|&place| place != part.place) {
-            let base = columns.get(part.place).map(|(name, _)| name.as_str()).unwrap_or_default();
-            part.name = format!("{base}::{}", part.name);
+        if is_base && places_by_name.get(&**part.name).is_some_and(|&place| place != part.place) {
+            part.base = columns.get(part.place).map(|(name, _)| name);
         }
     }
     parts

@@ -12,8 +12,9 @@ use super::{Ntuple, Sizes, read_blobs};
 use crate::error::{Error, Result};
 use crate::file::format_error;
 
-/// Zeros that no page vouches for: entries before the first field was added. More is what a wrong number looks like.
-const MAX_UNWITNESSED: u64 = 1 << 28;
+/// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
+/// number looks like.
+pub(super) const MAX_UNWITNESSED: u64 = 1 << 22;
 
 /// The page lists of the cluster groups.
 pub(super) struct Groups {
@@ -198,22 +199,24 @@ impl Ntuple {
             n_elements = expected;
         }
         let n_gap = n_elements - n_stored;
-        if n_gap > MAX_UNWITNESSED && !self.is_witnessed(cluster, n_gap) {
-            return Err(in_slot(format!("{n_gap} elements of a column that was added later, and none before")));
+        if n_gap > MAX_UNWITNESSED && n_gap > self.n_witnessed(cluster) {
+            return Err(in_slot(unwitnessed(n_gap)));
         }
         Ok(SlotPages { column_type: column.column_type, pages, n_gap, n_elements })
     }
 
-    /// Whether pages of another column have about as many elements as are missing: the cluster is as large as it says.
-    fn is_witnessed(&self, cluster: &Cluster, n_elements: u64) -> bool {
-        let Some(list) = self.groups().lists[cluster.group].get() else { return false };
+    /// How many elements may be missing in a cluster: pages of another column have about as many, so that it is as large as
+    /// it says.
+    pub(super) fn n_witnessed(&self, cluster: &Cluster) -> u64 {
+        let Some(list) = self.groups().lists[cluster.group].get() else { return 0 };
         let columns = list.columns.get(cluster.place).map_or(&[][..], |columns| columns);
-        columns.iter().any(|column| {
+        let n_witnessed = columns.iter().map(|column| {
             let pages = list.pages(column);
             let stored: u64 = pages.iter().map(|page| page.stored_bytes).sum();
             let n_stored: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
-            n_stored.saturating_mul(16) >= n_elements && stored.saturating_mul(1 << 16) >= n_stored
-        })
+            if stored.saturating_mul(1 << 16) >= n_stored { n_stored.saturating_mul(16) } else { 0 }
+        });
+        n_witnessed.max().unwrap_or(0)
     }
 
     /// A slot whose elements tell how many items a domain has.
@@ -239,6 +242,11 @@ impl Ntuple {
         self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
         Ok(groups.sizes.get_or_init(|| summed(groups.lists.iter().filter_map(OnceLock::get), self.schema())))
     }
+}
+
+/// What is wrong with so many zeros.
+pub(super) fn unwitnessed(n_elements: u64) -> String {
+    format!("{n_elements} elements of a column that was added later, and none before")
 }
 
 fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<Sizes> {

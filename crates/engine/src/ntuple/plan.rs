@@ -11,7 +11,7 @@ use format::rntuple::{Encoding, Page, Shape, SlotId};
 use format::streamer::Primitive;
 use format::tree::BasketLocation;
 
-use super::clusters::Cluster;
+use super::clusters::{Cluster, MAX_UNWITNESSED, unwitnessed};
 use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
@@ -147,9 +147,10 @@ pub(crate) fn plan(
     }
     let clusters = ntuple.clusters_of(&span)?;
     let Collecting { mut slots, by_slot, domains, .. } = collecting;
+    let mut zeros = Zeros { n_elements: 0, witnessed: vec![None; clusters.len()] };
     let mut columns = Vec::with_capacity(slots.len());
     for slot in &mut slots {
-        columns.push(add_pages(ntuple, source, &clusters, slot, request.verify_checksums)?);
+        columns.push(add_pages(ntuple, source, &clusters, slot, &mut zeros, request.verify_checksums)?);
     }
     let density = || density(&slots, &clusters, n_entries);
     let size = request.batch_bytes.filter(|_| !members.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
@@ -304,20 +305,43 @@ impl<'n> Collecting<'n> {
     }
 }
 
+/// Zeros of columns that were added later, over all slots and clusters of a plan.
+struct Zeros {
+    /// Those that nothing vouches for, or that were not many when they were added.
+    n_elements: u64,
+    /// For each cluster how many something vouches for, once that is known.
+    witnessed: Vec<Option<u64>>,
+}
+
+impl Zeros {
+    /// Adds those of a slot in a cluster; an error if all together are what no page vouches for.
+    fn add(&mut self, ntuple: &Ntuple, (place, cluster): (usize, &Cluster), n_gap: u64) -> format::Result<()> {
+        let n_elements = self.n_elements.saturating_add(n_gap);
+        if n_elements <= MAX_UNWITNESSED {
+            self.n_elements = n_elements;
+            return Ok(());
+        }
+        let witnessed = *self.witnessed[place].get_or_insert_with(|| ntuple.n_witnessed(cluster));
+        if n_gap <= witnessed { Ok(()) } else { Err(format::Error::corrupt(0, unwitnessed(n_elements))) }
+    }
+}
+
 /// Finds the pages of a slot.
 fn add_pages(
     ntuple: &Ntuple,
     source: &dyn Source,
     clusters: &[Cluster],
     slot: &mut PlannedSlot,
+    zeros: &mut Zeros,
     verifies: bool,
 ) -> Result<PlannedColumn> {
     let path = ntuple.slot_path(slot.slot);
     let in_slot = |error: format::Error| format_error(source, &path, error);
     let mut locations = Vec::new();
     let (mut stored_bytes, mut memory_bytes) = (0_u64, 0_u64);
-    for cluster in clusters {
+    for (place, cluster) in clusters.iter().enumerate() {
         let found = ntuple.slot_pages(cluster, slot.slot)?;
+        zeros.add(ntuple, (place, cluster), found.n_gap).map_err(in_slot)?;
         slot.cluster_pages.push(slot.pages.len());
         slot.gaps.push(found.n_gap);
         let entry_end = cluster.first_entry + cluster.n_entries;

@@ -1,7 +1,15 @@
 //! Classes: the members of each version, compiled from streamer information into steps.
 
-use super::layout::{DataType, Node};
+use std::sync::Arc;
+
+use super::layout::{DataType, Name, Node};
 use crate::streamer::StreamerInfo;
+
+/// What the name of a member adds to the size of an object: long names count as members do, as each place where a class
+/// occurs has them once they become those of Arrow.
+pub(super) fn name_size(name: &str) -> usize {
+    name.len() / 32
+}
 
 /// The fewest bytes of a `TObject`.
 pub(crate) const T_OBJECT_BYTES: usize = 10;
@@ -15,10 +23,11 @@ pub struct Class {
     pub is_framed: bool,
     /// What comes out: the members of base classes before those of the class. A member that some version does not have
     /// is optional.
-    pub members: Vec<(String, DataType)>,
+    pub members: Arc<[(Name, DataType)]>,
     /// Its versions.
     pub variants: Vec<Variant>,
-    /// How many values and lists an object is made of, with all that is in it.
+    /// How many values and lists an object is made of, with all that is in it, and the length of their names: see
+    /// [`name_size`].
     pub(super) size: usize,
 }
 
@@ -77,9 +86,9 @@ pub enum Step {
         bits: usize,
     },
     /// A member of this name that is read as the step says, but is of another kind than what comes out: there it is absent.
-    PassedOver(String, Box<Step>),
+    PassedOver(Name, Box<Step>),
     /// What cannot be read.
-    Unreadable(std::sync::Arc<str>),
+    Unreadable(Arc<str>),
 }
 
 /// What stands before the items of a counted array.
@@ -110,19 +119,19 @@ pub struct Base {
 
 impl Class {
     /// A class whose members are stored as its versions say.
-    pub fn new(name: &str, is_framed: bool, members: Vec<(String, DataType)>, variants: Vec<Variant>) -> Self {
+    pub fn new(name: &str, is_framed: bool, members: Vec<(Name, DataType)>, variants: Vec<Variant>) -> Self {
         let size = variants.iter().flat_map(|variant| &variant.steps).fold(members.len(), |sum, step| match step {
             Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => {
                 sum.saturating_add(node.size())
             }
             _ => sum,
         });
-        Class { name: name.to_owned(), is_framed, members, variants, size }
+        Class { name: name.to_owned(), is_framed, members: members.into(), variants, size }
     }
 
     /// What comes out.
     pub fn data_type(&self) -> DataType {
-        DataType::Struct(self.members.clone())
+        DataType::Struct(Arc::clone(&self.members))
     }
 
     /// How the member of a class that has no other is read.

@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Class, Step, Variant};
+use super::compiled::Spent;
 use super::described;
-use super::layout::{MapNode, Node, Number, node_with_dims};
+use super::layout::{DataType, MapNode, Name, Node, Number, node_with_dims};
 use super::linked;
-use super::members::Members;
+use super::members::{Members, Path};
 use super::met::Met;
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName, scopes};
@@ -21,7 +22,9 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// An object may be made of so many values and lists.
 pub(super) const MAX_SIZE: usize = 50_000;
 /// So many elements are compiled for a branch.
-const MAX_ELEMENTS: usize = 200_000;
+const MAX_ELEMENTS: usize = 100_000;
+/// Dimensions of an array. ROOT writes 5 at most into streamer information.
+pub(super) const MAX_DIMS: usize = 32;
 /// Added to a type code for a fixed array, and for a counted pointer.
 pub(super) const ARRAY: i32 = 20;
 const POINTER: i32 = 40;
@@ -50,12 +53,22 @@ pub(super) mod code {
 /// Compiles types against the streamer information of one file.
 pub(super) struct Compiler<'i> {
     pub(super) infos: &'i StreamerInfos,
-    pub(super) classes: HashMap<String, Arc<Class>>,
+    /// Those that were compiled, and whether they are the same wherever they occur.
+    classes: HashMap<String, (Arc<Class>, bool)>,
+    /// Classes that are too large, and why: they are wherever they occur.
+    refused: HashMap<String, Arc<str>>,
+    /// What is being compiled contains more than a class may.
+    is_too_large: bool,
+    /// What was compiled depends on what is around it: on how deep that is, on what was met, or how much is left.
+    pub(super) is_bounded: bool,
+    /// The outermost of the open classes that what was compiled depends on.
+    outermost: usize,
     /// The classes being compiled: one that is met again contains itself.
     pub(super) open: Vec<String>,
     pub(super) depth: usize,
     /// Elements that may still be compiled: versions of bases of versions multiply.
     pub(super) n_left: usize,
+    spent: Spent,
     /// Whether the types are those of an object graph, where pointers lead to objects of any class.
     pub(super) is_linked: bool,
     /// What was met in the data before.
@@ -82,9 +95,14 @@ impl<'i> Compiler<'i> {
         Compiler {
             infos,
             classes: HashMap::new(),
+            refused: HashMap::new(),
+            is_too_large: false,
+            is_bounded: false,
+            outermost: usize::MAX,
+            spent: infos.compiled().begin(),
             open: Vec::new(),
             depth: 0,
-            n_left: MAX_ELEMENTS,
+            n_left: MAX_ELEMENTS.min(infos.compiled().room()),
             is_linked: false,
             met: Arc::default(),
             place: String::new(),
@@ -114,6 +132,7 @@ impl<'i> Compiler<'i> {
     /// `item_code`: the type code that the file gives for the items of the collection this is in; 0 if unknown.
     pub(super) fn value(&mut self, name: &TypeName, item_code: i32) -> Node {
         if self.depth >= MAX_DEPTH || self.n_left == 0 {
+            self.is_bounded = true;
             return unreadable(format!("{name} is nested too deep"));
         }
         self.depth += 1;
@@ -223,11 +242,25 @@ impl<'i> Compiler<'i> {
         if let ("TMatrixTSym", Some(item)) = (name.name.as_str(), name.argument(0)) {
             return self.symmetric_matrix(&class_name, item);
         }
-        if let Some(class) = self.classes.get(&class_name) {
+        if let Some((class, is_own)) = self.classes.get(&class_name) {
+            self.is_bounded |= !is_own;
             return Node::Object(Arc::clone(class));
         }
-        if self.open.contains(&class_name) {
+        if let Some(why) = self.refused.get(&class_name) {
+            return Node::Unreadable(Arc::clone(why));
+        }
+        if self.is_open(&class_name) {
             return self.unknown(format!("{class_name} inside {class_name}"));
+        }
+        // What is misdescribed may be a part of any class.
+        let is_shared = self.misdescribed.is_empty();
+        match self.infos.compiled().get(&class_name, self.is_linked).filter(|_| is_shared) {
+            Some(Ok(class)) => {
+                self.classes.insert(class_name, (Arc::clone(&class), true));
+                return Node::Object(class);
+            }
+            Some(Err(why)) => return Node::Unreadable(why),
+            None => {}
         }
         let infos = self.infos_of(&class_name);
         if let Some(node) = infos.last().and_then(|info| self.collection_class(info)) {
@@ -251,22 +284,89 @@ impl<'i> Compiler<'i> {
                 };
             }
         };
+        let before = (std::mem::replace(&mut self.outermost, usize::MAX), std::mem::take(&mut self.is_bounded));
+        let place = self.open.len();
         self.open.push(class_name.clone());
         let class = self.compile_class(&class_name, &infos);
         self.open.pop();
-        match class {
+        let is_own = self.outermost >= place && !self.is_bounded;
+        (self.outermost, self.is_bounded) = (self.outermost.min(before.0), self.is_bounded || before.1);
+        let compiled = match class {
             Ok(class) => {
                 let class = Arc::new(class);
-                self.classes.insert(class_name, Arc::clone(&class));
-                Node::Object(class)
+                self.classes.insert(class_name.clone(), (Arc::clone(&class), is_own));
+                Ok(class)
             }
-            Err(why) => unreadable(why),
+            Err(why) => {
+                let why = Arc::from(why);
+                if std::mem::take(&mut self.is_too_large) {
+                    self.refused.insert(class_name.clone(), Arc::clone(&why));
+                }
+                Err(why)
+            }
+        };
+        if is_own && is_shared {
+            self.infos.compiled().insert(class_name, self.is_linked, compiled.clone());
         }
+        match compiled {
+            Ok(class) => Node::Object(class),
+            Err(why) => Node::Unreadable(why),
+        }
+    }
+
+    /// Whether a class was compiled for this layout.
+    pub(super) fn is_known(&self, class: &str) -> bool {
+        self.classes.contains_key(class)
+    }
+
+    /// Whether a class is being compiled. What is compiled now depends on that, if it is.
+    pub(super) fn is_open(&mut self, class: &str) -> bool {
+        let place = self.open.iter().position(|open| open == class);
+        self.outermost = self.outermost.min(place.unwrap_or(usize::MAX));
+        place.is_some()
+    }
+
+    /// That a class has more members than it may: said of whatever it is a part of by value.
+    pub(super) fn too_large(&mut self, class: &str) -> String {
+        self.is_too_large = true;
+        format!("{class} has more than {MAX_SIZE} members in its members, or names as long as those of so many")
+    }
+
+    /// Takes work from what may still be done. The elements of one class are the unit.
+    pub(super) fn spend(&mut self, n_elements: usize) -> Result<(), String> {
+        self.spent.add(n_elements);
+        match self.n_left.checked_sub(n_elements) {
+            Some(n_left) => {
+                self.n_left = n_left;
+                Ok(())
+            }
+            None => {
+                (self.n_left, self.is_bounded) = (0, true);
+                Err(format!(
+                    "more than {MAX_ELEMENTS} members in the members of a class, or those of a file are too many"
+                ))
+            }
+        }
+    }
+
+    /// The same for comparing a type with others.
+    pub(super) fn spend_on(&mut self, data_type: &DataType) -> Result<(), String> {
+        match data_type {
+            DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item) => self.spend_on(item),
+            DataType::Struct(members) => self.spend(members.len() / 32),
+            _ => Ok(()),
+        }
+    }
+
+    /// What [`Met`] calls a member. Graphs have no such places.
+    pub(super) fn place_of(&self, class: &str, member: &str) -> String {
+        if self.is_linked { String::new() } else { format!("{class}::{member}") }
     }
 
     /// The class that a name means inside the class which is being compiled: ROOT 5 wrote the types of members as
     /// their header had them, without the scope they share with it.
-    fn qualified(&self, class_name: &str) -> Option<TypeName> {
+    fn qualified(&mut self, class_name: &str) -> Option<TypeName> {
+        self.outermost = self.outermost.min(self.open.len().saturating_sub(1));
         let mut names = scopes(self.open.last()?).take(MAX_SCOPES).map(|scope| format!("{scope}::{class_name}"));
         TypeName::parse(&names.find(|name| self.infos.is_named(name))?).ok()
     }
@@ -296,10 +396,11 @@ impl<'i> Compiler<'i> {
         for (member, argument) in ["first", "second"].iter().zip(&name.arguments) {
             let node = self.member_of_type(argument, 0);
             if members.size.saturating_add(node.size()) > MAX_SIZE {
-                return unreadable(format!("{name} has too many members"));
+                let why = self.too_large(&name.to_string());
+                return unreadable(why);
             }
             members.size += node.size();
-            if let Ok(place) = members.place("", member, node.data_type()) {
+            if let Ok(place) = members.place(Path::OWN, &Name::from(*member), node.data_type()) {
                 variant.push(Step::Member(place, node));
             }
         }
@@ -334,7 +435,7 @@ impl<'i> Compiler<'i> {
     /// A class that is a collection itself: its only element is called `This`, and its title tells the items.
     fn collection_class(&mut self, info: &StreamerInfo) -> Option<Node> {
         let [element] = info.elements.as_slice() else { return None };
-        if element.name != "This" || element.class != ElementClass::Stl {
+        if &*element.name != "This" || element.class != ElementClass::Stl {
             return None;
         }
         let end = element.title.rfind('>')?;
@@ -350,13 +451,16 @@ impl<'i> Compiler<'i> {
         !name.is_pointer()
             && (is_collection(name)
                 || self.infos.named(&name.to_string()).last().is_some_and(|info| {
-                    matches!(info.elements.as_slice(), [element] if element.name == "This" && element.class == ElementClass::Stl)
+                    matches!(info.elements.as_slice(), [element] if &*element.name == "This" && element.class == ElementClass::Stl)
                 }))
     }
 
     /// A member that is no base and that nothing counts.
     pub(super) fn member(&mut self, element: &Element) -> Node {
         let dims = &element.max_index;
+        if dims.len() > MAX_DIMS {
+            return unreadable(format!("{}, an array of more than {MAX_DIMS} dimensions", element.name));
+        }
         let type_name = TypeName::parse(element.type_name.trim_end_matches('*'));
         let type_code = element.type_code;
         if matches!(element.class, ElementClass::Stl | ElementClass::StlString) {
@@ -518,7 +622,7 @@ mod tests {
         let first = Element::member("first", "int", code::INT);
         let pair = StreamerInfo {
             name: "pair<int,array<int,2> >".to_owned(),
-            elements: vec![first, Element { name: "second".to_owned(), ..items }],
+            elements: vec![first, Element { name: "second".into(), ..items }],
             ..array.clone()
         };
         let value_columns = |infos: Vec<StreamerInfo>| {
@@ -552,7 +656,7 @@ mod tests {
             class.members[0].1.clone()
         };
         let list_of = |item| DataType::List(Box::new(item));
-        let item = DataType::Struct(vec![("x".to_owned(), DataType::Primitive(Primitive::Int32))]);
+        let item = DataType::Struct(vec![("x".into(), DataType::Primitive(Primitive::Int32))].into());
         for (class, at) in [("a::b::C", "a::b::C::Item"), ("a::b::C", "a::Item"), ("a::b::C<x::y>", "a::b::Item")] {
             assert_eq!(items_of(class, at, 0), list_of(item.clone()), "{class} {at}");
         }

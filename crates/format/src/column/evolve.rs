@@ -63,8 +63,8 @@ fn parts_of(data_type: &DataType) -> Option<[&DataType; 2]> {
 
 fn pair_of(data_type: &DataType) -> Option<[&DataType; 2]> {
     match data_type {
-        DataType::Struct(members) => match members.as_slice() {
-            [(first, key), (second, value)] if first == "first" && second == "second" => Some([key, value]),
+        DataType::Struct(members) => match &**members {
+            [(first, key), (second, value)] if &**first == "first" && &**second == "second" => Some([key, value]),
             _ => None,
         },
         _ => None,
@@ -93,7 +93,7 @@ mod tests {
 
     fn structure(first: &str, members: [DataType; 2]) -> DataType {
         let [one, other] = members;
-        DataType::Struct(vec![(first.to_owned(), one), ("second".to_owned(), other)])
+        DataType::Struct(vec![(first.into(), one), ("second".into(), other)].into())
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Compiler<'_> {
             return Node::Link;
         }
         let name = class.to_string();
-        let is_circular = self.open.contains(&name) && !self.classes.contains_key(&name);
+        let is_circular = !self.is_known(&name) && self.is_open(&name);
         if is_circular || self.is_any(&name) {
             return Node::Any(Box::new(self.any(&name)));
         }
@@ -55,7 +55,12 @@ impl Compiler<'_> {
 
     /// Whether a pointer to a class leads to others, too.
     fn is_any(&mut self, class: &str) -> bool {
-        class == "TObject" || (self.has_derived(class) && self.met.may_differ(&self.place, class))
+        if class == "TObject" {
+            return true;
+        }
+        let has_derived = self.has_derived(class);
+        self.is_bounded |= has_derived;
+        has_derived && self.met.may_differ(&self.place, class)
     }
 
     /// Whether the file describes a class that derives from this one. ROOT's collections are taken for what they are
@@ -65,15 +70,16 @@ impl Compiler<'_> {
             return false;
         }
         let infos = self.infos;
-        let bases = self
-            .bases
-            .get_or_insert_with(|| infos.iter().flat_map(StreamerInfo::bases).map(|base| base.name.clone()).collect());
+        let bases = self.bases.get_or_insert_with(|| {
+            infos.iter().flat_map(StreamerInfo::bases).map(|base| base.name.to_string()).collect()
+        });
         bases.contains(class)
     }
 
     /// A pointer to an object of a class, or of one that derives from it: those that were met in this place, and the
     /// declared one, have their members; of all others the bytes come out.
     fn any(&mut self, declared: &str) -> AnyNode {
+        self.is_bounded = true;
         let place = self.place.clone();
         let met = Arc::clone(&self.met);
         let is_met = met.classes(&place).any(|class| class == declared);
@@ -81,7 +87,7 @@ impl Compiler<'_> {
         let (mut alternatives, mut size) = (Vec::new(), 0_usize);
         for class in first.into_iter().chain(met.classes(&place)) {
             let Ok(name) = TypeName::parse(class) else { continue };
-            if self.open.iter().any(|open| open == class) && !self.classes.contains_key(class) {
+            if self.open.iter().any(|open| open == class) && !self.is_known(class) {
                 continue;
             }
             self.place = format!("{place}/{class}");
@@ -101,6 +107,7 @@ impl Compiler<'_> {
 
     /// An array of objects of one class: that which was met in this place.
     fn clones(&mut self) -> Node {
+        self.is_bounded = true;
         let place = self.place.clone();
         let met = Arc::clone(&self.met);
         let mut classes = met.classes(&place);

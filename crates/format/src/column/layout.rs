@@ -11,6 +11,9 @@ use crate::decode::{
 use crate::error::Result;
 use crate::streamer::{PackedType, Packing, PackingRange, Primitive};
 
+/// A name of a member. Classes are parts of others in many places: none has a copy of the names.
+pub type Name = Arc<str>;
+
 /// The logical type of a column: what comes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataType {
@@ -24,8 +27,8 @@ pub enum DataType {
     FixedList(Box<DataType>, u32),
     /// Keys and values.
     Map(Box<DataType>, Box<DataType>),
-    /// Named members.
-    Struct(Vec<(String, DataType)>),
+    /// Named members. All places where a class occurs share them.
+    Struct(Arc<[(Name, DataType)]>),
     /// A value or none.
     Optional(Box<DataType>),
     /// What is never there: the type of what cannot be read.
@@ -77,7 +80,7 @@ pub enum Node {
     /// A 4-byte count and pairs, or all keys and then all values.
     Map(Box<MapNode>),
     /// Members one after the other.
-    Struct(Vec<(String, Node)>),
+    Struct(Vec<(Name, Node)>),
     /// Items up to the end of the entry.
     ToEnd(Box<Node>),
     /// As many objects as another branch says for each entry, one member of all of them after the other.
@@ -364,10 +367,10 @@ impl AnyNode {
     /// The class of the object, its members by class, and its bytes if it is of none of the classes.
     fn data_type(&self) -> DataType {
         let optional = |data_type| DataType::Optional(Box::new(data_type));
-        let mut members = vec![("@class".to_owned(), DataType::Text)];
-        members.extend(self.alternatives.iter().map(|p| (p.class.clone(), optional(p.node.data_type()))));
-        members.push(("@bytes".to_owned(), optional(DataType::Bytes)));
-        optional(DataType::Struct(members))
+        let mut members = vec![(Name::from("@class"), DataType::Text)];
+        members.extend(self.alternatives.iter().map(|p| (Name::from(p.class.as_str()), optional(p.node.data_type()))));
+        members.push((Name::from("@bytes"), optional(DataType::Bytes)));
+        optional(DataType::Struct(members.into()))
     }
 }
 
@@ -493,7 +496,7 @@ mod tests {
     fn fewest_bytes_beyond_the_address_space_stay_at_its_end() {
         let array = node_with_dims(Node::Number(Number::plain(Primitive::Float64)), &[u32::MAX, u32::MAX, u32::MAX]);
         assert_eq!(array.min_bytes(), usize::MAX);
-        let members = vec![("a".to_owned(), array.clone()), ("b".to_owned(), array)];
+        let members = vec![(Name::from("a"), array.clone()), (Name::from("b"), array)];
         assert_eq!(Node::Struct(members).min_bytes(), usize::MAX);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant};
 use super::compile::Compiler;
-use super::layout::{DataType, Node, Number};
+use super::layout::{DataType, Name, Node, Number};
 use super::special::{self, OwnStreamer};
 use crate::error::{Error, Result};
 use crate::streamer::{Primitive, StreamerInfos, TypeName};
@@ -27,7 +27,8 @@ impl<'i> LinkedTypes<'i> {
 
     /// The same without what is said of some classes, whose objects turned out not to be so.
     pub fn without(infos: &'i StreamerInfos, classes: &BTreeSet<String>) -> Self {
-        let compiler = Compiler { misdescribed: classes.clone(), ..Compiler::linked(infos) };
+        let mut compiler = Compiler::linked(infos);
+        compiler.misdescribed.clone_from(classes);
         LinkedTypes { compiler, nodes: HashMap::new() }
     }
 
@@ -107,10 +108,10 @@ pub(super) fn streamer_of(class: &str, object: &mut dyn FnMut(&str) -> Node) -> 
 ///
 /// `base`: its `TMatrixTBase`. Source: `TMatrixTSym::Streamer`.
 pub(super) fn symmetric_matrix(name: &str, item: Primitive, base: &Class) -> Option<Class> {
-    let rows = base.members.iter().position(|(name, _)| name == "fNrows")?;
-    let mut members = base.members.clone();
+    let rows = base.members.iter().position(|(name, _)| &**name == "fNrows")?;
+    let mut members = base.members.to_vec();
     let item = number(item);
-    members.push(("fElements".to_owned(), DataType::List(Box::new(item.data_type()))));
+    members.push((Name::from("fElements"), DataType::List(Box::new(item.data_type()))));
     let first = Base { name: base.name.clone(), variants: base.variants.clone(), by_member: None, is_whole: false };
     let head = CountedHead::Triangle;
     let triangle = Step::Counted { place: members.len() - 1, item, counter: rows, factor: 1, head };
@@ -133,7 +134,7 @@ pub(super) fn clones_type() -> DataType {
         ("fLowerBound", DataType::Primitive(Primitive::Int32)),
         ("fArray", DataType::Link),
     ];
-    DataType::Struct(members.map(|(name, data_type)| (name.to_owned(), data_type)).to_vec())
+    DataType::Struct(Arc::new(members.map(|(name, data_type)| (Name::from(name), data_type))))
 }
 
 const U32: DataType = DataType::Primitive(Primitive::UInt32);
@@ -143,19 +144,19 @@ fn number(primitive: Primitive) -> Node {
 }
 
 fn structure(members: &[(&str, Node)]) -> Node {
-    Node::Struct(members.iter().map(|(name, node)| ((*name).to_owned(), node.clone())).collect())
+    Node::Struct(members.iter().map(|(name, node)| (Name::from(*name), node.clone())).collect())
 }
 
 /// Members and steps of a class of ROOT, from the first on.
 struct Head {
-    members: Vec<(String, DataType)>,
+    members: Vec<(Name, DataType)>,
     steps: Vec<Step>,
 }
 
 impl Head {
     /// A `TObject`.
     fn object() -> Self {
-        let members = ["fUniqueID", "fBits"].map(|name| (name.to_owned(), U32)).to_vec();
+        let members = ["fUniqueID", "fBits"].map(|name| (Name::from(name), U32)).to_vec();
         Head { members, steps: vec![Step::TObject { unique_id: 0, bits: 1, may_lack: false }] }
     }
 
@@ -165,7 +166,7 @@ impl Head {
     }
 
     fn member(mut self, name: &str, node: Node) -> Self {
-        self.members.push((name.to_owned(), node.data_type()));
+        self.members.push((Name::from(name), node.data_type()));
         self.steps.push(Step::Member(self.members.len() - 1, node));
         self
     }
@@ -187,7 +188,7 @@ fn collection(class: &str, items: &str, item: Node, versions: &[u16]) -> Class {
 fn object_array(item: Node) -> Class {
     let head = Head::collection();
     let mut head = head.member("fSize", number(Primitive::Int32)).member("fLowerBound", number(Primitive::Int32));
-    head.members.push(("fObjects".to_owned(), DataType::List(Box::new(item.data_type()))));
+    head.members.push((Name::from("fObjects"), DataType::List(Box::new(item.data_type()))));
     let nothing = CountedHead::Nothing;
     head.steps.push(Step::Counted { place: 5, item, counter: 3, factor: 1, head: nothing });
     head.class("TObjArray", &[3])

@@ -2,63 +2,133 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer` (ROOT 6.40).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::class::{Base, Class, CountedHead, Step, Variant};
+use super::class::{Base, Class, CountedHead, Step, Variant, name_size};
 use super::compile::{ARRAY, Compiler, MAX_DEPTH, MAX_SIZE, code, misdescribed};
 use super::evolve::{self, Conversion};
-use super::layout::{DataType, Node};
+use super::layout::{DataType, Name, Node};
 use super::linked;
 use super::special::OwnStreamer;
 use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, TypeName};
 
+/// Members that are looked at in the time that compiling one takes.
+const SCANNED_FOR_ONE: usize = 32;
+/// Bytes of the names of bases around a member.
+const MAX_PATH_BYTES: usize = 16 << 10;
+
+/// A way through the bases of a class, by its place in [`Members::paths`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Path(usize);
+
+impl Path {
+    /// The members of the class itself.
+    pub(super) const OWN: Path = Path(0);
+}
+
+/// The members of one base.
+struct OfBase {
+    around: Path,
+    /// The names of the bases, with colons behind each.
+    text: String,
+    by_name: HashMap<Name, usize>,
+    bases: HashMap<Name, Path>,
+}
+
+impl OfBase {
+    fn new(around: Path, text: String) -> Self {
+        OfBase { around, text, by_name: HashMap::new(), bases: HashMap::new() }
+    }
+}
+
 /// Members of a class and of its bases while they are collected over its versions.
-#[derive(Default)]
 pub(super) struct Members {
     /// Path through the bases, name, type.
-    found: Vec<(String, String, DataType)>,
-    by_path: HashMap<String, usize>,
+    found: Vec<(Path, Name, DataType)>,
+    paths: Vec<OfBase>,
     pub(super) size: usize,
 }
 
+impl Default for Members {
+    fn default() -> Self {
+        Members { found: Vec::new(), paths: vec![OfBase::new(Path::OWN, String::new())], size: 0 }
+    }
+}
+
 impl Members {
+    /// The path to the members of a base; `None` if its names are too long to be written down.
+    fn inner(&mut self, around: Path, name: &Name) -> Option<Path> {
+        if let Some(&path) = self.paths[around.0].bases.get(name) {
+            return Some(path);
+        }
+        let text = format!("{}{name}::", self.paths[around.0].text);
+        if text.len() > MAX_PATH_BYTES {
+            return None;
+        }
+        let path = Path(self.paths.len());
+        self.paths.push(OfBase::new(around, text));
+        self.paths[around.0].bases.insert(Arc::clone(name), path);
+        Some(path)
+    }
+
+    /// Whether a path goes through another, or is the same.
+    fn is_inside(&self, mut path: Path, of: Path) -> bool {
+        // Those inside come later.
+        while path > of {
+            path = self.paths[path.0].around;
+        }
+        path == of
+    }
+
     /// The place of a member, new or known from another version; an error, with its place and type there, if that is
     /// another type.
-    pub(super) fn place(&mut self, path: &str, name: &str, data_type: DataType) -> Result<usize, (usize, DataType)> {
-        let key = format!("{path}{name}");
-        match self.by_path.get(&key) {
+    pub(super) fn place(&mut self, path: Path, name: &Name, data_type: DataType) -> Result<usize, (usize, DataType)> {
+        match self.paths[path.0].by_name.get(name) {
             Some(&place) => {
                 let known = &self.found[place].2;
                 let inner = if let DataType::Optional(inner) = known { inner } else { known };
                 if *known == data_type || *inner == data_type { Ok(place) } else { Err((place, inner.clone())) }
             }
             None => {
-                self.found.push((path.to_owned(), name.to_owned(), data_type));
-                self.by_path.insert(key, self.found.len() - 1);
+                self.found.push((path, Arc::clone(name), data_type));
+                self.paths[path.0].by_name.insert(Arc::clone(name), self.found.len() - 1);
+                self.size = self.size.saturating_add(name_size(name));
                 Ok(self.found.len() - 1)
             }
         }
     }
 
     /// Names as they come out: where a class hides a member of its base, that one has the base's name before it.
-    pub(super) fn into_members(self) -> Vec<(String, DataType)> {
+    pub(super) fn into_members(self) -> Arc<[(Name, DataType)]> {
         let mut last = HashMap::new();
         for (place, (_, name, _)) in self.found.iter().enumerate() {
-            last.insert(name.clone(), place);
+            last.insert(Arc::clone(name), place);
         }
-        let name_of = |place: usize, path: String, name: String| {
-            if last.get(&name) == Some(&place) { name } else { format!("{path}{name}") }
+        let name_of = |place: usize, path: Path, name: Name| match last.get(&name) == Some(&place) {
+            true => name,
+            false => format!("{}{name}", self.paths[path.0].text).into(),
         };
         let found = self.found.into_iter().enumerate();
         found.map(|(place, (path, name, data_type))| (name_of(place, path, name), data_type)).collect()
+    }
+
+    /// What names of bases before those of hidden members add to the size.
+    fn hidden_size(&self) -> usize {
+        let mut names = HashSet::new();
+        let hidden = self.found.iter().rev().filter(|(_, name, _)| !names.insert(name));
+        hidden.fold(0, |sum, (path, ..)| sum.saturating_add(name_size(&self.paths[path.0].text)))
     }
 }
 
 impl Compiler<'_> {
     pub(super) fn compile_class(&mut self, name: &str, infos: &[&StreamerInfo]) -> Result<Class, String> {
         let mut members = Members::default();
-        let mut variants = self.variants(infos, "", &mut members)?;
+        let mut variants = self.variants(infos, Path::OWN, &mut members)?;
+        members.size = members.size.saturating_add(members.hidden_size());
+        if members.size > MAX_SIZE {
+            return Err(self.too_large(name));
+        }
         let n_members = members.found.len();
         for (place, is_absent) in absent_somewhere(&mut variants, 0..n_members).into_iter().enumerate() {
             let data_type = &mut members.found[place].2;
@@ -74,7 +144,7 @@ impl Compiler<'_> {
     pub(super) fn variants(
         &mut self,
         infos: &[&StreamerInfo],
-        path: &str,
+        path: Path,
         members: &mut Members,
     ) -> Result<Vec<Variant>, String> {
         let mut latest_first = infos.to_vec();
@@ -85,12 +155,12 @@ impl Compiler<'_> {
     pub(super) fn variant(
         &mut self,
         info: &StreamerInfo,
-        path: &str,
+        path: Path,
         members: &mut Members,
     ) -> Result<Variant, String> {
         let mut variant = Variant::of(info);
         for element in &info.elements {
-            self.n_left = self.n_left.checked_sub(1).ok_or_else(|| format!("{} has too many members", info.name))?;
+            self.spend(1)?;
             let step = self.step(info, element, path, members, &variant)?;
             let Some(step) = step else { continue };
             variant.push(step);
@@ -103,7 +173,7 @@ impl Compiler<'_> {
         &mut self,
         info: &StreamerInfo,
         element: &Element,
-        path: &str,
+        path: Path,
         members: &mut Members,
         before: &Variant,
     ) -> Result<Option<Step>, String> {
@@ -114,7 +184,8 @@ impl Compiler<'_> {
             return self.base(element, path, members, before);
         }
         let name = member_name(element);
-        let around = std::mem::replace(&mut self.place, format!("{}::{}", info.name, element.name));
+        let place = self.place_of(&info.name, &element.name);
+        let around = std::mem::replace(&mut self.place, place);
         let (node, counted) = match counted(element) {
             Some(head) => (self.counted_item(element), Some(head)),
             None => (self.member(element), None),
@@ -122,13 +193,14 @@ impl Compiler<'_> {
         self.place = around;
         members.size = members.size.saturating_add(node.size());
         if members.size > MAX_SIZE {
-            return Err(format!("{} has more than {MAX_SIZE} members in its members", info.name));
+            return Err(self.too_large(&info.name));
         }
         let data_type = match counted {
             Some(_) => DataType::List(Box::new(node.data_type())),
             None => node.data_type(),
         };
-        let (place, node) = match members.place(path, name, data_type.clone()) {
+        self.spend_on(&data_type)?;
+        let (place, node) = match members.place(path, &name, data_type.clone()) {
             Ok(place) => (Some(place), node),
             Err((place, known)) if evolve::is_convertible(&data_type, &known) => {
                 // Of an array that is counted the node is an item.
@@ -140,9 +212,13 @@ impl Compiler<'_> {
             }
             Err(_) => (None, node),
         };
+        let counter = match counted {
+            Some(_) => self.counter(element, path, members, before)?,
+            None => None,
+        };
         let step_at = |place| match counted {
             None => Step::Member(place, node),
-            Some(head) => match self.counter(element, path, members, before) {
+            Some(head) => match counter {
                 Some(counter) => {
                     Step::Counted { place, item: node, counter, factor: element.array_length.max(1), head }
                 }
@@ -154,73 +230,84 @@ impl Compiler<'_> {
         };
         Ok(Some(match place {
             Some(place) => step_at(place),
-            None => Step::PassedOver(name.to_owned(), Box::new(step_at(0))),
+            None => Step::PassedOver(name, Box::new(step_at(0))),
         }))
     }
 
     /// The place of the member that counts an array: of the same class, or of one of its bases.
-    fn counter(&self, element: &Element, path: &str, members: &Members, before: &Variant) -> Option<usize> {
-        let own = members.by_path.get(&format!("{path}{}", element.count_name)).copied();
+    fn counter(
+        &mut self,
+        element: &Element,
+        path: Path,
+        members: &Members,
+        before: &Variant,
+    ) -> Result<Option<usize>, String> {
+        let own = members.paths[path.0].by_name.get(element.count_name.as_str()).copied();
         let place = own.or_else(|| {
             let in_base =
-                |(p, name, _): &(String, String, DataType)| *name == element.count_name && p.starts_with(path);
+                |(p, name, _): &(Path, Name, DataType)| **name == *element.count_name && members.is_inside(*p, path);
             members.found.iter().rposition(in_base)
-        })?;
+        });
+        self.spend(members.found.len() / SCANNED_FOR_ONE)?;
+        let Some(place) = place else { return Ok(None) };
         let found = &members.found[place].2;
         let is_integer = match if let DataType::Optional(found) = found { found } else { found } {
             DataType::Primitive(primitive) => !matches!(primitive, Primitive::Float32 | Primitive::Float64),
             _ => false,
         };
-        (is_integer && fills(&before.steps, place)).then_some(place)
+        Ok((is_integer && self.fills(&before.steps, place)?).then_some(place))
     }
 
     /// A base of the objects of a split collection that is not split itself: their members are stored one by one.
     pub(super) fn base_of_each(&mut self, element: &Element) -> Result<Class, String> {
         let mut members = Members::default();
         let none = Variant::new(0, 0, Vec::new(), Vec::new());
-        let step = self.base(element, "", &mut members, &none)?;
+        let step = self.base(element, Path::OWN, &mut members, &none)?;
         let variants = vec![Variant::new(0, 0, step.into_iter().collect(), Vec::new())];
         let size = members.size;
-        Ok(Class { name: element.name.clone(), is_framed: false, members: members.into_members(), variants, size })
+        Ok(Class { name: element.name.to_string(), is_framed: false, members: members.into_members(), variants, size })
     }
 
     fn base(
         &mut self,
         element: &Element,
-        path: &str,
+        path: Path,
         members: &mut Members,
         before: &Variant,
     ) -> Result<Option<Step>, String> {
         let name = &element.name;
-        let inner = format!("{path}{name}::");
-        if name == "TObject" {
+        let Some(inner) = members.inner(path, name) else {
+            return Err(format!("{name} is a base in bases with names of more than {MAX_PATH_BYTES} bytes"));
+        };
+        if &**name == "TObject" {
             let number = || DataType::Primitive(Primitive::UInt32);
             members.size += 2;
-            let places = (members.place(&inner, "fUniqueID", number()), members.place(&inner, "fBits", number()));
+            let places = ["fUniqueID", "fBits"].map(|name| members.place(inner, &Name::from(name), number()));
             return Ok(match places {
-                (Ok(unique_id), Ok(bits)) => Some(Step::TObject { unique_id, bits, may_lack: true }),
+                [Ok(unique_id), Ok(bits)] => Some(Step::TObject { unique_id, bits, may_lack: true }),
                 _ => None,
             });
         }
-        if self.misdescribed.contains(name) {
+        if self.misdescribed.contains(&**name) {
             return Ok(self.unknown_base(misdescribed(name), path, name, members));
         }
         let own = if self.is_linked { self.symmetric_base(name) } else { None };
         match own.or_else(|| self.own_streamer(name)) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
             Some(OwnStreamer::Node(node)) => {
-                let name = if self.is_linked { linked::array_name(name) } else { name };
-                return Ok(Some(own_base(name, node, path, members, before)));
+                let name = if self.is_linked { Name::from(linked::array_name(name)) } else { Arc::clone(name) };
+                return Ok(Some(self.own_base(&name, node, path, members, before)?));
             }
             Some(OwnStreamer::Class(class)) => {
-                return Ok(Some(own_base(name, Node::Object(Arc::new(class)), path, members, before)));
+                return Ok(Some(self.own_base(name, Node::Object(Arc::new(class)), path, members, before)?));
             }
             Some(OwnStreamer::Unreadable(why)) => {
                 return Ok(self.unknown_base(format!("{name}, {why}"), path, name, members));
             }
             None => {}
         }
-        if self.depth >= MAX_DEPTH || self.open.contains(name) {
+        if self.depth >= MAX_DEPTH || self.is_open(name) {
+            self.is_bounded |= self.depth >= MAX_DEPTH;
             // A class made to harm: its members would never end.
             return Err(format!("{name} is a base of itself"));
         }
@@ -229,19 +316,20 @@ impl Compiler<'_> {
             let why = format!("{name}, a base that the file does not describe");
             return Ok(self.unknown_base(why, path, name, members));
         }
-        self.open.push(name.clone());
+        self.open.push(name.to_string());
         self.depth += 1;
         let first = members.found.len();
-        let variants = self.variants(&infos, &inner, members);
+        let variants = self.variants(&infos, inner, members);
         self.depth -= 1;
         self.open.pop();
         let mut variants = variants?;
         if members.size > MAX_SIZE {
-            return Err(format!("{name} has too many members"));
+            return Err(self.too_large(name));
         }
-        let places =
-            (0..members.found.len()).filter(|&place| place >= first || members.found[place].0.starts_with(&inner));
+        let places = (0..members.found.len())
+            .filter(|&place| place >= first || members.is_inside(members.found[place].0, inner));
         let places: Vec<usize> = places.collect();
+        self.spend((members.found.len() + places.len() * variants.len()) / SCANNED_FOR_ONE)?;
         let absent = absent_of(&mut variants, &places);
         for place in absent {
             let data_type = &mut members.found[place].2;
@@ -253,7 +341,7 @@ impl Compiler<'_> {
         let by_member = meant
             .and_then(|meant| variants.iter().position(|v| v.version == meant.version && v.checksum == meant.checksum));
         let is_whole = element.type_code == code::T_NAMED;
-        Ok(Some(Step::Base(Base { name: name.clone(), variants, by_member, is_whole })))
+        Ok(Some(Step::Base(Base { name: name.to_string(), variants, by_member, is_whole })))
     }
 
     /// A base of which half is stored.
@@ -263,7 +351,7 @@ impl Compiler<'_> {
     }
 
     /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.
-    fn unknown_base(&self, why: String, path: &str, name: &str, members: &mut Members) -> Option<Step> {
+    fn unknown_base(&self, why: String, path: Path, name: &Name, members: &mut Members) -> Option<Step> {
         if !self.is_linked {
             return Some(Step::Unreadable(Arc::from(why)));
         }
@@ -271,29 +359,47 @@ impl Compiler<'_> {
         let place = members.place(path, name, DataType::Link).ok()?;
         Some(Step::Member(place, self.unknown(why)))
     }
-}
 
-/// A base that writes itself. Arrays of numbers of all types have one name in a graph.
-fn own_base(name: &str, node: Node, path: &str, members: &mut Members, before: &Variant) -> Step {
-    members.size += node.size();
-    let data_type = node.data_type();
-    match members.place(path, name, data_type.clone()) {
-        Ok(place) => Step::OwnBase(place, node),
-        Err((place, to)) if evolve::is_convertible(&data_type, &to) && !fills(&before.steps, place) => {
-            Step::OwnBase(place, Node::Converted(Box::new(Conversion { stored: node, to })))
-        }
-        Err(_) => Step::Unreadable(Arc::from(format!("{name}, a base beside another member of this name"))),
+    /// A base that writes itself. Arrays of numbers of all types have one name in a graph.
+    fn own_base(
+        &mut self,
+        name: &Name,
+        node: Node,
+        path: Path,
+        members: &mut Members,
+        before: &Variant,
+    ) -> Result<Step, String> {
+        members.size = members.size.saturating_add(node.size());
+        let data_type = node.data_type();
+        Ok(match members.place(path, name, data_type.clone()) {
+            Ok(place) => Step::OwnBase(place, node),
+            Err((place, to)) if evolve::is_convertible(&data_type, &to) && !self.fills(&before.steps, place)? => {
+                Step::OwnBase(place, Node::Converted(Box::new(Conversion { stored: node, to })))
+            }
+            Err(_) => Step::Unreadable(Arc::from(format!("{name}, a base beside another member of this name"))),
+        })
+    }
+
+    /// Whether a step puts something in a place.
+    fn fills(&mut self, steps: &[Step], wanted: usize) -> Result<bool, String> {
+        let (mut n_steps, mut is_filled) = (0, false);
+        each_filled(steps, &mut |place| {
+            n_steps += 1;
+            is_filled |= place == wanted;
+        });
+        self.spend(n_steps / SCANNED_FOR_ONE)?;
+        Ok(is_filled)
     }
 }
 
 /// The name of a member; of a base that is a container, as ROOT writes it in JSON.
 ///
 /// Source: `TBufferJSON` (ROOT 6.40).
-fn member_name(element: &Element) -> &str {
-    if element.class != ElementClass::Stl || element.name != element.type_name {
-        return &element.name;
+fn member_name(element: &Element) -> Name {
+    if element.class != ElementClass::Stl || *element.name != *element.type_name {
+        return Arc::clone(&element.name);
     }
-    match element.stl_kind() {
+    Name::from(match element.stl_kind() {
         Some(StlKind::Vector) => "fVector",
         Some(StlKind::List) => "fList",
         Some(StlKind::ForwardList) => "fForwardlist",
@@ -307,8 +413,8 @@ fn member_name(element: &Element) -> &str {
         Some(StlKind::UnorderedMap) => "fUnorderedMap",
         Some(StlKind::UnorderedMultiMap) => "fUnorderedMultiMap",
         Some(StlKind::Bitset) => "fBitSet",
-        Some(StlKind::RVec) | None => &element.name,
-    }
+        Some(StlKind::RVec) | None => return Arc::clone(&element.name),
+    })
 }
 
 /// What stands before the items of a member, if another member counts them.
@@ -322,22 +428,33 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
     }
 }
 
-/// Whether a step puts something in a place.
-fn fills(steps: &[Step], wanted: usize) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Member(place, _) | Step::OwnBase(place, _) | Step::Counted { place, .. } => *place == wanted,
-        Step::Base(base) => base.variants.iter().any(|variant| fills(&variant.steps, wanted)),
-        Step::TObject { unique_id, bits, .. } => *unique_id == wanted || *bits == wanted,
-        Step::Process { place, .. } => *place == wanted,
-        Step::PassedOver(..) | Step::Unreadable(_) => false,
-    })
+/// Calls `take` with each place that steps put something in.
+fn each_filled(steps: &[Step], take: &mut impl FnMut(usize)) {
+    for step in steps {
+        match step {
+            Step::Member(place, _)
+            | Step::OwnBase(place, _)
+            | Step::Counted { place, .. }
+            | Step::Process { place, .. } => take(*place),
+            Step::Base(base) => base.variants.iter().for_each(|variant| each_filled(&variant.steps, take)),
+            Step::TObject { unique_id, bits, .. } => [unique_id, bits].into_iter().for_each(|place| take(*place)),
+            Step::PassedOver(..) | Step::Unreadable(_) => {}
+        }
+    }
 }
 
 /// Notes in each version which places it leaves empty; returns all that any version leaves empty.
 fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
+    let n_places = places.iter().max().map_or(0, |last| last + 1);
     let mut absent = Vec::new();
     for variant in variants {
-        variant.absent = places.iter().copied().filter(|&place| !fills(&variant.steps, place)).collect();
+        let mut is_filled = vec![false; n_places];
+        each_filled(&variant.steps, &mut |place| {
+            if let Some(is_filled) = is_filled.get_mut(place) {
+                *is_filled = true;
+            }
+        });
+        variant.absent = places.iter().copied().filter(|&place| !is_filled[place]).collect();
         absent.extend_from_slice(&variant.absent);
     }
     absent
@@ -381,7 +498,7 @@ mod tests {
         let variant = &class.variants[1];
         let Step::PassedOver(name, step) = &variant.steps[1] else { panic!("not passed over") };
         assert!(matches!(**step, Step::Counted { counter: 0, head: CountedHead::Flag, .. }));
-        assert_eq!((name.as_str(), variant.absent.as_slice(), variant.min_bytes()), ("x", [1].as_slice(), 5));
+        assert_eq!((&**name, variant.absent.as_slice(), variant.min_bytes()), ("x", [1].as_slice(), 5));
         let int = DataType::Primitive(Primitive::Int32);
         assert_eq!(class.members[1].1, DataType::Optional(Box::new(int.clone())));
 

@@ -5,6 +5,7 @@
 
 mod class;
 mod compile;
+mod compiled;
 mod described;
 mod evolve;
 mod holders;
@@ -17,9 +18,10 @@ mod special;
 
 pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
+pub(crate) use compiled::Compiled;
 pub use evolve::Conversion;
 pub(crate) use layout::node_with_dims;
-pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Node, Number, Pointer};
+pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Name, Node, Number, Pointer};
 pub use linked::{LinkedTypes, is_of_root};
 pub use met::Met;
 pub use resolve::{Column, Counter, column_of_streamed_field, column_of_type, resolve};

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::class::CountedHead;
-use super::compile::Compiler;
-use super::layout::{DataType, Framing, Header, Layout, Node, Number, node_with_dims};
+use super::compile::{Compiler, MAX_DIMS};
+use super::layout::{DataType, Framing, Header, Layout, Name, Node, Number, node_with_dims};
 use super::members::counted;
 use super::met::Met;
 use crate::error::{Error, Result};
@@ -145,7 +145,7 @@ fn of_group<'i>(branch: &Branch, part: &ElementPart, infos: &dyn Fn() -> Result<
     let member = is_member.then(|| infos().ok().and_then(|infos| find_element(infos, &branch.name, part))).flatten();
     match member {
         Some(element) if element.class == ElementClass::Base => {
-            Column { is_base: true, ..Column::group(element.name.clone()) }
+            Column { is_base: true, ..Column::group(element.name.to_string()) }
         }
         Some(element) => Column::group(element.type_name.clone()),
         None => Column::group(part.class_name.clone()),
@@ -163,7 +163,16 @@ fn not_readable(branch: &str, type_name: &str) -> Error {
 /// The dimensions in a title such as `"a[n][3]"`, without those that are names.
 fn dims_in_title(title: &str) -> Vec<u32> {
     let title = title.split('/').next().unwrap_or_default();
-    title.split('[').skip(1).filter_map(|part| part.split(']').next()?.trim().parse().ok()).collect()
+    let dims = title.split('[').skip(1).filter_map(|part| part.split(']').next()?.trim().parse().ok());
+    dims.take(MAX_DIMS + 1).collect()
+}
+
+/// Dimensions, if they are not too many: each is a list in a list.
+fn checked(name: &str, dims: Vec<u32>) -> Result<Vec<u32>> {
+    match dims.len() {
+        0..=MAX_DIMS => Ok(dims),
+        _ => Err(Error::unsupported(0, format!("{name:?} is an array of more than {MAX_DIMS} dimensions"))),
+    }
 }
 
 /// A plain branch: what its leaves say.
@@ -197,7 +206,7 @@ fn leaf_number(leaf: &Leaf, primitive: Primitive) -> Number {
 fn leaf_dims(leaf: &Leaf) -> Result<Vec<u32>> {
     let n_items = u32::try_from(leaf.n_items)
         .map_err(|_| Error::unsupported(0, format!("leaf {:?} has {} items in an entry", leaf.name, leaf.n_items)))?;
-    let dims = dims_in_title(&leaf.title);
+    let dims = checked(&leaf.name, dims_in_title(&leaf.title))?;
     let product = dims.iter().try_fold(1_u32, |product, &dim| product.checked_mul(dim));
     if product == Some(n_items) {
         return Ok(dims);
@@ -235,7 +244,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
 
 /// Several leaves: a struct of one member for each.
 fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<Column> {
-    let mut members: Vec<(String, Node)> = Vec::with_capacity(leaves.len());
+    let mut members: Vec<(Name, Node)> = Vec::with_capacity(leaves.len());
     let mut declarations = Vec::with_capacity(leaves.len());
     let mut outer_counter = None;
     for leaf in leaves {
@@ -261,7 +270,7 @@ fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<
         };
         let counter = leaf.counter.map(|counter| format!("[{}]", tree.leaf(counter).name)).unwrap_or_default();
         declarations.push(format!("{type_name} {}{counter}{}", leaf.name, bracketed(&dims)));
-        members.push((leaf.name.clone(), node));
+        members.push((Name::from(leaf.name.as_str()), node));
     }
     let first = members.iter().position(|(_, node)| matches!(node, Node::ToFit(_)));
     let behind = members.get(first.unwrap_or(members.len())..).unwrap_or_default();
@@ -338,10 +347,10 @@ fn find_element<'i>(infos: &'i StreamerInfos, branch: &str, part: &ElementPart) 
     let info = by_checksum().or_else(by_version).or_else(|| infos.latest(&part.class_name))?;
     let numbered = info.elements.get(usize::try_from(part.id).ok()?);
     let name = member_name(branch);
-    if numbered.is_some_and(|element| element.name == name) {
+    if numbered.is_some_and(|element| *element.name == *name) {
         return numbered;
     }
-    info.elements.iter().find(|element| element.name == name).or(numbered)
+    info.elements.iter().find(|element| *element.name == *name).or(numbered)
 }
 
 /// The last part of the name of a branch, without dimensions.
@@ -359,7 +368,7 @@ fn of_member(
     in_collection: bool,
     (infos, met): (&StreamerInfos, &Arc<Met>),
 ) -> Result<Column> {
-    let dims = element.max_index.clone();
+    let dims = checked(&branch.name, element.max_index.clone())?;
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
     let type_name = type_name + &bracketed(&dims);
     let mut compiler = Compiler::with_met(infos, met);
@@ -418,7 +427,7 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
     let type_name = TypeName::parse(&element.name).map_err(|_| unsupported(branch, &element.name))?;
     let node = match in_collection {
         false => readable(&branch.name, compiler.value(&type_name, 0))?,
-        true if element.name == "TObject" => {
+        true if &*element.name == "TObject" => {
             Node::ToEnd(Box::new(readable(&branch.name, compiler.value(&type_name, 0))?))
         }
         true => {
@@ -426,7 +435,7 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
             readable(&branch.name, Node::MembersOfEach(Arc::new(class)))?
         }
     };
-    let column = Column::new(element.name.clone(), Layout::Streamed { framed: Framing::Bare, node });
+    let column = Column::new(element.name.to_string(), Layout::Streamed { framed: Framing::Bare, node });
     Ok(Column { is_base: true, ..column })
 }
 
@@ -478,6 +487,7 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
         return Err(wanted()); // the packing is in the streamer info
     }
     let dims = branch.leaves.first().map(|&leaf| dims_in_title(&tree.leaf(leaf).title)).unwrap_or_default();
+    let dims = checked(&branch.name, dims)?;
     let number = Number::plain(primitive);
     let layout = match (is_pointer, in_collection) {
         (true, _) => Layout::Jagged { header: Header::Flag, number, dims: Vec::new() },
@@ -561,7 +571,7 @@ mod tests {
         let infos = StreamerInfos::of(vec![info]);
         let name_of = |branch: &str, id| {
             let part = ElementPart { class_name: "C".to_owned(), checksum: 9, id, ..ElementPart::default() };
-            find_element(&infos, branch, &part).map(|element| element.name.as_str())
+            find_element(&infos, branch, &part).map(|element| &*element.name)
         };
         // As counted by the file: what has another name, such as a TClonesArray, goes by its number.
         for (branch, id) in [("obj.Base", 0), ("x", 1), ("obj.n[3]", 2), ("obj.list.", 3)] {

@@ -3,7 +3,7 @@
 //! Source: the `Streamer` functions of these classes (ROOT 6.40).
 
 use super::class::{Class, CountedHead, Step, Variant};
-use super::layout::{DataType, Node, Number};
+use super::layout::{DataType, Name, Node, Number};
 use crate::streamer::Primitive;
 
 /// How a class that writes itself does it.
@@ -47,7 +47,7 @@ fn number(primitive: Primitive) -> Node {
 }
 
 fn class(name: &str, is_framed: bool, members: &[(&str, DataType)], steps: Vec<Step>) -> Class {
-    let members = members.iter().map(|(name, data_type)| ((*name).to_owned(), data_type.clone())).collect();
+    let members = members.iter().map(|(name, data_type)| (Name::from(*name), data_type.clone())).collect();
     Class::new(name, is_framed, members, vec![Variant::new(1, 0, steps, Vec::new())])
 }
 

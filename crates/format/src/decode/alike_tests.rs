@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::Reader;
 use super::{Values, decode_streamed};
-use crate::column::{Base, Class, DataType, Framing, Header, Layout, Node, Number, Pointer, Step, Variant};
+use crate::column::{Base, Class, DataType, Framing, Header, Layout, Name, Node, Number, Pointer, Step, Variant};
 use crate::streamer::{PackingRange, Primitive};
 
 fn array(item: Node, dims: &[u32]) -> Node {
@@ -37,8 +37,8 @@ const OBJECT: [u8; 10] = [0, 1, 0, 0, 0, 9, 3, 0, 0, 8];
 fn class_and_object(leaves: &[Node], bytes: &mut impl Iterator<Item = u8>) -> (Node, Vec<u8>) {
     let members = |first: usize| leaves.iter().enumerate().map(move |(place, node)| (first + place, node.clone()));
     let types = |first: usize| {
-        let names = members(first).map(|(place, node)| (format!("m{place}"), node.data_type()));
-        names.collect::<Vec<(String, DataType)>>()
+        let names = members(first).map(|(place, node)| (format!("m{place}").into(), node.data_type()));
+        names.collect::<Vec<(Name, DataType)>>()
     };
     let steps = |first: usize| members(first).map(|(place, node)| Step::Member(place, node)).collect::<Vec<_>>();
     let values = || leaves.iter().flat_map(|leaf| vec![0; leaf.min_bytes()]).collect::<Vec<u8>>();
@@ -57,9 +57,9 @@ fn class_and_object(leaves: &[Node], bytes: &mut impl Iterator<Item = u8>) -> (N
     let inner = Node::Object(Arc::new(inner));
     let t_object = Step::TObject { unique_id: 0, bits: 1, may_lack: true };
     let word = DataType::Primitive(Primitive::UInt32);
-    let mut outer_types = vec![("fUniqueID".to_owned(), word.clone()), ("fBits".to_owned(), word)];
+    let mut outer_types = vec![("fUniqueID".into(), word.clone()), ("fBits".into(), word)];
     outer_types.extend(types(2));
-    outer_types.push(("inner".to_owned(), inner.data_type()));
+    outer_types.push(("inner".into(), inner.data_type()));
     let mut outer_steps = vec![t_object];
     outer_steps.extend(steps(2));
     outer_steps.push(Step::Member(outer_types.len() - 1, inner));
@@ -124,7 +124,7 @@ proptest! {
         data in prop::collection::vec(any::<u8>(), 0..300),
         lengths in prop::collection::vec(0_usize..4, 1..5),
     ) {
-        let node = Node::Struct(leaves.into_iter().map(|leaf| (String::new(), leaf)).collect());
+        let node = Node::Struct(leaves.into_iter().map(|leaf| ("".into(), leaf)).collect());
         let n_bytes = node.min_bytes();
         let objects: Vec<Vec<u8>> = data.chunks_exact(n_bytes).map(<[u8]>::to_vec).collect();
         prop_assume!(!objects.is_empty());
@@ -210,7 +210,7 @@ fn what_is_referenced_or_differs_in_size_is_read_one_by_one() {
     for entries in [[referenced.clone(), object.clone()], [object, referenced]] {
         assert!(!check(&layout, &entries));
     }
-    for node in [Node::LongText, Node::List(Box::new(node.clone())), Node::Struct(vec![(String::new(), Node::Text)])] {
+    for node in [Node::LongText, Node::List(Box::new(node.clone())), Node::Struct(vec![("".into(), Node::Text)])] {
         assert!(!Layout::Streamed { framed: Framing::Bare, node }.has_fast_way());
     }
     let mut values = Values::empty(&node.data_type());

@@ -7,7 +7,7 @@ use super::objects::{Reader, check_objects};
 use super::pointers::is_class;
 use super::streamed::{IS_REFERENCED, misfit};
 use super::values::{Values, list_end};
-use crate::column::{ClonesNode, DataType, Node};
+use crate::column::{ClonesNode, DataType, Name, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 
@@ -68,7 +68,7 @@ impl<'a> Head<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads an array: its own members, and its objects as a list in the graph.
-    pub(super) fn clones(&mut self, cursor: &mut Cursor<'a>, columns: &mut [(String, Values)]) -> Result<()> {
+    pub(super) fn clones(&mut self, cursor: &mut Cursor<'a>, columns: &mut [(Name, Values)]) -> Result<()> {
         let head = Head::read(cursor)?;
         let text = head.class();
         // Its objects may have such arrays themselves, and which ones only the data tell.

@@ -6,7 +6,7 @@ use super::objects::Reader;
 use super::refill::{n_in_missing, refill};
 use super::streamed::integer_at;
 use super::values::{Values, append_ends};
-use crate::column::{Conversion, Step};
+use crate::column::{Conversion, Name, Step};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::Primitive;
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         n_values: usize,
         out: &mut Values,
     ) -> Result<()> {
-        let mut base = [(String::new(), Values::empty(&conversion.stored.data_type()))];
+        let mut base = [(Name::from(""), Values::empty(&conversion.stored.data_type()))];
         self.own_bases(cursor, 0, &conversion.stored, n_values, &mut base)?;
         let [(_, stored)] = base;
         append(stored, out, &mut |n_more| self.take_free(cursor, n_more))
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         step: &Step,
         n_values: usize,
-        columns: &[(String, Values)],
+        columns: &[(Name, Values)],
     ) -> Result<()> {
         match step {
             Step::Member(_, node) => self.column(cursor, node, n_values, &mut Values::empty(&node.data_type())),
@@ -83,7 +83,7 @@ fn append(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> 
         }
         (Values::Map(ends, keys, values), Values::List(out_ends, pairs)) => {
             append_ends(out_ends, &ends, pairs.len())?;
-            let members = [*keys, *values].map(|member| (String::new(), member));
+            let members = [*keys, *values].map(|member| (Name::from(""), member));
             append(Values::Struct(members[0].1.len(), members.into()), pairs, take_free)
         }
         (Values::List(ends, pairs), Values::Map(out_ends, keys, values)) => {
@@ -97,7 +97,7 @@ fn append(values: Values, out: &mut Values, take_free: &mut dyn FnMut(usize) -> 
         (Values::Struct(n_values, members), Values::Struct(n_out, out)) => {
             *n_out += n_values;
             for ((_, member), (name, out)) in members.into_iter().zip(out) {
-                append(member, out, take_free).within(|| name.clone())?;
+                append(member, out, take_free).within(|| name.to_string())?;
             }
             Ok(())
         }

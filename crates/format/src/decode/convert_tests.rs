@@ -82,14 +82,14 @@ fn containers_are_converted_item_by_item() {
 
 #[test]
 fn maps_become_pairs_and_pairs_maps() {
-    let pair = DataType::Struct(vec![("first".to_owned(), I16), ("second".to_owned(), U8)]);
+    let pair = DataType::Struct(vec![("first".into(), I16), ("second".into(), U8)].into());
     let map = MapNode { key: byte(), value: byte(), key_column: byte(), value_column: byte() };
     let found = decode(Node::Map(Box::new(map)), &list(pair), &[0, 0, 0, 2, 1, 2, 3, 4]).unwrap();
     let bytes = |bytes: &[u8]| Values::Primitive(Primitive::UInt8, bytes.to_vec());
-    let members = vec![("first".to_owned(), shorts(&[1, 3])), ("second".to_owned(), bytes(&[2, 4]))];
+    let members = vec![("first".into(), shorts(&[1, 3])), ("second".into(), bytes(&[2, 4]))];
     assert_eq!(found, Values::List(vec![2], Box::new(Values::Struct(2, members))));
 
-    let stored = Node::Struct(vec![("first".to_owned(), byte()), ("second".to_owned(), byte())]);
+    let stored = Node::Struct(vec![("first".into(), byte()), ("second".into(), byte())]);
     let to = DataType::Map(Box::new(I16), Box::new(U8));
     let found = decode(Node::List(Box::new(stored)), &to, &[0, 0, 0, 2, 1, 2, 3, 4]).unwrap();
     assert_eq!(found, Values::Map(vec![2], Box::new(shorts(&[1, 3])), Box::new(bytes(&[2, 4]))));
@@ -144,7 +144,7 @@ fn arrays_do_not_grow_without_end() {
     let arrays = Node::List(Box::new(Node::Fixed(Box::new(number(Primitive::Int16)), 2)));
     let none = decode(arrays, &list(fixed(huge, u32::MAX)), &[0; 4]).unwrap();
     assert!(matches!(none, Values::List(ends, _) if ends == [0]));
-    let pairs = Node::Struct(vec![("a".to_owned(), byte()), ("b".to_owned(), Node::Fixed(Box::new(byte()), 3))]);
+    let pairs = Node::Struct(vec![("a".into(), byte()), ("b".into(), Node::Fixed(Box::new(byte()), 3))]);
     let data_type = pairs.data_type();
     let found = decode(Node::Fixed(Box::new(pairs), 1), &fixed(data_type, 100), &[7; 4]);
     assert!(matches!(found, Err(Error::Unsupported(_))), "{found:?}");
@@ -155,11 +155,11 @@ fn counted_before(place: Option<usize>, item: Node) -> Class {
     let step = Step::Counted { place: place.unwrap_or(0), item, counter: 0, factor: 1, head: CountedHead::Flag };
     let (step, absent) = match place {
         Some(_) => (step, Vec::new()),
-        None => (Step::PassedOver("x".to_owned(), Box::new(step)), vec![1]),
+        None => (Step::PassedOver("x".into(), Box::new(step)), vec![1]),
     };
     let old = Variant::new(1, 1, vec![Step::Member(0, byte()), step, Step::Member(2, byte())], absent);
     let x = if place.is_some() { list(I16) } else { DataType::Optional(Box::new(U8)) };
-    let members = [("n", U8), ("x", x), ("last", U8)].map(|(name, data_type)| (name.to_owned(), data_type));
+    let members = [("n", U8), ("x", x), ("last", U8)].map(|(name, data_type)| (name.into(), data_type));
     Class::new("A", true, members.to_vec(), vec![old])
 }
 

@@ -22,7 +22,7 @@ pub const OUTERMOST: u32 = 1;
 /// Objects without a byte count, as of very old writers, may be nested so deep.
 const MAX_DEPTH: usize = 32;
 /// All objects together may have so many members for each byte, and so many besides.
-const MAX_MEMBERS_PER_BYTE: usize = 64;
+const MAX_MEMBERS_PER_BYTE: usize = 8;
 const MAX_MEMBERS: usize = 200_000;
 /// An object is read again so many times, each time without one class more.
 const MAX_PASSED_OVER: usize = 8;

@@ -4,7 +4,7 @@ use super::objects::Reader;
 use super::pointers::{Followed, class_name, is_class};
 use super::streamed::{decode_members_with, misfit};
 use super::values::{Values, list_end};
-use crate::column::{AnyNode, Class, Layout, Met, Node};
+use crate::column::{AnyNode, Class, Layout, Met, Name, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         any: &AnyNode,
         slot: &Followed<'a>,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let [(_, Values::Text(ends, names)), alternatives @ .., (_, Values::Optional(are_bytes, bytes))] = columns
         else {

@@ -11,7 +11,7 @@ const ORIGIN: usize = 60;
 
 fn class(name: &str) -> Node {
     let byte = Node::Number(Number::plain(Primitive::UInt8));
-    let members = vec![("a".to_owned(), byte.data_type())];
+    let members = vec![("a".into(), byte.data_type())];
     let variant = Variant::new(1, 0, vec![Step::Member(0, byte)], Vec::new());
     Node::Object(Arc::new(Class::new(name, true, members, vec![variant])))
 }
@@ -64,14 +64,14 @@ fn each_class_has_a_member_and_others_their_bytes() {
     let Values::Optional(is_there, objects) = *items else { panic!("no pointers") };
     assert_eq!(is_there, [1, 0, 1, 1, 1]);
     let Values::Struct(4, members) = *objects else { panic!("not four objects") };
-    let byte = |values: &[u8]| vec![("a".to_owned(), Values::Primitive(Primitive::UInt8, values.to_vec()))];
-    assert_eq!(members[0], ("@class".to_owned(), Values::Text(vec![1, 2, 3, 4], b"AZBA".to_vec())));
+    let byte = |values: &[u8]| vec![("a".into(), Values::Primitive(Primitive::UInt8, values.to_vec()))];
+    assert_eq!(members[0], ("@class".into(), Values::Text(vec![1, 2, 3, 4], b"AZBA".to_vec())));
     let first = Values::Optional(vec![1, 0, 0, 1], Box::new(Values::Struct(2, byte(&[7, 7]))));
     let second = Values::Optional(vec![0, 0, 1, 0], Box::new(Values::Struct(1, byte(&[8]))));
-    assert_eq!(members[1], ("A".to_owned(), first));
-    assert_eq!(members[2], ("B".to_owned(), second));
+    assert_eq!(members[1], ("A".into(), first));
+    assert_eq!(members[2], ("B".into(), second));
     let bytes = Values::Bytes(vec![i32::try_from(two.len()).unwrap()], two);
-    assert_eq!(members[3], ("@bytes".to_owned(), Values::Optional(vec![0, 1, 0, 0], Box::new(bytes))));
+    assert_eq!(members[3], ("@bytes".into(), Values::Optional(vec![0, 1, 0, 0], Box::new(bytes))));
 }
 
 #[test]
@@ -116,18 +116,16 @@ fn clones_are_of_the_class_that_is_known_or_none() {
 #[test]
 fn the_type_of_an_unknown_object_is_its_class_and_bytes() {
     let DataType::List(item) = list_of(&[]).data_type() else { panic!("no list") };
-    let members = vec![
-        ("@class".to_owned(), DataType::Text),
-        ("@bytes".to_owned(), DataType::Optional(Box::new(DataType::Bytes))),
-    ];
-    assert_eq!(*item, DataType::Optional(Box::new(DataType::Struct(members))));
+    let members =
+        vec![("@class".into(), DataType::Text), ("@bytes".into(), DataType::Optional(Box::new(DataType::Bytes)))];
+    assert_eq!(*item, DataType::Optional(Box::new(DataType::Struct(members.into()))));
 }
 
 #[test]
 fn classes_are_met_where_members_are_stored_one_by_one_and_nothing_says_of_how_many_objects() {
     let Node::List(any) = list_of(&[]) else { panic!("no list") };
     let byte = Node::Number(Number::plain(Primitive::UInt8));
-    let members = vec![("any".to_owned(), any.data_type()), ("b".to_owned(), byte.data_type())];
+    let members = vec![("any".into(), any.data_type()), ("b".into(), byte.data_type())];
     let steps = vec![Step::Member(0, *any), Step::Member(1, byte)];
     let class = Class::new("Base", false, members, vec![Variant::new(1, 0, steps, Vec::new())]);
     let layout = Layout::Streamed { framed: Framing::Bare, node: Node::MembersOfEach(Arc::new(class)) };

@@ -25,7 +25,7 @@ fn counted(inside: &[u8]) -> Vec<u8> {
 /// A list of objects of a class with two bytes.
 fn lists() -> Layout {
     let byte = || Node::Number(Number::plain(Primitive::UInt8));
-    let members = ["a", "b"].map(|name| (name.to_owned(), byte().data_type())).to_vec();
+    let members = ["a", "b"].map(|name| (name.into(), byte().data_type())).to_vec();
     let steps = vec![Step::Member(0, byte()), Step::Member(1, byte())];
     let class = Class::new("A", true, members, vec![Variant::new(1, 1, steps, Vec::new())]);
     let node = Node::List(Box::new(Node::Object(Arc::new(class))));

@@ -7,7 +7,7 @@ use super::misfit::Trace;
 use super::streamed::{check_fixed, counted_items, last_integers, misfit};
 use super::t_object::Doubts;
 use super::values::{Values, list_end};
-use crate::column::{Base, Class, CountedHead, Met, Node, Step, T_OBJECT_BYTES, Variant};
+use crate::column::{Base, Class, CountedHead, Met, Name, Node, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::ObjectSlots;
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         class: &Class,
         head: &MemberWise,
         variant: Option<&Variant>,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<usize> {
         let variant = variant
             .or(class.variants.first())
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         variant: &Variant,
         n_values: usize,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         for step in &variant.steps {
             match step {
@@ -212,16 +212,16 @@ impl<'a> Reader<'a> {
                     let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
                     if let (Node::Number(number), Values::Primitive(_, bytes)) = (node, &mut *column) {
                         let stored = cursor.take(n_values.saturating_mul(number.stored_bytes()));
-                        number.append(stored.within(|| name.clone())?, bytes);
+                        number.append(stored.within(|| name.to_string())?, bytes);
                         continue;
                     }
-                    self.column(cursor, node, n_values, column).within(|| name.clone())?;
+                    self.column(cursor, node, n_values, column).within(|| name.to_string())?;
                 }
                 Step::Counted { .. } => self.counted(cursor, step, n_values, columns)?,
                 Step::OwnBase(place, node) => self.own_bases(cursor, *place, node, n_values, columns)?,
                 Step::Process { place, bits } => processes(cursor, *place, *bits, n_values, columns)?,
                 Step::PassedOver(name, step) => {
-                    self.pass_over(cursor, step, n_values, columns).within(|| name.clone())?;
+                    self.pass_over(cursor, step, n_values, columns).within(|| name.to_string())?;
                 }
                 Step::Base(base) if !base.is_whole => {
                     // What is stored does not say which version it is: the class that derives from it does.
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         &mut self,
         cursor: &mut Cursor<'a>,
         class: &Class,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let around = self.begin_class(class);
         match (class.is_framed, class.variants.first()) {
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         name: &str,
         variants: &[Variant],
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let start = cursor.position();
         let frame = cursor.version()?;
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         steps: &[Step],
         absent: &[usize],
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         for step in steps {
             self.step(cursor, step, columns)?;
@@ -307,16 +307,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    pub(super) fn step(
-        &mut self,
-        cursor: &mut Cursor<'a>,
-        step: &Step,
-        columns: &mut [(String, Values)],
-    ) -> Result<()> {
+    pub(super) fn step(&mut self, cursor: &mut Cursor<'a>, step: &Step, columns: &mut [(Name, Values)]) -> Result<()> {
         match step {
             Step::Member(place, node) | Step::OwnBase(place, node) => {
                 let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
-                self.read(cursor, node, column).within(|| name.clone())
+                self.read(cursor, node, column).within(|| name.to_string())
             }
             Step::Counted { .. } => self.counted(cursor, step, 1, columns),
             Step::Base(Base { name, variants, .. }) => {
@@ -324,7 +319,7 @@ impl<'a> Reader<'a> {
             }
             Step::TObject { .. } => self.t_object(cursor, step, columns),
             Step::Process { place, bits } => processes(cursor, *place, *bits, 1, columns),
-            Step::PassedOver(name, step) => self.pass_over(cursor, step, 1, columns).within(|| name.clone()),
+            Step::PassedOver(name, step) => self.pass_over(cursor, step, 1, columns).within(|| name.to_string()),
             Step::Unreadable(why) => Err(unreadable(cursor, why)),
         }
     }
@@ -335,13 +330,13 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'a>,
         step: &Step,
         n_values: usize,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let Step::Counted { place, item, counter, factor, head } = step else { return Err(misfit(cursor)) };
         let counts = self.counts(cursor, *counter, n_values, columns)?;
         let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
         let Values::List(ends, items) = present(column, n_values) else { return Err(misfit(cursor)) };
-        self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.clone())
+        self.arrays(cursor, item, *factor, *head, &counts, ends, items).within(|| name.to_string())
     }
 
     /// How many items the arrays of so many objects have.
@@ -350,7 +345,7 @@ impl<'a> Reader<'a> {
         cursor: &Cursor<'_>,
         counter: usize,
         n_values: usize,
-        columns: &[(String, Values)],
+        columns: &[(Name, Values)],
     ) -> Result<Vec<i64>> {
         let counts = columns.get(counter).and_then(|(_, counters)| last_integers(counters, n_values));
         counts.ok_or_else(|| Error::corrupt(cursor.position(), "an array whose counter is missing"))
@@ -366,16 +361,16 @@ impl<'a> Reader<'a> {
         place: usize,
         node: &Node,
         n_values: usize,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let (name, column) = columns.get_mut(place).ok_or_else(|| misfit(cursor))?;
         if let Node::Converted(conversion) = node {
-            return self.converted_bases(cursor, conversion, n_values, column).within(|| name.clone());
+            return self.converted_bases(cursor, conversion, n_values, column).within(|| name.to_string());
         }
         match (node, present(column, n_values)) {
             (Node::List(item), Values::List(ends, items)) => {
                 let counts = (0..n_values).map(|_| cursor.i32().map(i64::from)).collect::<Result<Vec<i64>>>()?;
-                self.arrays(cursor, item, 1, CountedHead::Flag, &counts, ends, items).within(|| name.clone())
+                self.arrays(cursor, item, 1, CountedHead::Flag, &counts, ends, items).within(|| name.to_string())
             }
             (Node::Text, Values::Text(ends, bytes)) => {
                 self.take_free(cursor, n_values)?;
@@ -558,7 +553,7 @@ fn present(column: &mut Values, n_values: usize) -> &mut Values {
     }
 }
 
-pub(super) fn push_absent(places: &[usize], n_values: usize, columns: &mut [(String, Values)]) {
+pub(super) fn push_absent(places: &[usize], n_values: usize, columns: &mut [(Name, Values)]) {
     for &place in places {
         if let Some((_, Values::Optional(is_there, _))) = columns.get_mut(place) {
             is_there.resize(is_there.len() + n_values, 0);
@@ -572,7 +567,7 @@ fn processes(
     place: usize,
     bits: usize,
     n_values: usize,
-    columns: &mut [(String, Values)],
+    columns: &mut [(Name, Values)],
 ) -> Result<()> {
     let all_bits = columns.get(bits).and_then(|(_, values)| last_integers(values, n_values));
     let Some((_, Values::Optional(is_there, numbers))) = columns.get_mut(place) else { return Err(misfit(cursor)) };

@@ -18,7 +18,7 @@ fn variant(version: u16, checksum: u32, steps: Vec<Step>, absent: Vec<usize>) ->
 }
 
 fn class(members: &[(&str, DataType)], variants: Vec<Variant>) -> Arc<Class> {
-    let members = members.iter().map(|(name, data_type)| ((*name).to_owned(), data_type.clone())).collect();
+    let members = members.iter().map(|(name, data_type)| ((*name).into(), data_type.clone())).collect();
     Arc::new(Class::new("A", true, members, variants))
 }
 
@@ -243,9 +243,9 @@ fn what_looks_like_a_t_object_and_is_none_is_found_by_trying() {
 fn values_that_are_let_go_leave_those_before_as_they_were() {
     let map = MapNode { key: byte(), value: Node::Text, key_column: byte(), value_column: Node::Text };
     let inner = vec![
-        ("list".to_owned(), Node::List(Box::new(Node::Text))),
-        ("fixed".to_owned(), Node::Fixed(Box::new(byte()), 2)),
-        ("map".to_owned(), Node::Map(Box::new(map))),
+        ("list".into(), Node::List(Box::new(Node::Text))),
+        ("fixed".into(), Node::Fixed(Box::new(byte()), 2)),
+        ("map".into(), Node::Map(Box::new(map))),
     ];
     let node = Node::List(Box::new(Node::Struct(inner)));
     let item = |k: u8| [0, 0, 0, 1, 1, k, k, k, 0, 0, 0, 1, k, 2, k, k];

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::values::{Values, list_end};
+use crate::column::Name;
 use crate::error::Result;
 
 /// Of each `n_from` values the first `n_to`. What is missing is 0, empty or null.
@@ -52,7 +53,7 @@ fn gathered(values: &Values, ranges: &[Range<usize>], n_missing: usize) -> Resul
             Values::FixedList(Box::new(gathered(items, &scaled(ranges, n), n_missing * n)?), *n_items)
         }
         Values::Struct(_, members) => {
-            let gather = |(name, member): &(String, Values)| Ok((name.clone(), gathered(member, ranges, n_missing)?));
+            let gather = |(name, member): &(Name, Values)| Ok((name.clone(), gathered(member, ranges, n_missing)?));
             Values::Struct(n_gathered(ranges, n_missing), members.iter().map(gather).collect::<Result<_>>()?)
         }
         Values::Optional(is_there, values) => {
@@ -130,7 +131,7 @@ mod tests {
         let map = |ends: &[i32], keys, values| Values::Map(ends.to_vec(), Box::new(keys), Box::new(values));
         let pairs = |items| Values::FixedList(Box::new(items), 2);
         let optional = |flags: &[u8], values| Values::Optional(flags.to_vec(), Box::new(values));
-        let structs = |n, member| Values::Struct(n, vec![("x".to_owned(), member)]);
+        let structs = |n, member| Values::Struct(n, vec![("x".into(), member)]);
         for (four, cut, filled) in [
             (bytes(&[1, 2, 3, 4]), bytes(&[1, 3]), bytes(&[1, 2, 0, 3, 4, 0])),
             (Values::Links(vec![1, 2, 3, 4]), Values::Links(vec![1, 3]), Values::Links(vec![1, 2, 0, 3, 4, 0])),
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn what_one_missing_value_takes_is_counted_with_all_that_is_in_it() {
         let square = Values::FixedList(Box::new(Values::FixedList(Box::new(bytes(&[])), 1000)), 1000);
-        let object = Values::Struct(0, vec![("a".to_owned(), square), ("b".to_owned(), texts(&[]))]);
+        let object = Values::Struct(0, vec![("a".into(), square), ("b".into(), texts(&[]))]);
         assert_eq!(n_in_missing(&object), 1_000_002);
     }
 }

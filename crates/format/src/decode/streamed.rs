@@ -4,7 +4,7 @@ use super::kernels;
 use super::objects::{MEMBER_WISE, Reader, check_objects};
 use super::t_object::read_entry;
 use super::values::{Values, list_end};
-use crate::column::{Class, CountedHead, Framing, Node, Number};
+use crate::column::{Class, CountedHead, Framing, Name, Node, Number};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
@@ -298,8 +298,8 @@ impl<'a> Reader<'a> {
     fn read_struct(
         &mut self,
         cursor: &mut Cursor<'a>,
-        members: &[(String, Node)],
-        columns: &mut [(String, Values)],
+        members: &[(Name, Node)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let mut fitting = None;
         for (place, (_, node)) in members.iter().enumerate() {
@@ -419,7 +419,7 @@ pub(super) fn counted_items(cursor: &Cursor<'_>, item: &Node, count: Option<i64>
 }
 
 /// Items of each array that a leaf of another branch counts: what is left of the entry, divided among them.
-fn items_that_fit(cursor: &Cursor<'_>, members: &[(String, Node)]) -> Result<usize> {
+fn items_that_fit(cursor: &Cursor<'_>, members: &[(Name, Node)]) -> Result<usize> {
     let (mut fixed_bytes, mut bytes_of_one) = (0_usize, 0_usize);
     for (_, node) in members {
         match node {

@@ -12,9 +12,9 @@ use crate::streamer::Primitive;
 fn the_size_of_an_entry_tells_how_many_items_another_branch_counted() {
     let number = |primitive| Node::Number(Number::plain(primitive));
     let node = Node::Struct(vec![
-        ("x".to_owned(), Node::ToFit(Box::new(number(Primitive::UInt16)))),
-        ("y".to_owned(), Node::ToFit(Box::new(Node::Fixed(Box::new(number(Primitive::UInt8)), 2)))),
-        ("z".to_owned(), number(Primitive::UInt8)),
+        ("x".into(), Node::ToFit(Box::new(number(Primitive::UInt16)))),
+        ("y".into(), Node::ToFit(Box::new(Node::Fixed(Box::new(number(Primitive::UInt8)), 2)))),
+        ("z".into(), number(Primitive::UInt8)),
     ]);
     let mut values = Values::empty(&node.data_type());
     for entry in [[0, 1, 0, 2, 10, 11, 20, 21, 99].as_slice(), &[98]] {
@@ -45,7 +45,7 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     let number = |primitive| Node::Number(Number::plain(primitive));
     let steps = vec![Step::Member(1, number(Primitive::UInt8)), Step::Member(0, number(Primitive::UInt16))];
     let members = [("a", Primitive::UInt16), ("b", Primitive::UInt8)];
-    let members = members.map(|(name, primitive)| (name.to_owned(), DataType::Primitive(primitive))).to_vec();
+    let members = members.map(|(name, primitive)| (name.into(), DataType::Primitive(primitive))).to_vec();
     let variants = vec![Variant::new(1, 0, steps, Vec::new())];
     let node = Node::MembersOfEach(Arc::new(Class::new("Base", false, members, variants)));
     let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };

@@ -5,7 +5,7 @@
 use super::objects::{Reader, push_absent};
 use super::streamed::{IS_REFERENCED, misfit};
 use super::values::Values;
-use crate::column::{Class, Step};
+use crate::column::{Class, Name, Step};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         &mut self,
         cursor: &mut Cursor<'a>,
         step: &Step,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         let Step::TObject { unique_id, bits, may_lack } = *step else { return Err(misfit(cursor)) };
         if may_lack && !self.has_object(cursor) {
@@ -102,12 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Appends what comes out where it is not stored: zeros.
-    pub(super) fn no_object(
-        &mut self,
-        cursor: &Cursor<'_>,
-        step: &Step,
-        columns: &mut [(String, Values)],
-    ) -> Result<()> {
+    pub(super) fn no_object(&mut self, cursor: &Cursor<'_>, step: &Step, columns: &mut [(Name, Values)]) -> Result<()> {
         let Step::TObject { unique_id, bits, .. } = *step else { return Err(misfit(cursor)) };
         self.take_free(cursor, 2)?;
         for place in [unique_id, bits] {
@@ -134,7 +129,7 @@ impl<'a> Reader<'a> {
         cursor: &Cursor<'_>,
         place: usize,
         n_values: usize,
-        columns: &mut [(String, Values)],
+        columns: &mut [(Name, Values)],
     ) -> Result<()> {
         self.take_free(cursor, n_values)?;
         push_absent(&[place], n_values, columns);

@@ -1,8 +1,9 @@
 //! Values of any shape, in columns.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::column::{Class, DataType};
+use crate::column::{Class, DataType, Name};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -20,7 +21,7 @@ pub enum Values {
     /// Ends of the maps among the keys, keys and values.
     Map(Vec<i32>, Box<Values>, Box<Values>),
     /// Number of structs, and the members.
-    Struct(usize, Vec<(String, Values)>),
+    Struct(usize, Vec<(Name, Values)>),
     /// For each value 1 if it is there, and those that are.
     Optional(Vec<u8>, Box<Values>),
     /// So many times nothing.
@@ -42,9 +43,10 @@ impl Values {
             DataType::Map(key, value) => {
                 Values::Map(Vec::new(), Box::new(Values::empty(key)), Box::new(Values::empty(value)))
             }
-            DataType::Struct(members) => {
-                Values::Struct(0, members.iter().map(|(name, member)| (name.clone(), Values::empty(member))).collect())
-            }
+            DataType::Struct(members) => Values::Struct(
+                0,
+                members.iter().map(|(name, member)| (Arc::clone(name), Values::empty(member))).collect(),
+            ),
             DataType::Optional(value) => Values::Optional(Vec::new(), Box::new(Values::empty(value))),
             DataType::Nothing => Values::Nothing(0),
             DataType::Link => Values::Links(Vec::new()),
@@ -53,8 +55,8 @@ impl Values {
     }
 
     /// Lets them be filled as the only member of a class.
-    pub(super) fn as_member<T>(&mut self, class: &Class, fill: impl FnOnce(&mut [(String, Values)]) -> T) -> T {
-        let name = class.members.first().map_or_else(String::new, |(name, _)| name.clone());
+    pub(super) fn as_member<T>(&mut self, class: &Class, fill: impl FnOnce(&mut [(Name, Values)]) -> T) -> T {
+        let name = class.members.first().map_or_else(|| Name::from(""), |(name, _)| Arc::clone(name));
         let mut columns = [(name, std::mem::replace(self, Values::Nothing(0)))];
         let result = fill(&mut columns);
         let [(_, values)] = columns;

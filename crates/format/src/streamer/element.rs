@@ -1,5 +1,7 @@
 //! Elements: the bases and members of a class.
 
+use std::sync::Arc;
+
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::packing::PackingRange;
@@ -92,7 +94,7 @@ pub struct Element {
     /// Which kind of element it is.
     pub class: ElementClass,
     /// Name of the member, or of the base class.
-    pub name: String,
+    pub name: Arc<str>,
     /// Title: the comment behind the member.
     pub title: String,
     /// Type code (`TVirtualStreamerInfo::EReadWrite`): 20 more for a fixed array, 40 more for a counted pointer. For
@@ -133,7 +135,7 @@ impl Element {
         };
         Element {
             class,
-            name: name.to_owned(),
+            name: Arc::from(name),
             title: String::new(),
             type_code,
             size: 0,
@@ -192,7 +194,7 @@ impl Element {
         let frame = cursor.version()?;
         let version = frame.version;
         let (bits, name, title) = named_base(cursor)?;
-        let (name, title) = (name_text(name), name_text(title));
+        let (name, title) = (Arc::from(name_text(name)), name_text(title));
         let type_code = cursor.i32()?;
         let size = cursor.i32()?.unsigned_abs();
         let array_length = cursor.u32()?;
@@ -278,7 +280,7 @@ impl Element {
 
     /// Whether it is a base class.
     pub fn is_base(&self) -> bool {
-        self.class == ElementClass::Base || (self.class == ElementClass::Stl && self.name == self.type_name)
+        self.class == ElementClass::Base || (self.class == ElementClass::Stl && *self.name == *self.type_name)
     }
 
     /// Whether the declared type is a pointer.

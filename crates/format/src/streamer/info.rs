@@ -1,9 +1,10 @@
 //! The record of streamer information.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::codec::Decompressor;
+use crate::column::Compiled;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::element::{Element, ElementClass, parse_elements};
@@ -33,7 +34,7 @@ pub struct StreamerInfo {
 impl StreamerInfo {
     /// The member, or base, of that name.
     pub fn element(&self, name: &str) -> Option<&Element> {
-        self.elements.iter().find(|element| element.name == name)
+        self.elements.iter().find(|element| &*element.name == name)
     }
 
     /// Its base classes.
@@ -60,6 +61,8 @@ pub struct StreamerInfos {
     by_spelling: HashMap<String, Vec<usize>>,
     failed: Vec<FailedInfo>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
+    /// What was made of them: a copy of the information shares it.
+    compiled: OnceLock<Arc<Compiled>>,
     /// ROOT version that wrote the file, 0 if unknown.
     root_version: u32,
 }
@@ -77,6 +80,10 @@ impl StreamerInfos {
         let mut all = StreamerInfos { infos, ..StreamerInfos::default() };
         all.index();
         all
+    }
+
+    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+        self.compiled.get_or_init(|| Arc::new(Compiled::new(self.infos.iter().map(|info| info.elements.len()).sum())))
     }
 
     /// Whether a counted array of pointers holds the objects themselves, all of the declared class, and not pointers.
@@ -209,7 +216,7 @@ impl StreamerInfos {
         let mut waiting = vec![class];
         while let Some(class) = waiting.pop() {
             for element in self.named(class).flat_map(StreamerInfo::bases) {
-                if element.name == base {
+                if &*element.name == base {
                     return true;
                 }
                 if seen.insert(&element.name) {

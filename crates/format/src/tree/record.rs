@@ -324,12 +324,12 @@ fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerI
     })?;
     let mut numbers = Numbers::default();
     for element in &info.elements {
-        if element.name == "fBranches" {
+        if &*element.name == "fBranches" {
             return Ok(numbers);
         }
         let position = cursor.position();
         #[expect(clippy::cast_possible_truncation, reason = "counts that were written as doubles")]
-        let value = match (element.name.as_str(), element.type_code) {
+        let value = match (&*element.name, element.type_code) {
             ("TNamed", _) => continue, // read already
             (_, 0 | 61 | 62 | 67) => {
                 cursor.skip_object()?;
@@ -348,7 +348,7 @@ fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerI
                 ));
             }
         };
-        match element.name.as_str() {
+        match &*element.name {
             "fEntries" => numbers.n_entries = number_of_entries(value, position)?,
             "fTotBytes" => numbers.memory_bytes = value,
             "fZipBytes" => numbers.stored_bytes = value,

@@ -234,7 +234,7 @@ fn elements_say_what_their_members_are() {
     let infos = sample().parse();
     let info = infos.get("A", 2).unwrap();
     assert_eq!(info.info_version, 9);
-    assert_eq!(info.bases().map(|base| base.name.as_str()).collect::<Vec<_>>(), ["TObject"]);
+    assert_eq!(info.bases().map(|base| &*base.name).collect::<Vec<_>>(), ["TObject"]);
     assert_eq!(info.elements[0].base_version, 1);
     let counted = info.element("x").unwrap();
     assert_eq!((counted.count_name.as_str(), counted.count_class.as_str()), ("n", "A"));

@@ -1,0 +1,118 @@
+"""Opens and reads one file, step by step, and says what each step took. Started by `bounds.py`, never by hand.
+
+Arguments: the file, and the step. Prints one JSON object: outcome, detail, CPU seconds, bytes at the peak
+before the step and after it, bytes of the values that came.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import arrowroot
+
+ADDRESS_SPACE_BYTES = 6 << 30
+MAX_CPU_S = 20
+
+
+def peak_bytes() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def step_list(file: arrowroot.File) -> int:
+    for key in file.keys():  # noqa: SIM118 - keys, not names
+        repr(key)
+    repr(file)
+    return 0
+
+
+def step_columns(file: arrowroot.File) -> int:
+    for key in file.keys():  # noqa: SIM118 - keys, not names
+        if key.is_tree:
+            tree = file[key.path]
+            repr(tree)
+            for column in tree.columns:
+                column.type_name, column.arrow_type, column.unsupported  # noqa: B018
+    return 0
+
+
+def step_schema(file: arrowroot.File) -> int:
+    for key in file.keys():  # noqa: SIM118 - keys, not names
+        if key.is_tree:
+            file[key.path].schema  # noqa: B018
+    return 0
+
+
+def step_object(file: arrowroot.File) -> int:
+    n_bytes = 0
+    for key in file.keys()[:50]:
+        if not key.is_tree:
+            try:
+                n_bytes += key.object_bytes
+                file[key.path]
+            except arrowroot.ArrowrootError:
+                pass
+    return n_bytes
+
+
+def step_all_objects(file: arrowroot.File) -> int:
+    n_bytes = 0
+    for key in file.keys():  # noqa: SIM118 - keys, not names
+        if not key.is_tree:
+            try:
+                n_bytes += key.object_bytes
+                file[key.path]
+            except arrowroot.ArrowrootError:
+                pass
+    return n_bytes
+
+
+def step_batch(file: arrowroot.File) -> int:
+    n_bytes = 0
+    for key in file.keys():  # noqa: SIM118 - keys, not names
+        if not key.is_tree:
+            continue
+        tree = file[key.path]
+        readable = [column.name for column in tree.columns if column.unsupported is None]
+        for batch in tree.scan(readable or None, batch_size="4 MB", memory_budget="16 MB"):
+            n_bytes += batch.nbytes
+            break
+    return n_bytes
+
+
+STEPS = {
+    name.removeprefix("step_").replace("_", " "): step
+    for name, step in list(globals().items())
+    if name.startswith("step_")
+}
+
+
+def main() -> None:
+    path, step = sys.argv[1:3]
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S + 5))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    before, started = peak_bytes(), time.process_time()
+    n_bytes = 0
+    try:
+        with arrowroot.open(path) as file:
+            n_bytes = STEPS[step](file)
+        outcome, detail = "values", ""
+    except arrowroot.ArrowrootError as error:
+        outcome, detail = "error", f"{type(error).__name__}: {error}"[:400]
+    except BaseException as error:  # noqa: BLE001 - PanicException is no Exception
+        outcome, detail = "wrong", f"{type(error).__module__}.{type(error).__name__}: {error}"[:400]
+    took = {"cpu_s": time.process_time() - started, "before": before, "peak": peak_bytes(), "values": n_bytes}
+    print(json.dumps({"outcome": outcome, "detail": detail, **took}))
+
+
+if __name__ == "__main__":
+    main()
