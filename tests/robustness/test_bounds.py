@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 import arrowroot
@@ -49,12 +47,6 @@ def files():
 def test_a_small_file_takes_little_memory_and_time(files, name):
     for cost in bounds.costs([(name, files[name])], WORST[name]):
         assert cost.fault() is None, cost.line()
-
-
-def test_files_of_drawn_shapes_take_little_memory_and_time():
-    seed = random.SystemRandom().randrange(1 << 30)
-    for cost in bounds.costs(hostile.drawn(seed), ["columns", "all objects"]):
-        assert cost.fault() is None, f"seed {seed}: {cost.line()}"
 
 
 def test_sound_files_that_are_written_by_hand_are_read(tmp_path):

@@ -69,6 +69,9 @@ impl PyFile {
     }
 }
 
+/// Larger objects of a local file are read where a signal can end the waiting for them.
+const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
+
 pub(crate) fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote()
 }
@@ -260,7 +263,10 @@ impl PyFile {
     /// The object of a key, made by a factory of the Python layer.
     fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.clone();
-        let read = patiently(py, self.is_remote(), move || file.object(&path))?;
+        // The keys are known, or else this is what takes time.
+        let is_large = || self.file.find(&path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES);
+        let may_wait = self.is_remote() || is_large();
+        let read = patiently(py, may_wait, move || file.object(&path))?;
         Maker::new(py, factory, &read.map_err(to_python)?).make()
     }
 

@@ -41,15 +41,16 @@ pub(crate) fn stream_capsule<'py>(
 }
 
 /// Longer names of types are cut off: a type may have thousands of members, and each column its own.
-const MAX_TYPE_BYTES: usize = 16 << 10;
+const MAX_TYPE_BYTES: usize = 4 << 10;
 
 /// An Arrow type in pyarrow's words, without what every list says: `list<float>`, `fixed_size_list<int32>[3]`. What is
-/// longer than 16 KiB ends with an ellipsis.
+/// longer than 4 KiB ends with an ellipsis.
 pub(crate) fn type_name(data_type: &DataType) -> String {
     let mut text = String::new();
     write_type(data_type, &mut text);
     if text.len() > MAX_TYPE_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_TYPE_BYTES));
+        let end = (0..=MAX_TYPE_BYTES).rev().find(|&end| text.is_char_boundary(end));
+        text.truncate(end.unwrap_or(0));
         text.push('…');
     }
     text

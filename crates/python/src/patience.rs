@@ -11,14 +11,14 @@ use crate::errors::to_python;
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Does work without the interpreter's lock. If it may wait for a network it is done in a thread of its own, and the
+/// Does work without the interpreter's lock. If it may wait for a network, or take long, it is done in a thread of its own, and the
 /// exception of a signal handler, such as that of Ctrl-C, ends the waiting: the thread ends when its read does.
-pub(crate) fn patiently<T, W>(py: Python<'_>, is_remote: bool, work: W) -> PyResult<T>
+pub(crate) fn patiently<T, W>(py: Python<'_>, may_wait: bool, work: W) -> PyResult<T>
 where
     T: Send + 'static,
     W: FnOnce() -> T + Send + 'static,
 {
-    if !is_remote {
+    if !may_wait {
         return Ok(py.detach(work));
     }
     let (sender, receiver) = sync_channel(1);
