@@ -182,9 +182,18 @@ def test_credentials_for_adds_a_server(server, records, monkeypatch, named, way)
     assert other.was_shown()
 
 
-def test_a_friend_of_the_same_server_sees_what_it_sees(server, records):
+@pytest.fixture
+def friend(served):
+    """The name of a file beside that of the events, as a tree that is its own friend is none."""
+    path = served / "friend.root"
+    path.hardlink_to(served / EVENTS)
+    yield path.name
+    path.unlink()
+
+
+def test_a_friend_of_the_same_server_sees_what_it_sees(server, records, friend):
     main = server()
-    for name in (EVENTS, f"../d/{EVENTS}", main.url(), f"http://other@{main.place}/d/{EVENTS}"):
+    for name in (friend, f"../d/{friend}", main.url(friend), f"http://other@{main.place}/d/{friend}"):
         records[main.url()] = name
         main.seen.clear()
         with_friends(main.url(), token=TOKEN)
@@ -230,17 +239,17 @@ def test_a_remote_file_opens_no_file_of_this_machine(server, records, name):
         with_friends(main.url())
 
 
-def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, monkeypatch):
+def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, friend, monkeypatch):
     main = server()
     monkeypatch.chdir(served)
-    records[main.url()] = EVENTS
+    records[main.url()] = friend
     assert with_friends(f"{main.url()}?x=a/b").to_arrow("f.x001").num_rows == data.N_ENTRIES
     assert with_friends(main.url())._together.friends[0].part.where.startswith("http://")
 
 
-def test_a_local_file_may_name_another(served, records):
+def test_a_local_file_may_name_another(served, records, friend):
     path = str(served / EVENTS)
-    records[path] = path
+    records[path] = str(served / friend)
     assert with_friends(path).to_arrow("f.x001").num_rows == data.N_ENTRIES
 
 
