@@ -130,7 +130,8 @@ class RootFile:
 
     def content(self) -> bytes:
         top = string("TFile") + string("f") + string("")
-        name_bytes = 26 + len(top) + 2
+        own_name = string("f") + string("")
+        name_bytes = 26 + len(top) + len(own_name)
         data = bytearray(BEGIN + name_bytes + 30 + 18 + 12)
 
         def add(record: Record) -> bytes:
@@ -156,15 +157,12 @@ class RootFile:
         keys_bytes = len(data) - keys_at
         uuid = struct.pack(">H", 1) + bytes(16)
         directory = struct.pack(">hIIiiiii", 5, 0, 0, keys_bytes, name_bytes, BEGIN, 0, keys_at) + uuid
-        first = string("f") + string("") + directory
+        first = own_name + directory
         head = struct.pack(
             ">ihiIhhii", 26 + len(top) + len(first), 4, len(first), 0, 26 + len(top), 1, BEGIN, 0
         )
         record_bytes = head + top + first
         data[BEGIN : BEGIN + len(record_bytes)] = record_bytes
-        header = b"root" + struct.pack(
-            ">9iBi", 64000, BEGIN, len(data), len(data), 0, 0, name_bytes, 0, 0, 4, 101
-        )
         header = b"root" + struct.pack(">7i", 64000, BEGIN, len(data), len(data), 0, 0, name_bytes)
         header += struct.pack(">Biii", 4, 101, info_at, info_bytes) + uuid
         data[: len(header)] = header

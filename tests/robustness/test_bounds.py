@@ -98,7 +98,7 @@ def test_columns_of_more_members_than_a_schema_may_have_are_read_one_by_one(tmp_
 def test_a_class_that_is_too_large_says_so_wherever_it_occurs(tmp_path):
     path = tmp_path / "refused.root"
     classes = [*hostile.nested(6, 9, 1), ("D", 1, [Member("c", "C0", ANY)])]
-    keys = [Record(name, name, frame(1, bytes(64))) for name in ("C0", "D")]
+    keys = [Record(name, name, frame(1, frame(1, bytes(64)))) for name in ("C0", "D")]
     path.write_bytes(RootFile(streamer_infos(classes), keys).content())
     with arrowroot.open(path) as file:
         for name in ("C0", "D", "C0"):

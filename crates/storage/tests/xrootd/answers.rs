@@ -326,9 +326,10 @@ fn what_a_server_repeats_of_credentials_is_not_shown() {
             client.answer(&request, ERROR, &words);
         }
     });
-    for (query, shown) in [("authz=Bearer%20abcdefgh&x=1", "authz=...&x=..."), ("abcdefgh", "...")] {
+    for (query, shown) in [("authz=Bearer%20abcdefgh&x=1", "authz=..."), ("abcdefgh", "...")] {
         let error = refusal(open_xrootd_once(&format!("{}?{query}", url(port)), &hasty(), NONE));
-        assert!(error.to_string().contains(&format!("may not: /f?{shown}")), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("may not: /f?{shown}")) && !text.contains("abcdefgh"), "{text}");
     }
 }
 
