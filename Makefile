@@ -34,7 +34,7 @@ endif
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
-PYTHON_CODE := $(wildcard python tests tools bench fuzz/seeds/make.py)
+PYTHON_CODE := $(wildcard python arrowroot_servers tests tools bench fuzz/seeds/make.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -102,30 +102,33 @@ build: $(VENV)/.native ## build the extension into .venv (optimised, editable)
 	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
 
 .PHONY: bench
-bench: build $(VENV)/.dependencies $(VENV)/.root ## measure against the limit and the peers (BENCH_ARGS='...'), write the README's table
-	$(BIN)/python bench/run.py $(BENCH_ARGS)
+bench: build $(VENV)/.dependencies $(VENV)/.bench ## measure against the limit and the peers (BENCH_ARGS='...'), --update-docs writes the README's table
+	$(BIN)/python -m bench.run $(BENCH_ARGS)
 
 .PHONY: bench-formats
-bench-formats: build $(VENV)/.dependencies $(VENV)/.root ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
-	$(BIN)/python bench/formats.py $(BENCH_ARGS)
+bench-formats: build $(VENV)/.dependencies $(VENV)/.bench ## measure RNTuples and objects against their limit and ROOT (BENCH_ARGS='...')
+	$(BIN)/python -m bench.formats $(BENCH_ARGS)
 
 .PHONY: bench-kinds
 bench-kinds: build $(VENV)/.dependencies $(VENV)/.root ## measure columns of every kind alone, beside ROOT and uproot (BENCH_ARGS='...')
-	$(BIN)/python bench/kinds.py $(BENCH_ARGS)
+	$(BIN)/python -m bench.kinds $(BENCH_ARGS)
 
 .PHONY: bench-remote
-bench-remote: build $(VENV)/.dependencies $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
-	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
-	$(BIN)/python bench/remote.py $(BENCH_ARGS)
+bench-remote: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure remote reading behind a simulated line (BENCH_ARGS='...')
+	$(BIN)/python -m bench.remote $(BENCH_ARGS)
 
 .PHONY: bench-servers
-bench-servers: build $(VENV)/.servers $(VENV)/.root ## compare auto with the named strategies at servers of several kinds (BENCH_ARGS='...')
-	$(BIN)/python bench/small_servers.py $(BENCH_ARGS)
+bench-servers: build $(VENV)/.dependencies $(VENV)/.servers $(VENV)/.root ## compare auto with the named strategies at servers of several kinds (BENCH_ARGS='...')
+	$(BIN)/python -m bench.small_servers $(BENCH_ARGS)
 
 .PHONY: bench-tune
-bench-tune: build $(VENV)/.dependencies $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
-	cargo build $(PROFILE) $(LOCKED) --quiet --package arrowroot-storage --example relay
-	$(BIN)/python bench/tune.py $(BENCH_ARGS)
+bench-tune: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## compare what tune predicts with what it measures, behind the same line (BENCH_ARGS='...')
+	$(BIN)/python -m bench.tune $(BENCH_ARGS)
+
+.PHONY: bench-filters
+bench-filters: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
+	@[ -e demo/sample.root ] || $(BIN)/python tools/make_sample.py demo/sample.root
+	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
 
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
@@ -155,7 +158,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); FUZZ_TARGETS='a b' chooses
 clean: ## remove all that make made, the demo's sample included
 	rm -rf $(VENV) target fuzz/target dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f python/arrowroot/*.so
-	find python tests tools $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +
+	find python arrowroot_servers tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
 .PHONY: prerequisites
 prerequisites:
@@ -202,7 +205,7 @@ $(VENV)/.oldest: $(VENV)/.dependencies pyproject.toml tools/oldest.py
 	@touch $@
 
 # Real servers for the remote tests. What is missing here is skipped there, with the reason, but in CI.
-$(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh tests/servers/s3.py | $(VENV)/.created
+$(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh arrowroot_servers/s3.py | $(VENV)/.created
 	@tools/prerequisites.sh --servers
 	@$(PIP) install --only-binary :all: --group servers || { \
 	  if [ -n "$(CI)" ]; then echo "CI needs XRootD's own client" >&2; exit 1; fi; \
@@ -210,6 +213,12 @@ $(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh tests/servers/s3.py 
 	@if tools/versitygw.sh; then touch $@; \
 	elif [ -n "$(CI)" ]; then echo "CI needs the S3 server (tools/versitygw.sh)" >&2; exit 1; \
 	else echo "NOTE: no S3 server here: tests with it will be SKIPPED (rm $@ to try again)"; touch $@; fi
+
+# What the peers need for benchmarks: headers of ROOT's wheel, libraries of the codecs, uproot's codecs and remote files.
+$(VENV)/.bench: $(VENV)/.root tools/prerequisites.sh pyproject.toml
+	@tools/prerequisites.sh --bench
+	@$(PIP) install --group bench
+	@touch $@
 
 # ROOT's wheels exist for some platforms only, and its interpreter wants the headers of a C++ library. Where it does not
 # work it is taken off again, so that there is one question to ask, whether it imports: then the tests that compare with

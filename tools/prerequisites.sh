@@ -4,11 +4,12 @@
 # As root on a Debian-like system (a container, a CI machine) it installs what is missing, from the distribution, and never
 # removes a package to do so. Everybody else gets one message that says what to install. Quiet when all is there.
 #
-# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible|--servers]
+# usage: tools/prerequisites.sh [--cxx|--cxx-if-possible|--servers|--bench]
 #   --cxx             also a C++ compiler, which libFuzzer needs
 #   --cxx-if-possible likewise, for ROOT's interpreter, but a lack of it is no error
 #   --servers         only this: the servers of the remote tests. What cannot be installed is said; the tests decide what
 #                     a lack means (skipped, but an error in CI)
+#   --bench           only this: a C++ compiler and the codecs' libraries, with which the benchmarks measure the limit
 set -u
 cd "$(dirname "$0")/.." || exit 1
 python=${PYTHON:-python3}
@@ -87,6 +88,24 @@ if [ "${1:-}" = --servers ]; then
     Debian, Ubuntu: apt install$need"
     fi
     exit 0
+fi
+
+if [ "${1:-}" = --bench ]; then
+    need=""
+    links "$cxx" c++ || need="$need g++"
+    for pair in libdeflate.h:libdeflate-dev zstd.h:libzstd-dev lz4.h:liblz4-dev lzma.h:liblzma-dev; do
+        printf '#include <%s>\n' "${pair%%:*}" | $cc -E -x c - >/dev/null 2>&1 || need="$need ${pair##*:}"
+    done
+    [ -n "$need" ] || exit 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing for the benchmarks from the distribution:$need"
+        apt-get update -qq >&2 || say "apt-get update failed: going on with what apt knows"
+        # shellcheck disable=SC2086 # a list of packages
+        install $need && exit 0
+    fi
+    say "the benchmarks' limit wants what is not here.
+    Debian, Ubuntu: apt install$need"
+    exit 1
 fi
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

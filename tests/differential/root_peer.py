@@ -20,10 +20,8 @@ TIMEOUT_S = 900  # ROOT compiles what it writes with; a busy machine takes its t
 
 @functools.cache
 def python_with_root() -> str | None:
-    """ARROWROOT_ROOT_PYTHON, this interpreter, or that of the peers kit; None if none of them has ROOT."""
-    peers = Path(os.environ.get("PEERS_DIR") or Path.home() / ".cache" / "arrowroot-peers")
-    named = os.environ.get("ARROWROOT_ROOT_PYTHON")
-    candidates = [named, sys.executable, str(peers / "venv" / "bin" / "python")]
+    """ARROWROOT_ROOT_PYTHON, or this interpreter; None if neither has ROOT."""
+    candidates = [os.environ.get("ARROWROOT_ROOT_PYTHON"), sys.executable]
     probe = "import importlib.util as u, sys; sys.exit(u.find_spec('ROOT') is None)"
     for python in filter(None, candidates):
         if Path(python).exists() and subprocess.run([python, "-c", probe], check=False).returncode == 0:

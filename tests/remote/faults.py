@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.servers import NotInstalledError
+from arrowroot_servers import NotInstalledError
 
 from . import data, fault_plans, places
 from .fault_plans import MOST_S, Run

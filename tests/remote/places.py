@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.servers import S3, Nginx, Relay, XRootD
+from arrowroot_servers import S3, Nginx, Relay, XRootD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.servers import Request
+    from arrowroot_servers import Request
 
 #: How a file is reached. The suffix says what is special about the server.
 KINDS = ("http", "http-1-range", "http-0-ranges", "xrootd-http", "s3", "root")

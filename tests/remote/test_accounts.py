@@ -9,7 +9,7 @@ import pytest
 import arrowroot
 from arrowroot._report import trace
 from arrowroot.cli import main
-from tests.servers import Nginx
+from arrowroot_servers import Nginx
 
 from . import data, places
 from .conftest import EVENTS

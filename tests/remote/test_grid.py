@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import Certificates, XRootD
+from arrowroot_servers import Certificates, XRootD
 from tests.servers.fixtures import installed
 
 from .conftest import EVENTS

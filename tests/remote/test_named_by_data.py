@@ -27,7 +27,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._tree_metadata import TreeMetadata
-from tests.servers import S3, Certificates, Nginx
+from arrowroot_servers import S3, Certificates, Nginx
 from tests.servers.fixtures import installed
 
 from . import data

@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 
-from tests.servers import Nginx
+from arrowroot_servers import Nginx
+from arrowroot_servers.xrootd import preloaded
 from tests.servers.fixtures import installed
-from tests.servers.xrootd import preloaded
 
 from . import data
 from .conftest import EVENTS

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import pytest
 
 import arrowroot
-from tests.servers import S3, Certificates, Nginx
+from arrowroot_servers import S3, Certificates, Nginx
+from arrowroot_servers.process import free_port
 from tests.servers.fixtures import installed
-from tests.servers.process import free_port
 
 from . import data
 from .conftest import EVENTS

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot
-from tests.servers import Certificates, ConnectProxy, Nginx
+from arrowroot_servers import Certificates, ConnectProxy, Nginx
 
 from . import data, places
 from .conftest import EVENTS

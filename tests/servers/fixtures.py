@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from .process import NotInstalledError
+from arrowroot_servers import NotInstalledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from . import Nginx, Relay
+from arrowroot_servers import Nginx, Relay
+
 from .conftest import CONTENT
 
 PATH = "/numbers.bin"

@@ -11,10 +11,11 @@ import subprocess
 
 import pytest
 
-from . import S3, Certificates, Nginx, XRootD, xrootd
+from arrowroot_servers import S3, Certificates, Nginx, XRootD, xrootd
+from arrowroot_servers.s3 import signed
+
 from .conftest import CONTENT
 from .fixtures import installed
-from .s3 import signed
 
 NAME, TOKEN = "numbers.bin", "right"
 

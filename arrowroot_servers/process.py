@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from .access import Request
+
 #: They end what hangs. Where the machine does much else, good servers take their time.
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
@@ -24,6 +26,8 @@ STOP_TIMEOUT_S = 60.0
 N_STARTS = 3
 #: Where Debian keeps servers, and Go itself: not on everybody's PATH.
 MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
+#: Programs that were built for these servers: versitygw, libraries for LD_PRELOAD.
+CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / "arrowroot-test")
 #: Ports that servers of this process had.
 _GIVEN: set[int] = set()
 
@@ -113,6 +117,10 @@ class Server:
                 return True
             time.sleep(0.02)
         return False
+
+    def requests(self) -> list[Request]:
+        """All requests so far, by its own log. Raises: NotImplementedError for a server that keeps none."""
+        raise NotImplementedError
 
     def ports(self) -> list[int]:
         """Where it answers once it has started."""

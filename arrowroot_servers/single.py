@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.servers.access import Request
-from tests.servers.process import Server, settled
+from .access import Request
+from .process import Server, settled
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[1]
 RANGE = re.compile(r"(\d*)-(\d*)$")
 
 
@@ -78,7 +78,7 @@ class Single(Server):
         settings = [version, str(queue), str(int(threads)), several]
 
         def command() -> list[str]:
-            return [sys.executable, "-m", "tests.servers.single", str(self.port), str(root), *settings]
+            return [sys.executable, "-m", "arrowroot_servers.single", str(self.port), str(root), *settings]
 
         self.start(command, cwd=REPOSITORY)
 

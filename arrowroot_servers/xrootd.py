@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import Request, range_text
-from .process import Server, find_program, free_port, settled
+from .process import CACHE, Server, find_program, free_port, settled
 
 if TYPE_CHECKING:
     from .certificates import Certificates
@@ -152,7 +153,7 @@ def parse_log(text: str) -> list[Request]:
 
 
 def _as_nobody(directory: Path, command: list[str]) -> list[str]:
-    """xrootd refuses to run as root: it runs as nobody, who may read, and only read, what root may."""
+    """Xrootd refuses to run as root: it runs as nobody, who may read, and only read, what root may."""
     for path in (directory, *directory.iterdir()):
         shutil.chown(path, "nobody")
     return [
@@ -163,9 +164,9 @@ def _as_nobody(directory: Path, command: list[str]) -> list[str]:
 
 def preloaded(name: str) -> Path:
     """Build ``name``.c for LD_PRELOAD, once. Raises: NotInstalledError without a compiler."""
-    library = HERE.parents[1] / "target" / "tools" / f"{name}.so"
     source = HERE / f"{name}.c"
-    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+    library = CACHE / f"{name}-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}.so"
+    if not library.exists():
         library.parent.mkdir(parents=True, exist_ok=True)
         compiler = find_program(os.environ.get("CC", "cc"), "gcc libc6-dev")
         made = library.with_suffix(f".{os.getpid()}")

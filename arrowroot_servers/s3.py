@@ -8,14 +8,15 @@ import hmac
 import http.client
 import os
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .access import Request
-from .process import NotInstalledError, Server, settled
+from .process import CACHE, NotInstalledError, Server, settled
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VERSION = "v1.8.0"
-#: tools/versitygw.sh builds it here.
-CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / "arrowroot-test")
 REGION, BUCKET = "eu-test-1", "bucket"
 #: It clears as much for each request: with its default of 1 MiB that is half of what a request of some KB costs it.
 IO_BUFFER_BYTES = 64 << 10

@@ -31,6 +31,7 @@ http {{
   keepalive_timeout 65;
   keepalive_requests 100000;
   {max_ranges}
+  {long_headers}
   client_body_temp_path {run}/t1;
   proxy_temp_path {run}/t2;
   fastcgi_temp_path {run}/t3;
@@ -53,6 +54,7 @@ class Nginx(Server):
     max_ranges: ranges answered in one response: with 1 a request for more gets the whole file, with 0 any request does;
     None as nginx comes (no limit). certificates: TLS; a certificate of the authority is demanded unless a token is.
     token: demanded as a bearer token. redirect_to: requests below /redirect/ are sent there (307).
+    long_headers: takes headers of 64 KiB, as uproot sends for many ranges; nginx as it comes takes 8.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Nginx(Server):
         certificates: Certificates | None = None,
         token: str | None = None,
         redirect_to: str | None = None,
+        long_headers: bool = False,
     ) -> None:
         super().__init__("nginx")
         program = find_program("nginx", "nginx-light")
@@ -81,6 +84,7 @@ class Nginx(Server):
                 port=self.port,
                 root=root,
                 max_ranges="" if max_ranges is None else f"max_ranges {max_ranges};",
+                long_headers="large_client_header_buffers 8 64k;" if long_headers else "",
                 ssl=" ssl" if tls else "",
                 tls=tls or "",
                 token=f'if ($http_authorization != "Bearer {token}") {{ return 401 "who are you?"; }}'
