@@ -1,4 +1,4 @@
-"""Two commits side by side: ``run.py --against COMMIT`` says what a change costs, from pairs taken in turns."""
+"""Two commits side by side: ``bench.run --against COMMIT`` says what a change costs, from pairs taken in turns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent
+from . import catalogue
+from .data import FileSet
+from .paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 BUILDS = REPOSITORY / "target" / "against"
-#: The kit's set of files: small, because each sample reads its case for a fixed time.
-SET, SCALE, CODECS = "against", 0.2, ("zstd", "none")
 #: A loss is told if its bound, at this confidence, may exceed this share.
 CONFIDENCE, ALLOWED_LOSS = 0.99, 0.03
 #: Rounds of pairs at most: a case that the first round leaves open gets another one.
@@ -26,47 +28,37 @@ N_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that both commits do: a task of ``against_worker.py``, on a file of the kit."""
+    """One thing that both commits do: a task of ``against_worker.py``, on a file of the data."""
 
     name: str
     task: str
     dataset: str = ""
     columns: str = ""
     codec: str = ""
-    layout: str = ""
+    layout: str = "ttree"
 
-    def job(self, data: Path) -> dict[str, Any]:
-        """The worker's job for the files in ``data``."""
+    def job(self, files: FileSet) -> dict[str, Any]:
+        """The worker's job for the files of a set."""
         if not self.dataset:
             return {"task": self.task}
-        suffix = f"_{self.layout}" if self.dataset == "aod" else ""
-        end = ".ntpl" if self.layout == "rntuple" and self.dataset != "aod" else ""
-        spec = json.loads((data / "spec" / f"{self.dataset}.json").read_text())
-        job = {
+        dataset = files.dataset(self.dataset)
+        job: dict[str, Any] = {
             "task": self.task,
-            "file": str(data / f"{self.dataset}{suffix}_{self.codec}{end}.root"),
-            "tree": spec["tree"],
+            "file": str(dataset.path(self.codec, self.layout)),
+            "tree": dataset.dataset.tree,
         }
         if self.columns:
-            case = spec["cases"][self.columns]
-            names = [column["name"] for column in case["columns"]]
+            names = [column["name"] for column in dataset.columns(self.columns)]
             if self.layout == "split0":  # the objects are one branch
                 names = [name.partition(".")[0] for name in names]
             job["columns"] = list(dict.fromkeys(names))
-            job["entries"] = str(data / "spec" / f"{self.dataset}.entries") if case["sampled"] else None
+            job["entries"] = dataset.entries(self.columns)
         return job
 
 
-CASES = (
-    Case("import", "import"),
-    Case("open 947 branches", "open", "nano", "", "zstd"),
-    Case("10 flat columns", "read", "flat", "s10", "zstd"),
-    Case("10 jagged, uncompressed", "read", "flat", "j10", "none"),
-    Case("20 columns, 1 % of entries", "read", "flat", "mix_el1", "zstd"),
-    Case("947 columns", "read", "nano", "all", "zstd"),
-    Case("10 columns of an RNTuple", "read", "flat", "j10", "zstd", "rntuple"),
-    Case("unsplit objects", "read", "aod", "all", "zstd", "split0"),
-)
+def cases() -> tuple[Case, ...]:
+    """All that is compared."""
+    return tuple(Case(**told) for told in catalogue.load("against")["case"])
 
 
 @dataclass
@@ -135,8 +127,8 @@ def _git(*arguments: str) -> str:
 def sample(python: Path, job: dict[str, Any]) -> int:
     """CPU time in ns of one process's case, with the package of ``python``."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "against_worker.py")],
-        input=json.dumps(job), capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "bench.against_worker"],
+        input=json.dumps(job), capture_output=True, text=True, check=False, cwd=REPOSITORY,
         env=os.environ | {"PYTHONPATH": str(python)},
     )  # fmt: skip
     if done.returncode:
@@ -163,8 +155,12 @@ def row(comparison: Comparison) -> str:
     )
 
 
-def compare(commit: str, data: Path, n_pairs: int) -> int:
+def compare(commit: str, n_pairs: int, *, is_prepared: bool) -> int:
     """Print one row a case. Returns 1 if a case is worse."""
+    definition = catalogue.load("against")
+    files = FileSet.of(definition["set"], 1)
+    if not is_prepared:
+        files.make(definition["codecs"], ("nano", "flat", "aod"))
     before, now = build(commit), REPOSITORY / "python"
     print(
         f"CPU time of this checkout over {commit}'s, pairs in turns, bounds of the median at {CONFIDENCE:.0%}\n"
@@ -173,8 +169,8 @@ def compare(commit: str, data: Path, n_pairs: int) -> int:
         "| case | before, ms | now / before | bounds | pairs | |\n| --- | ---: | ---: | ---: | ---: | --- |"
     )
     is_worse = False
-    for case in CASES:
-        comparison, job = Comparison(case), case.job(data)
+    for case in cases():
+        comparison, job = Comparison(case), case.job(files)
         for python in (before, now):
             sample(python, job)  # page cache, bytecode
         for _ in range(N_ROUNDS):

@@ -1,4 +1,4 @@
-"""The checksum of an Arrow column, as the peers kit defines it (its README, "Checksum")."""
+"""The checksum of a column (README.md, "Checksum"), of Arrow and of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,22 @@ def digest(column: pa.ChunkedArray) -> dict[str, int | str]:
         if innermost is not None:
             lengths.add(innermost)
         values.add(_bits(array))
-    order = values.weighted + (LENGTH_FACTOR * lengths.weighted if is_list else 0)
+    return _told(values, lengths if is_list else None)
+
+
+def digest_values(values: np.ndarray, lengths: np.ndarray | None = None) -> dict[str, int | str]:
+    """Of flat values, and of the lengths of their (innermost) lists in order."""
+    values = np.ascontiguousarray(values)
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    of_values, of_lengths = WeightedSum(), WeightedSum()
+    of_values.add(values.view(f"u{values.dtype.itemsize}"))
+    if lengths is not None:
+        of_lengths.add(lengths)
+    return _told(of_values, None if lengths is None else of_lengths)
+
+
+def _told(values: WeightedSum, lengths: WeightedSum | None) -> dict[str, int | str]:
+    order = values.weighted + (LENGTH_FACTOR * lengths.weighted if lengths else 0)
     return {"n": values.n, "sum": f"{values.total:016x}", "order": f"{order & MASK:016x}"}
 
 
@@ -76,8 +91,9 @@ def _bits(array: pa.Array) -> np.ndarray:
     if array.null_count:
         raise ValueError("the checksum has no nulls")
     if pa.types.is_boolean(array.type):
-        return array.to_numpy(zero_copy_only=False).view(np.uint8)
+        flags: np.ndarray = array.to_numpy(zero_copy_only=False)
+        return flags.view(np.uint8)
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         raise ValueError(f"no checksum of {array.type}")
-    numbers = array.to_numpy(zero_copy_only=True)
+    numbers: np.ndarray = array.to_numpy(zero_copy_only=True)
     return numbers.view(f"u{numbers.dtype.itemsize}")

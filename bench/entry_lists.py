@@ -1,45 +1,31 @@
 """Some entries from all over a file far away: requests and time of arrowroot and of ROOT with its tree cache.
 
-A task of remote.py. The peers kit reads one entry in a hundred, which touches every basket; here so few are read that
-the requests are for single baskets. Those of ROOT are made by the kit's own program, on one thread, with the tree cache
-that it has by default.
+A task of remote.py. Its other cases read one entry in a hundred, which touches every basket; here so few are read that
+the requests are for single baskets. ROOT reads on one thread, with the tree cache that it has by default.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
+import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import run
+from . import catalogue
+from .paths import RESULTS
+from .runner import ask, difference
 
 if TYPE_CHECKING:
-    from remote import Case, Store
-
-#: Entries in a list.
-N_ENTRIES = (10, 100, 1000)
-SEED = 1
-LATENCY_MS, MB_PER_S = 50.0, 100.0
-TIMEOUT_S = 300
+    from .remote_stores import Case, Store
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a list, over which store; ``engine`` is that of the kit's ``read_ttree``, None for arrowroot."""
+    """Who reads a list, over which store."""
 
     name: str
+    engine: str
     store: str
-    engine: str | None = None
-
-
-READERS = (
-    Reader("arrowroot-root", "root"),
-    Reader("arrowroot-http", "http"),
-    Reader("root-ttreereader", "root", "ttreereader"),
-    Reader("root-getentry", "root", "getentry"),
-)
 
 
 @dataclass
@@ -58,39 +44,39 @@ class ListRow:
     error: str | None = None
 
 
-def listed(case: Case, n_entries: int) -> Case:
-    """The case with some of the tree's entries, sorted, the same each time."""
-    dataset = case.name.partition(":")[0]
-    spec = run.peers_directory() / "data" / "default" / "spec" / f"{dataset}.json"
-    total = json.loads(spec.read_text())["n_entries"]
-    entries = sorted(random.Random(SEED).sample(range(total), n_entries))  # noqa: S311 - no secret
-    path = run.RESULTS / f"{dataset}-{n_entries}.entries"
+def listed(case: Case, n_entries: int, seed: int) -> Case:
+    """The case with some of the tree's entries, sorted, the same each time; all of them if there are no more."""
+    n_entries = min(n_entries, case.n_entries)
+    entries = sorted(random.Random(seed).sample(range(case.n_entries), n_entries))  # noqa: S311 - no secret
+    path = RESULTS / f"{case.name.partition(':')[0]}-{n_entries}.entries"
     path.write_text("".join(f"{entry}\n" for entry in entries))
     return replace(case, entries=str(path))
 
 
 def measure(case: Case, timed: dict[str, Store], counted: dict[str, Store], repeat: int) -> list[ListRow]:
-    """All readers of lists of all lengths; repetitions go round. What they read must be the same."""
-    rows = []
-    for n_entries in N_ENTRIES:
-        chosen = listed(case, n_entries)
-        group = {
-            reader: ListRow(case.name, n_entries, reader.name) for reader in READERS if reader.store in timed
-        }
-        contents: dict[str, Any] = {}
+    """All readers of lists of all lengths; repetitions go round. They must read what ROOT reads locally."""
+    told = catalogue.load("remote")["lists"]
+    readers = [Reader(**reader) for reader in told["readers"] if reader["store"] in timed]
+    root = next(e for e in map(catalogue.engine, (r["engine"] for r in told["readers"])) if e.role == "peer")
+    rows: list[ListRow] = []
+    for n_entries in told["n_entries"]:
+        chosen = listed(case, n_entries, told["seed"])
+        wanted = ask(root, chosen.job(file=str(case.file), threads=1))
+        if "checksum" not in wanted:
+            sys.exit(f"ROOT cannot read {case.name} locally: {wanted}")
+        group = {reader: ListRow(case.name, n_entries, reader.name) for reader in readers}
         for stores, times in ((timed, repeat), (counted, 1)):
             for _ in range(times):
                 for reader, row in group.items():
                     store = stores[reader.store]
-                    store.relay.link(LATENCY_MS, MB_PER_S)
+                    store.relay.link(*told["link"])
                     before = store.n_requests() if stores is counted else 0
-                    answer = _read(reader, chosen, store)
+                    answer = store.read(catalogue.engine(reader.engine), chosen, threads=1)
                     if "checksum" not in answer:
                         row.error = str(answer.get("error") or answer.get("unsupported"))
-                        continue
-                    if contents.setdefault("checksum", answer["checksum"]) != answer["checksum"]:
-                        row.error = "other content"
-                    if stores is counted:
+                    elif wrong := difference(answer, wanted):
+                        row.error = f"wrong content: {wrong}"
+                    elif stores is counted:
                         row.requests = store.n_requests() - before
                     else:
                         row.wall_ns.append(answer["wall_ns"])
@@ -102,21 +88,3 @@ def measure(case: Case, timed: dict[str, Store], counted: dict[str, Store], repe
                 flush=True,
             )
     return rows
-
-
-def _read(reader: Reader, case: Case, store: Store) -> dict[str, Any]:
-    """One sample: a fresh process reads the list."""
-    if reader.engine is None:
-        return store.read(case, threads=1)
-    return store.read(case, ask=_ask_root, threads=1, engine=reader.engine)
-
-
-def _ask_root(job: dict[str, Any], _environment: dict[str, str]) -> dict[str, Any]:
-    """Let the kit's program do a job."""
-    program = run.peers_directory() / "bin" / "read_ttree"
-    done = subprocess.run(
-        [program], input=json.dumps(job), capture_output=True, text=True, check=False, timeout=TIMEOUT_S
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    answer: dict[str, Any] = json.loads(lines[-1]) if lines else {"error": done.stderr.strip()[-1000:]}
-    return answer

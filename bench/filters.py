@@ -1,6 +1,6 @@
 """What two passes gain: a filter's columns first, then what has selected entries, against reading all and dropping.
 
-    python bench/filters.py demo/sample.root
+    python -m bench.filters demo/sample.root
 
 Wall and CPU time (of the process, all threads), medians of the repeats, warm page cache; both ways are checked to give
 the same entries. Over a line: nginx on loopback behind the relay of the storage crate, with a latency and a bandwidth.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 import arrowroot as ar
+from arrowroot_servers import Nginx, Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 LATENCY_MS, MB_PER_S = 20.0, 50.0
 
@@ -61,8 +60,8 @@ def compare(where: str, tree: ar.Tree, texts: dict[str, str], repeat: int) -> No
     for what, text in texts.items():
         numbers = tree.entries_where(text)
         share = 100 * len(numbers) / tree.num_entries
-        two = measured(lambda text=text: in_two_passes(tree, text), repeat)
-        whole = measured(lambda numbers=numbers: all_of_it(tree, numbers), repeat)
+        two = measured(partial(in_two_passes, tree, text), repeat)
+        whole = measured(partial(all_of_it, tree, numbers), repeat)
         if two[2][0] != whole[2][0]:
             raise SystemExit(f"{text}: {two[2][0]} entries in two passes, {whole[2][0]} in one")
         print(
@@ -85,8 +84,6 @@ def main() -> None:
     print("| | filter | two passes, wall / CPU s | all, wall / CPU s | two passes, MB | all, MB |")
     print("|---|---|---|---|---|---|")
     compare("local", ar.open(options.sample)["Events"], texts, options.repeat)
-    from tests.servers import Nginx, Relay  # noqa: PLC0415 - of the checkout, not of the package
-
     with Nginx(options.sample.resolve().parent) as server, Relay(server.port) as relay:
         relay.link(LATENCY_MS, MB_PER_S)
         tree = ar.open(server.url(options.sample.name, relay.port))["Events"]

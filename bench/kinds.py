@@ -12,22 +12,22 @@ import math
 import subprocess
 import sys
 import time
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 import arrowroot as ar
 
+from .machine import today
+from .pages import update_page
+from .paths import HERE, MEASURED, RESULTS
+from .tables import mark_readings, markdown, text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-from run import MEASURED, RESULTS, today, update_page  # noqa: E402
-from tables import mark_readings, markdown, text  # noqa: E402
-
-BEGIN, END = "<!-- bench-kinds:begin -->", "<!-- bench-kinds:end -->"
 COMPRESSIONS = {"none": 0, "zstd": 505}
 
 
@@ -83,6 +83,11 @@ def of_uproot(path: Path, kind: str, repeat: int) -> float:
         return math.nan
 
 
+def read_all(tree: ar.Tree | ar.Ntuple) -> object:
+    """Read all columns on one thread."""
+    return tree.scan(n_threads=1).read_all()
+
+
 def rows_of(path: Path, name: str, repeat: int) -> list[Row]:
     """Measure all trees of a file."""
     with ar.open(path) as file:
@@ -93,7 +98,7 @@ def rows_of(path: Path, name: str, repeat: int) -> list[Row]:
         rows = []
         for kind, root in zip(kinds, of_root, strict=True):
             tree = file[kind]
-            first, *others = cpu_ms(lambda tree=tree: tree.scan(n_threads=1).read_all(), repeat + 1)
+            first, *others = cpu_ms(partial(read_all, tree), repeat + 1)
             megabytes = pa.table(tree.to_arrow()).nbytes / 1e6
             uproot = of_uproot(path, kind, repeat)
             rows.append(Row(name, kind, tree.num_entries, megabytes, first, min(others), root, uproot))
@@ -154,7 +159,7 @@ def main() -> None:
     tables = f"{today()}. {how}.\n\n{markdown(HEADER, [line(row) for row in rows])}"
     print(tables)
     if options.update_docs:
-        update_page(MEASURED, tables, BEGIN, END)
+        update_page(MEASURED, tables, "bench-kinds")
 
 
 if __name__ == "__main__":

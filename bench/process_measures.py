@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .programs import build_examples
+
 N_RUNS = 11
 BUDGET_MB = 256
 
@@ -72,17 +74,8 @@ def _process_ms(*command: str) -> float:
 
 def accounting_percent(path: Path, tree: str) -> float:
     """What a warm scan costs to account for, as a share of its CPU time; each basket counts as a range."""
-    cargo = [
-        "cargo",
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "arrowroot-storage",
-        "--example",
-        "account_cost",
-    ]
-    cost = json.loads(_output(*cargo))
+    (program,) = build_examples("arrowroot-storage", "account_cost")
+    cost: dict[str, float] = json.loads(_output(str(program)))
     n_operations, n_ranges, cpu_ns = map(
         int, _output(sys.executable, "-c", WARM_SCAN, str(path), tree).split()
     )

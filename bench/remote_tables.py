@@ -5,16 +5,10 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from tables import mark, markdown, text
+from . import catalogue
+from .tables import mark, markdown, text
 
 Row = dict[str, Any]
-
-#: What opening and reading may cost in round trips: connection, head and tail, metadata, the first window.
-FLOOR_ROUND_TRIPS = 4
-#: The most that wall time may be over the floor, or over local decoding.
-WALL_TARGET = 1.15
-#: The most that may be read beside what is needed, as a fraction, where bandwidth is scarce.
-OVER_READ_TARGET, SCARCE_MB_PER_S = 0.05, 12
 
 
 def median(row: Row, key: str) -> float | None:
@@ -29,14 +23,16 @@ def needed_bytes(row: Row) -> int:
 
 
 def floor_ns(row: Row, n_bytes: int) -> float:
-    """Bytes at the rate of the line, and four round trips."""
-    seconds = n_bytes / (row["mb_per_s"] * 1e6) + FLOOR_ROUND_TRIPS * row["latency_ms"] / 1e3
-    return seconds * 1e9
+    """Bytes at the rate of the line, and the round trips that opening and reading may cost."""
+    round_trips = catalogue.load("remote")["wall"]["floor_round_trips"]
+    seconds = n_bytes / (row["mb_per_s"] * 1e6) + round_trips * row["latency_ms"] / 1e3
+    return float(seconds * 1e9)
 
 
 def wall_table(rows: list[Row]) -> str:
     """Wall time over the floor, requests and bytes, for each case, store and line."""
     local = {row["case"]: median(row, "wall_ns") for row in rows if row["store"] == "local"}
+    told = catalogue.load("remote")["wall"]
     cells = []
     for row in rows:
         if row["store"] == "local":
@@ -48,14 +44,15 @@ def wall_table(rows: list[Row]) -> str:
         wall, cpu, wire, read = (median(row, key) for key in keys)
         over_read = read and read / needed_bytes(row) - 1
         on_the_line = wire and wire / needed_bytes(row) - 1
-        scarce = row["mb_per_s"] <= SCARCE_MB_PER_S
+        scarce = row["mb_per_s"] <= told["scarce_mb_per_s"]
         cells.append([
             row["case"], row["store"], f"{row['latency_ms']:g} ms, {row['mb_per_s']:g} MB/s",
             text(decoding / 1e9, 3), text(least / 1e9, 3), row["error"] or text(wall and wall / 1e9, 3),
-            text(wall and wall / least), mark(wall and wall / least, WALL_TARGET), text(wall and wall / without_record),
+            text(wall and wall / least), mark(wall and wall / least, told["target"]),
+            text(wall and wall / without_record),
             text(None if row["requests"] is None else float(row["requests"]), 0),
             text(wire and wire / 1e6, 1), text(over_read and 100 * over_read, 1),
-            mark(over_read, OVER_READ_TARGET) if scarce else "",
+            mark(over_read, told["over_read_target"]) if scarce else "",
             text(on_the_line and 100 * on_the_line, 1),
             text(cpu and wall and cpu / wall),
         ])  # fmt: skip
@@ -98,24 +95,26 @@ def lists_table(rows: list[Row]) -> str:
     return markdown(["wall, s (requests, MB)", "entries", *readers], cells)
 
 
-def peers_table(cases: list[Row]) -> str:
-    """Walls and requests of the kit's own remote, with its own relay: a column for each engine."""
-    engines = list(
-        dict.fromkeys(row["engine"] for case in cases for row in case["rows"] if row["role"] != "limit")
-    )
+def peers_table(rows: list[Row]) -> str:
+    """Walls and requests of the peers: a column for each engine."""
+    engines = list(dict.fromkeys(row["engine"] for row in rows))
     cells = []
-    for case in cases:
-        found = {row["engine"]: row for row in case["rows"]}
-        line = f"{case['latency_ms']:g} ms, {case['rate_mb_per_s']:g} MB/s"
-        cells.append([case["case"], line, *(_wall_and_requests(found.get(engine)) for engine in engines)])
+    for case, latency_ms, rate in dict.fromkeys(
+        (row["case"], row["latency_ms"], row["mb_per_s"]) for row in rows
+    ):
+        found = {
+            row["engine"]: row
+            for row in rows
+            if (row["case"], row["latency_ms"], row["mb_per_s"]) == (case, latency_ms, rate)
+        }
+        line = f"{latency_ms:g} ms, {rate:g} MB/s"
+        cells.append([case, line, *(_wall_and_requests(found[engine]) for engine in engines)])
     return markdown(["wall, s (requests)", "line", *engines], cells)
 
 
-def _wall_and_requests(row: Row | None) -> str:
-    if row is None or row["error"] or row["wrong"]:
-        return text(None) if row is None else row["error"] or row["wrong"]
-    wall, requests = median(row, "wall_ns"), median(row, "requests")
-    return text(wall and wall / 1e9) + ("" if requests is None else f" ({requests:.0f})")
+def _wall_and_requests(row: Row) -> str:
+    wall = median(row, "wall_ns")
+    return str(row["error"] or f"{text(wall and wall / 1e9)} ({row['requests']})")
 
 
 def render(result: dict[str, Any]) -> str:
@@ -144,7 +143,7 @@ def render(result: dict[str, Any]) -> str:
         parts.append(lists_table(result["lists"]))
     if result["peers"]:
         parts.append(
-            "The same files through the peers kit and its own relay; requests of ROOT and uproot are vector reads, too:"
+            "ROOT and uproot on one thread, through the same servers and relay; requests by the server's own log:"
         )
         parts.append(peers_table(result["peers"]))
     return "\n\n".join(parts)

@@ -19,17 +19,14 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent
-sys.path[:0] = [str(HERE), str(REPOSITORY)]
-from tests.servers import S3, Nginx, Relay, Single  # noqa: E402
+import arrowroot as ar
+from arrowroot_servers import S3, Nginx, Relay, Single
 
-import arrowroot as ar  # noqa: E402
-from tables import markdown  # noqa: E402
+from .pages import update_page
+from .paths import MEASURED, REPOSITORY
+from .tables import markdown
 
 TIMEOUT_S = 120
-BEGIN, END = "<!-- bench-servers:begin -->", "<!-- bench-servers:end -->"
-DOCUMENT = REPOSITORY / "docs" / "measured.md"
 N_COLUMNS, N_ENTRIES, CLUSTER_ENTRIES = 50, 40_000, 2_000
 #: The most that ``auto`` may take, as a multiple of the best named strategy.
 TARGET = 1.5
@@ -94,7 +91,7 @@ def read(job: dict[str, Any]) -> None:
 def ask(job: dict[str, Any], environment: dict[str, str]) -> float:
     """Let a fresh process read: what is remembered of a server is of one process."""
     done = subprocess.run(
-        [sys.executable, __file__, "--job", json.dumps(job)],
+        [sys.executable, "-m", "bench.small_servers", "--job", json.dumps(job)], cwd=REPOSITORY,
         capture_output=True, text=True, check=False, timeout=TIMEOUT_S, env=os.environ | environment,
     )  # fmt: skip
     if done.returncode != 0:
@@ -170,9 +167,7 @@ def main() -> None:
     table = measure(options)
     print(table)
     if options.update_docs:
-        text = DOCUMENT.read_text()
-        before, rest = text.split(BEGIN)
-        DOCUMENT.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}")
+        update_page(MEASURED, table, "bench-servers")
 
 
 if __name__ == "__main__":

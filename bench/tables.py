@@ -1,23 +1,14 @@
-"""From the kit's samples to tables of ratios, in Markdown."""
+"""From samples to tables of ratios, in Markdown."""
 
 from __future__ import annotations
 
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from targets import (
-    ACCOUNTING_PERCENT_TARGET,
-    BY_NAME,
-    IMPORT_MS_TARGET,
-    LS_MS_TARGET,
-    SCAN_MEMORY_ALLOWANCE_MB,
-    TWO_THREADS_TARGET,
-    cpu_target,
-    open_target_ms,
-)
+from . import catalogue
 
 if TYPE_CHECKING:
-    from process_measures import ProcessMeasures
+    from .process_measures import ProcessMeasures
 
 Row = dict[str, Any]
 ENGINE, LIMIT = "arrowroot", "limit"
@@ -76,6 +67,25 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, right, *rows])
 
 
+def cpu_target(codec: str, case: str) -> float:
+    """The most that CPU time over the limit may be."""
+    definition = catalogue.load("read")
+    target = float(case_of(case)["target"])
+    return target if codec in definition["slow_codecs"] else max(target, definition["fast_codec_target"])
+
+
+def case_of(name: str) -> dict[str, Any]:
+    """The definition of a case of ``read``."""
+    found: dict[str, Any] = next(case for case in catalogue.load("read")["case"] if case["name"] == name)
+    return found
+
+
+def open_target_ms(n_branches: int) -> float | None:
+    """The most that opening may take; None beyond what has a target."""
+    targets = catalogue.load("read")["open"]["targets"]
+    return next((target["ms"] for target in targets if n_branches <= target["n_branches"]), None)
+
+
 def read_table(cases: list[Row]) -> str:
     """CPU time over the limit, beside the target and the best peer; the gain of a second thread."""
     rows = []
@@ -93,15 +103,16 @@ def read_table(cases: list[Row]) -> str:
         limit_speed_up = ratio(median(limit_one, "wall_ns"), median(limit_two, "wall_ns"))
         failure = one["error"] or one["wrong"] if one else "not run"
         rows.append([
-            codec, name, BY_NAME[name].columns, text(limit and limit / 1e6, 1),
+            codec, name, case_of(name)["columns"], text(limit and limit / 1e6, 1),
             f"{failure}" if failure else text(over), text(later), text(target), mark_readings(over, later, target),
             f"{text(ratio(peer[0], limit), 1)} {peer[1]}" if peer else "",
             f"{text(speed_up)}, {text(later_speed_up)}", text(limit_speed_up),
         ])  # fmt: skip
     header = ["codec", "case", "columns", "limit, CPU ms", "CPU / limit", "later reading", "target", "met", "best peer",
               "speed-up on 2 threads: first, later", "the limit's"]  # fmt: skip
+    target = catalogue.load("read")["two_threads_target"]
     explanation = (
-        f"The target for 2 threads is a speed-up of {TWO_THREADS_TARGET}. *CPU / limit* is the first reading of a "
+        f"The target for 2 threads is a speed-up of {target}. *CPU / limit* is the first reading of a "
         "process, which gets its memory from the system; a *later reading* has that of the one before, as the "
         "limit does."
     )
@@ -130,15 +141,17 @@ def open_table(cases: list[Row]) -> str:
 
 def process_table(measures: ProcessMeasures) -> str:
     """Whole processes beside their targets."""
-    allowed = measures.budget_mb + SCAN_MEMORY_ALLOWANCE_MB
+    targets = catalogue.load("read")["process"]
+    allowed = measures.budget_mb + targets["scan_memory_allowance_mb"]
+    import_ms, ls_ms, percent = (
+        targets[key] for key in ("import_ms_target", "ls_ms_target", "accounting_percent_target")
+    )
     rows = [
-        ["import arrowroot", f"{measures.import_ms:.0f} ms", f"{IMPORT_MS_TARGET} ms",
-         mark(measures.import_ms, IMPORT_MS_TARGET)],
-        ["arrowroot ls, whole process", f"{measures.ls_ms:.0f} ms", f"{LS_MS_TARGET} ms",
-         mark(measures.ls_ms, LS_MS_TARGET)],
+        ["import arrowroot", f"{measures.import_ms:.0f} ms", f"{import_ms} ms", mark(measures.import_ms, import_ms)],
+        ["arrowroot ls, whole process", f"{measures.ls_ms:.0f} ms", f"{ls_ms} ms", mark(measures.ls_ms, ls_ms)],
         [f"peak memory, scan of {measures.scan_values_mb:.0f} MB, budget {measures.budget_mb:.0f} MB",
          f"{measures.scan_memory_mb:.0f} MB", f"{allowed:.0f} MB", mark(measures.scan_memory_mb, allowed)],
         ["accounting, share of a warm local scan's CPU time", f"{measures.accounting_percent:.2f} %",
-         f"{ACCOUNTING_PERCENT_TARGET:.0f} %", mark(measures.accounting_percent, ACCOUNTING_PERCENT_TARGET)],
+         f"{percent:.0f} %", mark(measures.accounting_percent, percent)],
     ]  # fmt: skip
     return markdown(["process", "median", "target", "met"], rows)

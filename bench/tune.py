@@ -1,6 +1,6 @@
 """Measures how well `arrowroot tune` predicts what it then measures, on real servers behind a simulated line.
 
-``make bench-tune``. The data are those of the peers kit. METHODOLOGY.md says what the numbers mean.
+``make bench-tune``. METHODOLOGY.md says what the numbers mean.
 """
 
 from __future__ import annotations
@@ -10,44 +10,39 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import remote  # noqa: E402
-import run  # noqa: E402
-from tables import mark, markdown, text  # noqa: E402
+from . import catalogue
+from .data import FileSet, warm_page_cache
+from .machine import machine, today
+from .paths import RESULTS
+from .remote_stores import Case, Store, find_case, parser_of, report, stores
+from .tables import mark, markdown, text
 
 if TYPE_CHECKING:
     import argparse
 
-BEGIN, END = "<!-- bench-tune:begin -->", "<!-- bench-tune:end -->"
-RESULT = run.RESULTS / "tune.json"
-CASES = ("flat:s10", "flat:c2", "nano:c2")
-LINKS = ((5.0, 100.0), (50.0, 100.0), (5.0, 12.0))
-#: The most that a prediction may be off what was measured, as a fraction of that.
-TARGET = 0.2
-BUDGET_S = 90
+RESULT = RESULTS / "tune.json"
 
 Document = dict[str, Any]
 
 
 def parse() -> argparse.Namespace:
     """Return the options."""
-    parser = remote.parser_of(__doc__, CASES, LINKS)
+    told = catalogue.load("remote")["tune"]
+    parser = parser_of(__doc__, told["cases"], told["links"])
     parser.add_argument("--verify", type=int, default=6, help="settings to run each time (default 6)")
     return parser.parse_args()
 
 
-def tune(case: remote.Case, store: remote.Store, n_verified: int) -> Document:
+def tune(case: Case, store: Store, n_verified: int) -> Document:
     """What the command says of a case at a store."""
     url = store.server.url(case.file.name, store.relay.port)
     names = ",".join(column["name"] for column in case.columns)
     done = subprocess.run(
         [
             sys.executable, "-m", "arrowroot", "tune", f"{url}:{case.tree}", "-c", names, "--json",
-            "--verify", str(n_verified), "--budget-seconds", str(BUDGET_S),
+            "--verify", str(n_verified), "--budget-seconds", str(catalogue.load("remote")["tune"]["budget_s"]),
         ],
         capture_output=True, text=True, check=False, env=os.environ | store.environment,
     )  # fmt: skip
@@ -57,16 +52,15 @@ def tune(case: remote.Case, store: remote.Store, n_verified: int) -> Document:
     return document
 
 
-def measure(options: argparse.Namespace) -> Document:
+def measure(options: argparse.Namespace, files: FileSet) -> Document:
     """All cases at all stores and lines."""
-    run.RESULTS.mkdir(parents=True, exist_ok=True)
-    result: Document = {"date": run.today(), "machine": remote.machine(), "rows": []}
+    result: Document = {"date": today(), "machine": machine(), "rows": []}
     start = time.monotonic()
-    with remote.stores(options.stores, run.peers_directory() / "data" / "default", trace=False) as stores:
-        for case in map(remote.find_case, options.cases):
-            remote.warm(case.file)
+    with stores(options.stores, files.directory, trace=False) as started:
+        for case in (find_case(name, files) for name in options.cases):
+            warm_page_cache(case.file)
             for latency_ms, mb_per_s in options.links:
-                for kind, store in stores.items():
+                for kind, store in started.items():
                     store.relay.link(latency_ms, mb_per_s)
                     row = {"case": case.name, "store": kind, "latency_ms": latency_ms, "mb_per_s": mb_per_s}
                     result["rows"].append(row | {"document": tune(case, store, options.verify)})
@@ -95,7 +89,7 @@ def cells(row: Document) -> list[str]:
     worst = max((c["error"] for c in found), key=abs, default=None)
     return [
         row["case"], row["store"], line, "; ".join(told), text(worst and 100 * worst, 0),
-        mark(worst and abs(worst), TARGET),
+        mark(worst and abs(worst), catalogue.load("remote")["tune"]["target"]),
     ]  # fmt: skip
 
 
@@ -103,16 +97,17 @@ def render(result: Document) -> str:
     """The table, and what it was measured on."""
     head = ["case", "store", "line", "predicted / measured, s", "worst, %", "met"]
     found = [c for row in result["rows"] for c in run_candidates(row)]
-    n_met = sum(abs(c["error"]) <= TARGET for c in found)
+    target = catalogue.load("remote")["tune"]["target"]
+    n_met = sum(abs(c["error"]) <= target for c in found)
     return (
         f"{result['date']}, {result['machine']}. {n_met} of {len(found)} predictions are within "
-        f"{100 * TARGET:.0f} % of what was measured.\n\n{markdown(head, [cells(row) for row in result['rows']])}"
+        f"{100 * target:.0f} % of what was measured.\n\n{markdown(head, [cells(row) for row in result['rows']])}"
     )
 
 
 def main() -> int:
     """Return 1 if a file could not be tuned for."""
-    result = remote.report(parse(), RESULT, measure, render, (BEGIN, END))
+    result = report(parse(), RESULT, measure, render, "bench-tune")
     return 1 if any("error" in row["document"] for row in result["rows"]) else 0
 
 

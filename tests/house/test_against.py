@@ -1,52 +1,37 @@
-"""The judgement of ``bench/run.py --against``: losses that are there are found, and others are not."""
+"""The judgement of ``bench.run --against``: losses that are there are found, and others are not."""
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).resolve().parents[2] / "bench" / "against.py"
+from bench import against
 
 
-@pytest.fixture(scope="module")
-def against():
-    spec = importlib.util.spec_from_file_location("against", PATH)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+def verdict(ratios):
+    return against.Comparison(against.cases()[0], list(ratios)).verdict()
 
 
-def verdict(against, ratios):
-    return against.Comparison(against.CASES[0], list(ratios)).verdict()
-
-
-def test_bounds_of_eleven_pairs_are_the_second_from_either_end(against):
+def test_bounds_of_eleven_pairs_are_the_second_from_either_end():
     assert [against.bound_rank(n) for n in (7, 10, 11, 22, 33)] == [1, 1, 2, 6, 10]
     with pytest.raises(ValueError, match="too few"):
         against.bound_rank(6)
 
 
-def test_loss_beyond_the_noise_is_worse_and_one_within_it_is_not(against):
+def test_loss_beyond_the_noise_is_worse_and_one_within_it_is_not():
     noise = [random.Random(3).uniform(-0.01, 0.01) for _ in range(11)]
-    assert verdict(against, [1.08 + n for n in noise]) == "worse"
-    assert verdict(against, [1.0 + n for n in noise]) == "no loss"
-    assert verdict(against, [0.9 + n for n in noise]) == "no loss"
+    assert verdict([1.08 + n for n in noise]) == "worse"
+    assert verdict([1.0 + n for n in noise]) == "no loss"
+    assert verdict([0.9 + n for n in noise]) == "no loss"
 
 
-def test_one_wild_pair_changes_nothing_and_many_leave_it_open(against):
-    assert verdict(against, [1.0] * 10 + [3.0]) == "no loss"
-    assert verdict(against, [0.9] * 6 + [1.2] * 5) == "unclear"
+def test_one_wild_pair_changes_nothing_and_many_leave_it_open():
+    assert verdict([1.0] * 10 + [3.0]) == "no loss"
+    assert verdict([0.9] * 6 + [1.2] * 5) == "unclear"
 
 
-def test_false_alarms_are_rarer_than_the_confidence_says(against):
+def test_false_alarms_are_rarer_than_the_confidence_says():
     draw = random.Random(7)
-    alarms = sum(
-        verdict(against, [draw.lognormvariate(0, 0.05) for _ in range(11)]) == "worse" for _ in range(2000)
-    )
+    alarms = sum(verdict([draw.lognormvariate(0, 0.05) for _ in range(11)]) == "worse" for _ in range(2000))
     assert alarms / 2000 <= 1 - against.CONFIDENCE

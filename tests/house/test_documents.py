@@ -12,7 +12,12 @@ from arrowroot import _config, _metrics
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
 MEASURED = REPOSITORY / "docs" / "measured.md"
-DOCUMENTS = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+DOCUMENTS = [
+    README,
+    REPOSITORY / "CONTRIBUTING.md",
+    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "bench").glob("*.md")),
+]
 
 
 def blocks(document, language):

@@ -1,7 +1,4 @@
-"""arrowroot as an engine of the peers kit: its external protocol, one JSON object in, one out.
-
-The kit starts it: ``bench.py read --quick --external arrowroot='PYTHON /absolute/path/to/peers_engine.py'``.
-"""
+"""arrowroot as an engine: one JSON object in, one out (../README.md, "The process line")."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import resource
 import sys
 import time
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -20,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 import arrowroot
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from digest import digest, values_bytes
+from bench.digest import digest, values_bytes
+from bench.stopwatch import Stopwatch
 
 #: Readings after the first, and for how long at least: the limit is a median of five passes in one process, too, but
 #: the code of a reading comes into the caches of the processor by and by, the few loops of the limit at once.
@@ -33,23 +28,8 @@ Job = dict[str, Any]
 Answer = dict[str, Any]
 
 
-class Stopwatch:
-    """Wall time, and CPU time (user + system) of all threads of this process."""
-
-    def __init__(self) -> None:
-        self._cpu_ns, self._wall_ns = time.process_time_ns(), time.perf_counter_ns()
-
-    def wall_ns(self) -> int:
-        """Wall time so far."""
-        return time.perf_counter_ns() - self._wall_ns
-
-    def read(self, prefix: str = "") -> Answer:
-        """Both times so far, as an answer has them."""
-        return {f"{prefix}wall_ns": self.wall_ns(), f"{prefix}cpu_ns": time.process_time_ns() - self._cpu_ns}
-
-
 def branch_name(job: Job, column: str) -> str:
-    """The kit calls members of vectors of objects ``jets.pt``: branch ``jets/jets.pt``, or ``jets`` where unsplit.
+    """The cases call members of vectors of objects ``jets.pt``: branch ``jets/jets.pt``, or ``jets`` where unsplit.
 
     Fields of RNTuples are called so too.
     """
@@ -60,7 +40,7 @@ def branch_name(job: Job, column: str) -> str:
 
 
 def column_of(job: Job, table: pa.Table, column: str) -> pa.ChunkedArray:
-    """The values of a column of the kit's: of unsplit objects a member of each."""
+    """The values of a column of the case: of unsplit objects a member of each."""
     found = table[branch_name(job, column)]
     if job["dataset"] != "aod" or job["layout"] != "split0" or job["format"] != "ttree":
         return found
@@ -74,7 +54,7 @@ def column_of(job: Job, table: pa.Table, column: str) -> pa.ChunkedArray:
 def read(job: Job) -> Answer:
     """Tasks read and aod: the columns as Arrow arrays in memory.
 
-    The kit looks at the first reading. The medians of later ones in the same process are told beside it.
+    The times are those of the first reading; beside them are the medians of later ones in the same process.
     """
     answer = read_once(job)
     if job["url"]:
@@ -96,7 +76,7 @@ def read_once(job: Job) -> Answer:
     with arrowroot.open(job["url"] or job["file"]) as file:
         tree = file[job["tree"]]
         open_ns = watch.wall_ns()
-        if job.get("streamed"):  # not the kit's, but of bench/remote.py
+        if job.get("streamed"):
             batches = list(tree.scan(names, entries=entries, n_threads=job["threads"]))
             table = pa.Table.from_batches(batches)
         else:
@@ -133,12 +113,7 @@ def open_file(job: Job) -> Answer:
     return answer | {"n_columns": n_columns}
 
 
-def write(job: Job) -> Answer:  # noqa: ARG001
-    """Task write: a later version."""
-    return {"unsupported": "writing"}
-
-
-TASKS = {"read": read, "remote": read, "aod": read, "open": open_file, "write": write}
+TASKS = {"read": read, "remote": read, "aod": read, "open": open_file}
 
 
 def main() -> None:

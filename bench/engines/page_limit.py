@@ -1,12 +1,8 @@
-"""The limit of an RNTuple's own pages as an engine of the peers kit: asks ``examples/page_limit`` of the engine crate.
-
-It has no checksum of values to give, so the kit calls it wrong: bench/formats.py knows.
-"""
+"""The limit of an RNTuple's own pages as an engine: asks ``examples/page_limit`` of the engine crate (its argument)."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -20,10 +16,9 @@ def main() -> None:
     if job["format"] != "rntuple" or job["entries"] or job["threads"] > 1:
         print(json.dumps({"unsupported": "only whole columns of RNTuples, on one thread"}))
         return
-    program = os.environ["ARROWROOT_PAGE_LIMIT"]
     names = [column["name"] for column in job["columns"]]
     done = subprocess.run(
-        [program, job["file"], job["tree"], str(REPETITIONS), *names],
+        [sys.argv[1], job["file"], job["tree"], str(REPETITIONS), *names],
         capture_output=True,
         text=True,
         check=False,

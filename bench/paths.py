@@ -1,0 +1,23 @@
+"""Where things are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+DEFINITIONS = HERE / "definitions"
+PROGRAMS = HERE / "programs"
+#: What came of the measurements.
+RESULTS = REPOSITORY / "target" / "bench"
+#: Programs and data, which all checkouts share: 8 GB at scale 1.
+CACHE = Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench").resolve()
+BIN = CACHE / "bin"
+#: A tiny file that engines read before the clock starts.
+WARM_UP = CACHE / "warm_up.root"
+#: Cargo's directory of release builds.
+RELEASE = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release"
+README = REPOSITORY / "README.md"
+#: All that was measured; the README has the cases that say most.
+MEASURED = REPOSITORY / "docs" / "measured.md"

@@ -1,0 +1,123 @@
+"""Compiles the generators, ROOT as a peer and the limit; quick when it is done.
+
+ROOT is the wheel of this environment (``make bench`` installs it). Each program is compiled anew when a source or its
+command changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from arrowroot_servers import NotInstalledError, find_program
+
+from .paths import BIN, PROGRAMS, RELEASE, REPOSITORY, WARM_UP
+
+HEADERS = {
+    "libdeflate.h": "libdeflate-dev", "zstd.h": "libzstd-dev", "lz4.h": "liblz4-dev", "lzma.h": "liblzma-dev",
+}  # fmt: skip
+WITH_ROOT = ("read_ttree", "read_rntuple", "open_root", "recompress", "generate_nano", "generate_flat")
+#: Vectors of objects need a dictionary of their class.
+WITH_OBJECTS = ("read_aod", "generate_aod")
+LIBRARIES = (
+    "Core", "RIO", "Tree", "TreePlayer", "ROOTNTuple", "ROOTNTupleUtil", "ROOTVecOps", "Hist", "MathCore",
+    "Net", "Thread", "Imt",
+)  # fmt: skip
+
+
+def prepare() -> None:
+    """Compile what is missing or changed. Raises: NotInstalledError without a compiler, ROOT or a codec's library."""
+    BIN.mkdir(parents=True, exist_ok=True)
+    compiler = [find_program(os.environ.get("CXX", "g++"), "g++"), "-std=c++17", "-pthread"]
+    site = Path(sysconfig.get_path("purelib"))
+    root = site / "ROOT"
+    if not root.exists():
+        raise NotInstalledError(
+            f"ROOT is not in this environment: {sys.executable} -m pip install --group root"
+        )
+    for header, package in HEADERS.items():
+        done = subprocess.run([compiler[0], "-E", "-x", "c++", "-"], input=f"#include <{header}>\n", text=True,
+                              capture_output=True, check=False)  # fmt: skip
+        if done.returncode:
+            raise NotInstalledError(f"{header} is missing: apt install {package}")
+    include = f"-I{root / 'include'}"
+    with_root = [*compiler, "-O2", include]
+    paths = (root / "lib", site / "root.libs", BIN)
+    linked = [
+        f"-L{root / 'lib'}", f"-L{BIN}", *(f"-Wl,-rpath,{path}" for path in paths), "-Wl,--allow-shlib-undefined",
+        *(f"-l{name}" for name in LIBRARIES),
+    ]  # fmt: skip
+    for name in WITH_ROOT:
+        _build(name, [*with_root, _source(name), "-o", _made(name), *linked])
+    environment = os.environ | {"LD_LIBRARY_PATH": f"{root / 'lib'}:{site / 'root.libs'}"}
+    # The dictionary's second file is named after the first, and found by that name: it is made in its place.
+    _build("AodDict.cxx", [str(root / "bin" / "rootcling"), "-f", str(BIN / "AodDict.cxx"), include, "Aod.h",
+                           "AodLinkDef.h"], environment)  # fmt: skip
+    library = [
+        *with_root,
+        "-fPIC",
+        "-shared",
+        f"-I{PROGRAMS}",
+        str(BIN / "AodDict.cxx"),
+        "-o",
+        _made("libAod.so"),
+    ]
+    _build("libAod.so", [*library, *linked])
+    for name in WITH_OBJECTS:
+        _build(name, [*with_root, _source(name), "-o", _made(name), "-Wl,--no-as-needed", "-lAod", *linked])
+    codecs = ["-ldeflate", "-lzstd", "-llz4", "-llzma"]
+    native = [*compiler, "-O3", "-march=native", include]  # its header of JSON
+    _build("limit_read", [*native, _source("limit_read"), "-o", _made("limit_read"), *codecs])
+    if not WARM_UP.exists():
+        part = WARM_UP.with_suffix(".part")
+        subprocess.run([BIN / "generate_flat", "1", part, "101", "ttree", "1"], check=True)
+        part.replace(WARM_UP)
+
+
+def page_limit() -> None:
+    """Build the limit of an RNTuple's pages, an example of the engine's crate."""
+    build_examples("arrowroot", "page_limit")
+
+
+def build_examples(package: str, *names: str) -> list[Path]:
+    """Let cargo build examples of a crate. Returns where they are."""
+    chosen = [argument for name in names for argument in ("--example", name)]
+    subprocess.run(
+        ["cargo", "build", "--release", "--quiet", "-p", package, *chosen], cwd=REPOSITORY, check=True
+    )
+    return [RELEASE / "examples" / name for name in names]
+
+
+def _source(name: str) -> str:
+    return str(PROGRAMS / f"{name}.cxx")
+
+
+def _made(name: str) -> str:
+    """Where a program is compiled to, before it is put in its place."""
+    return str(BIN / f"new-{os.getpid()}-{name}")
+
+
+def _build(name: str, command: list[str], environment: dict[str, str] | None = None) -> None:
+    """Run a compiler, unless headers, source and command are those of the last time."""
+    paths = [path for path in PROGRAMS.iterdir() if path.suffix in (".hxx", ".h") or path.stem == name]
+    sources = b"".join(path.read_bytes() for path in sorted(paths))
+    told = " ".join(command).replace(f"new-{os.getpid()}-", "")
+    wanted = hashlib.sha256(sources + told.encode()).hexdigest()
+    stamp = BIN / f".{name}.stamp"
+    if (BIN / name).exists() and stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"compiling {name}", flush=True)
+    done = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        sys.exit(f"{name} does not compile:\n{done.stderr[-3000:]}")
+    if (made := Path(_made(name))).exists():
+        made.replace(BIN / name)
+    stamp.write_text(wanted)
+
+
+if __name__ == "__main__":
+    prepare()
