@@ -19,10 +19,18 @@ REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(?P<extras>\[\w+\])?>=(?P<version>[\d
 NOT_USED = {"xrootd"}
 
 
+def of_group(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
+    """Return the requirements of a dependency group, those of the groups that it includes too."""
+    wanted = []
+    for one in groups[name]:
+        wanted += [one] if isinstance(one, str) else of_group(groups, one["include-group"])
+    return wanted
+
+
 def oldest(project: Path) -> list[str]:
     """Return "name==version" for each package; of two bounds the higher one."""
     content = tomllib.loads(project.read_text(encoding="utf-8"))
-    wanted = [*content["project"]["dependencies"], *content["dependency-groups"]["test"]]
+    wanted = [*content["project"]["dependencies"], *of_group(content["dependency-groups"], "test")]
     for extra in content["project"]["optional-dependencies"].values():
         wanted += [requirement for requirement in extra if not requirement.startswith("arrowroot[")]
     versions: dict[str, tuple[int, ...]] = {}
