@@ -161,7 +161,7 @@ class Server:
 
 
 def settled(read: Callable[[], list[Any]], *, quiet_s: float = 0.05, timeout_s: float = 60.0) -> list[Any]:
-    """What ``read`` returns when it has stopped growing: servers write their logs after they have answered.
+    """Return what ``read`` gives when it has stopped growing: servers write their logs after they have answered.
 
     The busier the machine, the longer it must be quiet, as the server may wait for its turn meanwhile.
     """

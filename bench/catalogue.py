@@ -24,7 +24,7 @@ ENGINES_FILE = HERE / "engines.toml"
 
 @dataclass(frozen=True)
 class Engine:
-    """Who reads; engines.toml says what the fields mean."""
+    """An engine; engines.toml says what the fields mean."""
 
     name: str
     command: tuple[str, ...]
@@ -50,7 +50,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is generated, and which columns make a case."""
+    """A data set that is generated, and the columns that make its cases."""
 
     name: str
     tree: str

@@ -152,11 +152,11 @@ class Files:
 
     @property
     def n_entries(self) -> int:
-        """Of the tree."""
+        """The number of entries of the tree."""
         return int(self.spec["n_entries"])
 
     def columns(self, case: str) -> list[Column]:
-        """What a case reads: name, type, kind and counter of each column."""
+        """The columns that a case reads: name, type, kind and counter of each column."""
         found: list[Column] = self.spec["cases"][case]["columns"]
         return found
 
@@ -250,7 +250,7 @@ class Files:
 
 
 def column_of(branch: Any) -> Column:
-    """What an engine has to know of a branch."""
+    """The description of a branch that an engine gets."""
     name = branch.typename
     if name.startswith("std::vector<"):
         return {"name": branch.name, "type": TYPES[name[12:-1]], "kind": "vector"}

@@ -35,7 +35,7 @@ _WEIGHTS = np.arange(1, BLOCK + 1, dtype=np.uint64)
 
 
 def digest(column: pa.ChunkedArray) -> dict[str, int | str]:
-    """Of a column of numbers or booleans, or of lists of them nested to any depth.
+    """The digest of a column of numbers or booleans, or of lists of them nested to any depth.
 
     Returns: ``n``, ``sum`` and ``order``; for lists the lengths of the innermost ones count in ``order``.
     Raises: ValueError for nulls and for other types.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads a list, over which store."""
+    """An engine that reads a list, and the store that it reads from."""
 
     name: str
     engine: str

@@ -21,5 +21,5 @@ def update_page(page: Path, tables: str, name: str) -> None:
 
 
 def names(text: str) -> list[str]:
-    """What an option lists with commas."""
+    """The names that an option lists with commas."""
     return [name for name in text.split(",") if name]

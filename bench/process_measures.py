@@ -73,7 +73,7 @@ def _process_ms(*command: str) -> float:
 
 
 def accounting_percent(path: Path, tree: str) -> float:
-    """What a warm scan costs to account for, as a share of its CPU time; each basket counts as a range."""
+    """The cost of accounting for a warm scan, as a share of its CPU time; each basket counts as a range."""
     (program,) = build_examples("arrowroot-storage", "account_cost")
     cost: dict[str, float] = json.loads(_output(str(program)))
     n_operations, n_ranges, cpu_ns = map(

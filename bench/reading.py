@@ -22,7 +22,7 @@ N_LIMIT_PASSES, N_LIMIT_PASSES_OF_ALL = 7, 3
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured, and how often."""
+    """The choice of what is measured, and how often."""
 
     set: FileSet
     repeat: int

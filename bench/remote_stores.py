@@ -32,7 +32,7 @@ Link = tuple[float, float]
 
 @dataclass(frozen=True)
 class Case:
-    """What is read."""
+    """The tree, columns and entries that are read."""
 
     name: str
     file: Path

@@ -12,13 +12,13 @@ Row = dict[str, Any]
 
 
 def median(row: Row, key: str) -> float | None:
-    """Of a row's samples; None for one that failed."""
+    """The median of a row's samples; None for a row that failed."""
     values = [sample[key] for sample in row["samples"] if sample.get(key) is not None]
     return statistics.median(values) if values and not row["error"] else None
 
 
 def needed_bytes(row: Row) -> int:
-    """Of the baskets, and of the tree's record that tells where they are."""
+    """The bytes of the baskets and of the tree's record, which tells where they are."""
     return int(row["baskets_bytes"] + row["record_bytes"])
 
 

@@ -46,7 +46,7 @@ class Row:
         return f"{self.engine.name}, {self.format}, {self.threads} threads"
 
     def median(self, key: str) -> float | None:
-        """Of the samples that have it."""
+        """The median of the samples that have it."""
         values = [sample[key] for sample in self.samples if sample.get(key) is not None]
         return statistics.median(values) if values else None
 
@@ -59,7 +59,7 @@ class Row:
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """What is kept: all but the checksums."""
+        """The part that is kept: all but the checksums."""
         samples = [
             {key: value for key, value in sample.items() if key != "checksum"} for sample in self.samples
         ]

@@ -15,7 +15,7 @@ ENGINE, LIMIT = "arrowroot", "limit"
 
 
 def median(row: Row | None, key: str) -> float | None:
-    """Of a row's samples; None for a row that failed or read something else."""
+    """The median of a row's samples; None for a row that failed or read something else."""
     if row is None or row["error"] or row["wrong"]:
         return None
     values = [s[key] for s in row["samples"] if s.get(key) is not None]

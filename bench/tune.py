@@ -36,7 +36,7 @@ def parse() -> argparse.Namespace:
 
 
 def tune(case: Case, store: Store, n_verified: int) -> Document:
-    """What the command says of a case at a store."""
+    """The command's answer about a case at a store."""
     url = store.server.url(case.file.name, store.relay.port)
     names = ",".join(column["name"] for column in case.columns)
     done = subprocess.run(

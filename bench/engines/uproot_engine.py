@@ -80,7 +80,7 @@ def values_bytes(column: Any) -> int:
 
 
 def digest(column: Any) -> dict[str, int | str]:
-    """Of a NumPy array (one of objects holds one list for each entry) or an Awkward array."""
+    """The digest of a NumPy array (an array of objects holds a list for each entry) or of an Awkward array."""
     if isinstance(column, np.ndarray) and column.dtype != object:
         return digest_values(column)
     if isinstance(column, np.ndarray):

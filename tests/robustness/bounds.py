@@ -24,7 +24,7 @@ MAX_CPU_S, BYTES_PER_CPU_S = 2.0, 10_000_000
 
 @dataclass
 class Cost:
-    """What one step took of one file."""
+    """The cost of one step with one file."""
 
     name: str
     step: str

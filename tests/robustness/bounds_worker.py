@@ -6,6 +6,7 @@ before the step and after it, bytes of the values that came.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import resource
 import sys
@@ -52,28 +53,22 @@ def step_schema(file: arrowroot.File) -> int:
     return 0
 
 
-def step_object(file: arrowroot.File) -> int:
+def read_objects(file: arrowroot.File, n_keys: int | None) -> int:
     n_bytes = 0
-    for key in file.keys()[:50]:
+    for key in file.keys()[:n_keys]:
         if not key.is_tree:
-            try:
+            with contextlib.suppress(arrowroot.ArrowrootError):
                 n_bytes += key.object_bytes
                 file[key.path]
-            except arrowroot.ArrowrootError:
-                pass
     return n_bytes
+
+
+def step_object(file: arrowroot.File) -> int:
+    return read_objects(file, 50)
 
 
 def step_all_objects(file: arrowroot.File) -> int:
-    n_bytes = 0
-    for key in file.keys():  # noqa: SIM118 - keys, not names
-        if not key.is_tree:
-            try:
-                n_bytes += key.object_bytes
-                file[key.path]
-            except arrowroot.ArrowrootError:
-                pass
-    return n_bytes
+    return read_objects(file, None)
 
 
 def step_batch(file: arrowroot.File) -> int:
