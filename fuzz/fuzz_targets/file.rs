@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use arrowroot::storage::MemorySource;
-use arrowroot::{Entries, File, Request, Scan, Tree};
+use arrowroot::{ColumnId, Entries, File, Request, Table, Tree};
 use arrowroot_fuzz::MAX_BYTES;
 use libfuzzer_sys::fuzz_target;
 
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(keys) = file.keys() else { return };
     let trees = keys.iter().filter(|entry| file.is_tree_class(&entry.key.class_name).unwrap_or(false)).take(MAX_TREES);
     for entry in trees {
-        if let Ok(tree) = file.tree(&format!("{};{}", entry.path(), entry.key.cycle)) {
+        if let Ok(tree) = Tree::open(&file, &format!("{};{}", entry.path(), entry.key.cycle)) {
             scans(&tree);
         }
     }
@@ -33,11 +33,11 @@ fuzz_target!(|data: &[u8]| {
 
 fn scans(tree: &Tree) {
     let n_entries = tree.n_entries();
-    let _ = (tree.schema(), tree.clusters().len());
+    let _ = (tree.schema(), tree.cluster_starts().len());
     let is_small = |baskets: Vec<_>| baskets.len() <= MAX_BASKETS;
     let readable = tree.readable().unwrap_or_default().into_iter();
     let columns = readable.filter(|&id| tree.baskets(id).is_ok_and(is_small)).take(MAX_COLUMNS);
-    let columns: Vec<_> = columns.map(|id| (id, tree.path(id).to_owned())).collect();
+    let columns: Vec<_> = columns.map(|id| (id.into(), tree.branch_path(id).to_owned())).collect();
     let some = match n_entries {
         0 => Vec::new(),
         n => vec![n - 1, 0, n / 2, n / 2],
@@ -51,7 +51,7 @@ fn scans(tree: &Tree) {
     }
 }
 
-fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, entries: Entries) {
+fn scan(tree: &Tree, columns: Vec<(ColumnId, String)>, entries: Entries) {
     let request = Request {
         columns,
         entries,
@@ -63,7 +63,7 @@ fn scan(tree: &Tree, columns: Vec<(arrowroot::format::tree::BranchId, String)>, 
         verify_checksums: true,
         raw: false,
     };
-    let Ok(mut scan) = Scan::new(tree, &request) else { return };
+    let Ok(mut scan) = tree.scan(&request) else { return };
     if tree.n_entries() > MAX_ENTRIES {
         return;
     }

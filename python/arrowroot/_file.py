@@ -150,7 +150,7 @@ class Directory:
             return Directory(self._native, key.path, self._urls, self._settings)
         if key.is_tree:
             identity = (self._native.size_bytes, self._native.uuid)
-            return Tree(self._native.tree(path), self.url, self._file_of_friend, identity)
+            return Tree(self._native.table(path), self.url, self._file_of_friend, identity)
         from arrowroot._objects.factory import read_object  # noqa: PLC0415 - trees do not need it
 
         return read_object(self._native, path)

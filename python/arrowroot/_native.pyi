@@ -71,7 +71,7 @@ class File:
     damage: str | None  # what is wrong with its directories, if that was met
     def recovery(self) -> str | None: ...  # what was recovered and why
     def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
-    def tree(self, path: str) -> Tree | Ntuple: ...
+    def table(self, path: str) -> Table: ...
     def key(self, path: str) -> Key: ...
     def contains(self, path: str) -> bool: ...  # an object of that path
     def known_keys(self) -> list[Key]: ...  # for suggestions: not all, where there are many directories
@@ -88,7 +88,9 @@ class File:
     def ledgers(self) -> list[dict[str, Any]]: ...  # of the store since the opening: see Scan.ledgers
 
 @final
-class Tree:
+class Table:
+    """A TTree or an RNTuple."""
+
     path: str
     name: str
     title: str
@@ -104,6 +106,10 @@ class Tree:
     recorded_index: tuple[str, tuple[str, str] | None] | None  # class, major and minor expressions
     stored_bytes: int  # fZipBytes
     memory_bytes: int  # fTotBytes
+    written_by: str | None  # version of an RNTuple's format, and the writer
+    attribute_sets: list[str]  # of an RNTuple
+    def attribute_set(self, name: str) -> Table: ...
+    def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
@@ -130,57 +136,6 @@ class Tree:
         strings: str = "utf8",  # "utf8", "replace" (U+FFFD for what is not UTF-8), "binary" (as bytes)
         verify_checksums: bool = True,  # of an RNTuple's pages
         raw: bool = False,  # each column as the bytes of its entries
-    ) -> Scan: ...
-
-@final
-class Ntuple:
-    """An RNTuple, with the face of a tree; bytes are of pages."""
-
-    path: str
-    name: str
-    title: str
-    class_name: str
-    cycle: int
-    num_entries: int
-    n_leaves: int
-    entries_reshuffled: bool  # in an order by chance; not recorded by an RNTuple
-    aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
-    friends: list[
-        tuple[str, str, str]
-    ]  # recorded in the tree: alias, name of the tree, file ("" if the same)
-    recorded_index: None  # it has none
-    stored_bytes: int  # of all pages
-    memory_bytes: int  # of all pages, uncompressed
-    def column_names(self) -> list[str]: ...  # paths of the fields at the top, readable or not
-    written_by: str  # version of the format, and the writer
-    attribute_sets: list[str]
-    def attribute_set(self, name: str) -> Ntuple: ...
-    def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
-    def branches(self) -> list[Branch]: ...  # fields, and the members of records in them, depth first
-    def branch(self, name: str) -> Branch: ...
-    def has_path(self, path: str) -> bool: ...  # a branch or group of that path
-    def columns_named(
-        self, names: list[str]
-    ) -> list[str] | None: ...  # paths, if each name is one readable column's; else None
-    def short_columns(
-        self,
-    ) -> list[tuple[str, int, int]]: ...  # path, first entry, end: not all entries of the tree
-    def clusters(self) -> list[int]: ...  # boundaries: first entries, then the number of entries
-    def __arrow_c_schema__(self) -> object: ...  # of all readable columns
-    def scan(
-        self,
-        columns: Sequence[str] | None = None,  # None: all readable ones
-        *,
-        entries: tuple[int, int]
-        | npt.NDArray[np.int64]
-        | None = None,  # a half-open range, or a list in any order
-        batch_bytes: int | None = None,  # None: one batch if offsets allow it
-        memory_budget_bytes: int = ...,
-        n_threads: int = 0,  # 0: as many as cores
-        trace: bool = False,
-        strings: str = "utf8",  # as of Tree
-        verify_checksums: bool = True,
-        raw: bool = False,  # an error: there are no entries of bytes
     ) -> Scan: ...
 
 @final

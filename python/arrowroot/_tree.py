@@ -56,7 +56,7 @@ class Tree(TreeMetadata):
 
     def __init__(
         self,
-        native: _native.Tree | _native.Ntuple,
+        native: _native.Table,
         url: str,
         file_of_friend: Callable[[str], File],
         file_identity: tuple[int, str],
@@ -126,10 +126,7 @@ class Tree(TreeMetadata):
 
         Raises: NoSuchColumnError, with the names that there are; InvalidRequestError for a TTree, which has none.
         """
-        open_set: Callable[[str], _native.Ntuple] | None = getattr(self._native, "attribute_set", None)
-        if open_set is None:
-            raise InvalidRequestError(f"{self.where}: a {self.class_name} has no attribute sets")
-        return Tree(open_set(name), self._url, self._file_of_friend, self.file_identity)
+        return Tree(self._native.attribute_set(name), self._url, self._file_of_friend, self.file_identity)
 
     def add_recorded_friends(self) -> None:
         """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
@@ -424,7 +421,7 @@ class Tree(TreeMetadata):
                 branches,
                 lambda paths: make(paths, (0, 0), options).schema(),
                 self.where,
-                getattr(self._native, "canonical", None),
+                self._native.canonical,
             )
         # A friend's columns count as a byte: it is an estimate.
         sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
@@ -521,13 +518,12 @@ class Tree(TreeMetadata):
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
         """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""
-        canonical = getattr(self._native, "canonical", None)
-        if columns is None or canonical is None:
-            return columns
+        if columns is None:
+            return None
 
         def spelled(text: str) -> str:
             name = _select.without_mark(text)
-            return text.removesuffix(name) + (canonical(name) or name)
+            return text.removesuffix(name) + (self._native.canonical(name) or name)
 
         return [spelled(text) for text in _select.texts_of(columns, "columns")]
 

@@ -17,7 +17,7 @@ _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
 class TreeMetadata:
     """Names, numbers and columns of a tree. ``Tree`` reads them."""
 
-    def __init__(self, native: _native.Tree | _native.Ntuple, url: str) -> None:
+    def __init__(self, native: _native.Table, url: str) -> None:
         """Take an opened tree."""
         self._native = native
         self._url = url
@@ -56,7 +56,7 @@ class TreeMetadata:
     @property
     def written_by(self) -> str:
         """Version of an RNTuple's format and what wrote it; "" for a TTree."""
-        return str(getattr(self._native, "written_by", ""))
+        return self._native.written_by or ""
 
     @property
     def num_entries(self) -> int:
@@ -126,7 +126,7 @@ class TreeMetadata:
     @property
     def attribute_sets(self) -> list[str]:
         """Names of an RNTuple's attribute sets: what was noted of ranges of its entries. None of a TTree."""
-        return list(getattr(self._native, "attribute_sets", []))
+        return self._native.attribute_sets
 
     @property
     def recorded_friends(self) -> list[tuple[str, str, str]]:

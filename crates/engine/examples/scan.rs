@@ -1,9 +1,9 @@
-//! Reads columns of a tree and prints what it cost: the engine alone, for profilers.
+//! Reads columns of a table and prints what it cost: the engine alone, for profilers.
 //!
 //! `cargo run --release --example scan -- FILE TREE [COLUMN,...|all] [THREADS] [REPEATS] [BATCH_BYTES]`
 
 use arrowroot::storage::Options;
-use arrowroot::{Entries, File, Request, Scan};
+use arrowroot::{Entries, File, Request, open_table};
 
 fn main() -> arrowroot::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -15,14 +15,14 @@ fn main() -> arrowroot::Result<()> {
     };
     for _ in 0..number(5).unwrap_or(3) {
         let start = std::time::Instant::now();
-        let tree = File::open(&[path], &Options::default())?.tree(name)?;
+        let table = open_table(&File::open(&[path], &Options::default())?, name)?;
         let columns = match argument(3) {
-            None | Some("all") => tree.readable()?,
-            Some(names) => names.split(',').map(|name| tree.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,
+            None | Some("all") => table.readable()?,
+            Some(names) => names.split(',').map(|name| table.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,
         };
         let request = Request {
-            columns: columns.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
-            entries: Entries::Range(0..tree.n_entries()),
+            columns: columns.into_iter().map(|id| (id, table.place(id).path.to_owned())).collect(),
+            entries: Entries::Range(0..table.n_entries()),
             batch_bytes: number(6),
             memory_budget_bytes: 256_000_000,
             n_threads: usize::try_from(number(4).unwrap_or(1)).unwrap_or(1),
@@ -31,7 +31,7 @@ fn main() -> arrowroot::Result<()> {
             verify_checksums: true,
             raw: false,
         };
-        let mut scan = Scan::new(&tree, &request)?;
+        let mut scan = table.scan(&request)?;
         let mut batches = Vec::new();
         while let Some(batch) = scan.next_batch(&mut || false)? {
             batches.push(batch);

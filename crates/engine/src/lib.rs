@@ -1,54 +1,27 @@
 //! Reads ROOT files into Apache Arrow.
 //!
-//! [`File`] and [`Tree`] hold metadata; a [`Scan`] plans which baskets to read, fetches them in windows, decodes them on
-//! several threads straight into Arrow buffers, and delivers record batches in order. Its [`Plan`] is plain data, its
-//! [`Stats`] say what it cost.
+//! A [`Table`] is a [`Tree`] or an [`Ntuple`] of a [`File`]: metadata. A [`Scan`] of one plans which pieces of its columns to
+//! read (baskets, pages), fetches them in windows, decodes them on several threads straight into Arrow buffers, and
+//! delivers record batches in order. Its [`Plan`] is plain data, its [`Stats`] say what it cost.
 
-mod assemble;
-mod batch;
-mod counts;
-mod cut;
-mod error;
-mod fetch;
-mod file;
-mod gaps;
-mod keep;
-mod keys;
-mod listing;
-mod logical;
 mod memory;
 mod misfit;
-mod nested;
 mod ntuple;
-mod object;
-mod parts;
-mod paths;
-mod place;
-mod plan;
-mod recover;
+mod open;
 mod sample;
 mod scan;
-mod scratch;
-mod stats;
-mod task;
-mod text;
-mod threads;
+mod table;
 mod tree;
-mod work;
 
+pub use arrowroot_arrow::{TextForm, arrow_type};
+pub use arrowroot_file::{Error, File, FileKey, KeyedObject, Result, lasting};
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
-pub use assemble::arrow_type;
-pub use error::{Error, Result, lasting};
-pub use file::{Entry, File};
-pub use keep::Keeping;
-pub use logical::LogicalRead;
-pub use ntuple::{MemberId, Ntuple, Sizes};
-pub use object::KeyedObject;
-pub use plan::{
-    BatchEntries, Content, Entries, Plan, PlannedBasket, PlannedBatch, PlannedColumn, PlannedWindow, Request,
+pub use ntuple::Ntuple;
+pub use open::open_table;
+pub use scan::{
+    BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPiece,
+    PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
-pub use scan::{Scan, ScanHandle};
-pub use stats::Stats;
-pub use text::TextForm;
+pub use table::{ColumnPlace, Description, Recorded, Sizes, Table};
 pub use tree::Tree;

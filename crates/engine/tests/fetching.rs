@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrowroot::storage::{Error, Ledgers, MemorySource, Nature, Opened, Options, Part, Result, Source};
-use arrowroot::{Entries, File, Request, Scan, Tree};
+use arrowroot::{Entries, File, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 
@@ -99,15 +99,16 @@ fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
     for (name, text) in options {
         set.set(name, text, "test").unwrap();
     }
-    File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set)
-        .unwrap()
-        .tree("events")
-        .unwrap()
+    Tree::open(
+        &File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
+        "events",
+    )
+    .unwrap()
 }
 
 fn request(tree: &Tree, n_threads: usize) -> Request {
     Request {
-        columns: tree.readable().unwrap().into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+        columns: tree.readable().unwrap().into_iter().map(|id| (id.into(), tree.branch_path(id).to_owned())).collect(),
         entries: Entries::Range(0..tree.n_entries()),
         batch_bytes: Some(2000),
         memory_budget_bytes: 256_000_000,
@@ -130,12 +131,12 @@ fn batches(scan: &mut Scan) -> arrowroot::Result<Vec<RecordBatch>> {
 #[test]
 fn the_result_does_not_depend_on_how_far_ahead_windows_are_fetched() {
     let local = tree(Arc::new(MemorySource::new("events.root", EVENTS)), &[]);
-    let expected = batches(&mut Scan::new(&local, &request(&local, 1)).unwrap()).unwrap();
+    let expected = batches(&mut local.scan(&request(&local, 1)).unwrap()).unwrap();
     assert!(expected.len() > 2);
     for ahead in ["0", "1", "3", "100"] {
         for n_threads in [1, 2, 3] {
             let far = tree(FarAway::new(Duration::ZERO), &[("prefetch", ahead), ("cache_size", "1k")]);
-            let found = batches(&mut Scan::new(&far, &request(&far, n_threads)).unwrap()).unwrap();
+            let found = batches(&mut far.scan(&request(&far, n_threads)).unwrap()).unwrap();
             assert_eq!(found, expected, "{ahead} ahead, {n_threads} threads");
         }
     }
@@ -161,7 +162,7 @@ fn so_many_windows_are_under_way_and_no_more() {
     for (ahead, most) in [("1", 1), ("4", 4)] {
         let source = FarAway::new(Duration::from_millis(3));
         let tree = tree(Arc::clone(&source) as _, &[("prefetch", ahead), ("cache_size", "1k")]);
-        let mut scan = Scan::new(&tree, &request(&tree, 1)).unwrap();
+        let mut scan = tree.scan(&request(&tree, 1)).unwrap();
         source.most_inside.store(0, Ordering::SeqCst);
         batches(&mut scan).unwrap();
         assert_eq!(source.most_inside.load(Ordering::SeqCst), most);
@@ -172,7 +173,7 @@ fn so_many_windows_are_under_way_and_no_more() {
 fn a_window_is_one_vector_read() {
     let source = FarAway::new(Duration::ZERO);
     let tree = tree(Arc::clone(&source) as _, &[("prefetch", "0"), ("max_gap", "0")]);
-    let mut scan = Scan::new(&tree, &request(&tree, 1)).unwrap();
+    let mut scan = tree.scan(&request(&tree, 1)).unwrap();
     source.asked.lock().unwrap().clear();
     batches(&mut scan).unwrap();
     let asked = source.asked.lock().unwrap().clone();
@@ -187,7 +188,7 @@ fn a_read_that_fails_ends_the_scan_with_its_error() {
     for fails_from in [0, 1, 5] {
         let source = FarAway::new(Duration::ZERO);
         let tree = tree(Arc::clone(&source) as _, &[("prefetch", "2"), ("cache_size", "1k")]);
-        let mut scan = Scan::new(&tree, &request(&tree, 2)).unwrap();
+        let mut scan = tree.scan(&request(&tree, 2)).unwrap();
         let before = source.asked.lock().unwrap().len();
         source.fails_from.store(before + fails_from, Ordering::SeqCst);
         let error = batches(&mut scan).unwrap_err().to_string();
@@ -199,7 +200,7 @@ fn a_read_that_fails_ends_the_scan_with_its_error() {
 fn who_is_interrupted_does_not_wait_for_a_read_that_stalls() {
     let source = FarAway::new(Duration::ZERO);
     let tree = tree(Arc::clone(&source) as _, &[("prefetch", "2")]);
-    let mut scan = Scan::new(&tree, &request(&tree, 2)).unwrap();
+    let mut scan = tree.scan(&request(&tree, 2)).unwrap();
     source.stalls.store(true, Ordering::SeqCst);
     let start = Instant::now();
     let error = scan.next_batch(&mut || start.elapsed() > Duration::from_millis(50)).unwrap_err();
@@ -213,7 +214,7 @@ fn who_is_interrupted_does_not_wait_for_a_read_that_stalls() {
 fn baskets_that_are_read_one_by_one_are_not_read_on_when_the_scan_was_stopped() {
     let source = FarAway::new(Duration::ZERO);
     let tree = tree(Arc::clone(&source) as _, &[("strategy", "direct")]);
-    let mut scan = Scan::new(&tree, &Request { batch_bytes: None, ..request(&tree, 2) }).unwrap();
+    let mut scan = tree.scan(&Request { batch_bytes: None, ..request(&tree, 2) }).unwrap();
     assert!(scan.plan().windows().any(|window| window.spans.len() > 10), "many reads of a window");
     let n_before = source.asked.lock().unwrap().len();
     source.stalls.store(true, Ordering::SeqCst);
@@ -230,7 +231,7 @@ fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
     for (n_threads, strategy) in [(1, "direct"), (2, "direct"), (1, "auto"), (2, "auto")] {
         let source = FarAway::like(Nature::LOCAL, EVENTS, Duration::from_millis(10));
         let tree = tree(Arc::clone(&source) as _, &[("strategy", strategy), ("max_gap", "0"), ("max_span", "1")]);
-        let mut scan = Scan::new(&tree, &Request { batch_bytes: None, ..request(&tree, n_threads) }).unwrap();
+        let mut scan = tree.scan(&Request { batch_bytes: None, ..request(&tree, n_threads) }).unwrap();
         let n_before = source.asked.lock().unwrap().len();
         let n_reads = || source.asked.lock().unwrap().len() - n_before;
         let error = scan.next_batch(&mut || n_reads() > 0).unwrap_err();
@@ -271,12 +272,12 @@ fn threads_that_do_not_start_are_an_error_of_their_own_each_time() {
     let near = tree(Arc::new(MemorySource::new("events.root", EVENTS)), &[]);
     let far = tree(FarAway::new(Duration::ZERO), &[]);
     for (tree, n_threads) in [(&near, 2), (&far, 1)] {
-        let mut scan = Scan::new(tree, &request(tree, n_threads)).unwrap();
+        let mut scan = tree.scan(&request(tree, n_threads)).unwrap();
         // More often than it wants threads: none that was not started counts as one that fetches.
         for _ in 0..100 {
             let error = scan.next_batch(&mut || true).unwrap_err();
             assert!(matches!(error, arrowroot::Error::NoThread { .. }), "{error}");
         }
     }
-    assert!(Scan::new(&near, &request(&near, 1)).unwrap().next_batch(&mut || false).unwrap().is_some());
+    assert!(near.scan(&request(&near, 1)).unwrap().next_batch(&mut || false).unwrap().is_some());
 }

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::MemorySource;
-use arrowroot::{Entries, File, Request, Scan, Tree};
+use arrowroot::{Entries, File, Request, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 
 fn events() -> Tree {
-    File::from_source(Arc::new(MemorySource::new("events.root", EVENTS))).unwrap().tree("events").unwrap()
+    Tree::open(&File::from_source(Arc::new(MemorySource::new("events.root", EVENTS))).unwrap(), "events").unwrap()
 }
 
 fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
     Request {
-        columns: columns.iter().map(|name| (tree.find(name).unwrap(), (*name).to_owned())).collect(),
+        columns: columns.iter().map(|name| (tree.find(name).unwrap().into(), (*name).to_owned())).collect(),
         entries,
         batch_bytes: None,
         memory_budget_bytes: 256_000_000,
@@ -33,7 +33,7 @@ fn request(tree: &Tree, columns: &[&str], entries: Entries) -> Request {
 
 /// The batches of a scan, and its reads: each as the baskets in it, a basket as column and first entry.
 fn run(tree: &Tree, request: &Request) -> (Vec<RecordBatch>, Vec<String>) {
-    let mut scan = Scan::new(tree, request).unwrap();
+    let mut scan = tree.scan(request).unwrap();
     let mut batches = Vec::new();
     while let Some(batch) = scan.next_batch(&mut || false).unwrap() {
         batches.push(batch);
@@ -42,7 +42,7 @@ fn run(tree: &Tree, request: &Request) -> (Vec<RecordBatch>, Vec<String>) {
     for (id, _) in tree.walk() {
         for basket in tree.baskets(id).unwrap() {
             let end = basket.offset + u64::from(basket.stored_bytes);
-            baskets.push((basket.offset, end, format!("{}@{}", tree.path(id), basket.first_entry)));
+            baskets.push((basket.offset, end, format!("{}@{}", tree.branch_path(id), basket.first_entry)));
         }
     }
     baskets.sort();
@@ -67,7 +67,7 @@ fn numbers(batch: &RecordBatch) -> Vec<i32> {
 fn opening_takes_one_read_and_a_tree_one_more() {
     let file = File::from_source(Arc::new(MemorySource::new("events.root", EVENTS))).unwrap();
     assert_eq!(file.read_totals().n_reads, 1);
-    let tree = file.tree("events").unwrap();
+    let tree = Tree::open(&file, "events").unwrap();
     tree.find("values").unwrap();
     // The key list and the record of the tree.
     assert_eq!(tree.file().read_totals().n_reads, 3);
@@ -103,8 +103,8 @@ fn an_entry_list_reads_only_the_baskets_it_touches() {
     };
     // The clusters at 100 and 200 lie within the gap that is read rather than skipped.
     assert_eq!(reads, [[baskets("0"), baskets("100"), baskets("200"), baskets("300")].join(" ")]);
-    let plan = Scan::new(&tree, &request(&tree, &["number", "text"], Entries::List(vec![5, 310]))).unwrap();
-    assert_eq!(plan.plan().n_baskets(), 4);
+    let plan = tree.scan(&request(&tree, &["number", "text"], Entries::List(vec![5, 310]))).unwrap();
+    assert_eq!(plan.plan().n_pieces(), 4);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn what_does_not_fit_into_the_budget_is_fetched_again() {
     let counts = |memory_budget_bytes: u64| {
         let mut request = streamed.clone();
         request.memory_budget_bytes = memory_budget_bytes;
-        let mut scan = Scan::new(&tree, &request).unwrap();
-        let n_baskets = scan.plan().n_baskets();
+        let mut scan = tree.scan(&request).unwrap();
+        let n_baskets = scan.plan().n_pieces();
         let n_reads = scan.plan().n_reads();
         let mut batches = Vec::new();
         while let Some(batch) = scan.next_batch(&mut || false).unwrap() {
@@ -153,7 +153,7 @@ fn what_does_not_fit_into_the_budget_is_fetched_again() {
         }
         assert_eq!(concat_batches(&whole.schema(), &batches).unwrap(), whole);
         let stats = scan.handle().stats();
-        assert_eq!((stats.n_baskets, stats.read_calls), (n_baskets, n_reads));
+        assert_eq!((stats.n_pieces, stats.read_calls), (n_baskets, n_reads));
         (n_baskets, n_reads)
     };
     assert_eq!(counts(1 << 20), (24, 4));
@@ -188,7 +188,7 @@ fn columns_with_one_counter_share_their_list_ends() {
 #[test]
 fn a_stopped_scan_says_so() {
     let tree = events();
-    let mut scan = Scan::new(&tree, &request(&tree, &["number"], Entries::Range(0..350))).unwrap();
+    let mut scan = tree.scan(&request(&tree, &["number"], Entries::Range(0..350))).unwrap();
     scan.handle().cancel();
     assert!(matches!(scan.next_batch(&mut || false), Err(arrowroot::Error::Cancelled)));
 }
@@ -198,6 +198,6 @@ fn what_is_not_there_is_named_with_its_neighbours() {
     let tree = events();
     let error = tree.find("numbr").unwrap_err().to_string();
     assert!(error.contains("events.root") && error.contains("did you mean number"), "{error}");
-    let wrong = Scan::new(&tree, &request(&tree, &["number"], Entries::Range(0..351)));
+    let wrong = tree.scan(&request(&tree, &["number"], Entries::Range(0..351)));
     assert!(wrong.is_err());
 }

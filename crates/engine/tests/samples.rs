@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_schema::Schema;
 use arrowroot::storage::{Error as StorageError, MemorySource, Nature, Part, Result as StorageResult, Source};
-use arrowroot::{Entries, Error, File, Ntuple, Request, Scan, TextForm, Tree, format};
+use arrowroot::{Entries, Error, File, Ntuple, Request, Table, TextForm, Tree, format};
 
 static OBJECTS: &[u8] = include_bytes!("../../../tests/fixtures/objects.root");
 
@@ -68,7 +68,7 @@ fn open(content: &[u8]) -> File {
 }
 
 fn schema_of(content: &[u8]) -> Schema {
-    open(content).tree("tree").unwrap().schema().unwrap()
+    Tree::open(&open(content), "tree").unwrap().schema().unwrap()
 }
 
 fn infos_of(file: &File) -> Range<u64> {
@@ -78,15 +78,15 @@ fn infos_of(file: &File) -> Range<u64> {
 /// The first basket of the branch of objects.
 fn basket() -> Range<usize> {
     let file = open(OBJECTS);
-    let tree = file.tree("tree").unwrap();
+    let tree = Tree::open(&file, "tree").unwrap();
     let baskets = tree.baskets(tree.find("objects").unwrap()).unwrap();
     let start = usize::try_from(baskets[0].offset).unwrap();
     start..start + baskets[0].stored_bytes as usize
 }
 
 fn scan(tree: &Tree, names: &[&str], entries: Entries) -> arrowroot::Result<Schema> {
-    let columns = names.iter().map(|name| (tree.find(name).unwrap(), (*name).to_owned())).collect();
-    Scan::new(tree, &Request { columns, ..request(entries) }).map(|scan| scan.schema().as_ref().clone())
+    let columns = names.iter().map(|name| (tree.find(name).unwrap().into(), (*name).to_owned())).collect();
+    tree.scan(&Request { columns, ..request(entries) }).map(|scan| scan.schema().as_ref().clone())
 }
 
 fn request(entries: Entries) -> Request {
@@ -110,7 +110,7 @@ fn a_read_that_failed_leaves_out_no_column_and_is_tried_again() {
     let (offset, end) = (basket().start as u64, basket().end as u64);
     for range in [offset..end, infos_of(&open(OBJECTS))] {
         let source = FailsOnce::new(OBJECTS);
-        let tree = File::from_source(Arc::clone(&source) as _).unwrap().tree("tree").unwrap();
+        let tree = Tree::open(&File::from_source(Arc::clone(&source) as _).unwrap(), "tree").unwrap();
         source.fail(range.clone());
         assert!(matches!(tree.schema(), Err(Error::Storage(_))), "{range:?}");
         assert!(source.has_failed());
@@ -124,11 +124,11 @@ fn a_read_that_failed_leaves_out_no_column_and_is_tried_again() {
 fn a_read_that_failed_makes_no_other_type() {
     let all = Entries::Range(0..20);
     let names = ["split", "list", "named"];
-    let expected = scan(&open(OBJECTS).tree("tree").unwrap(), &names, all.clone()).unwrap();
+    let expected = scan(&Tree::open(&open(OBJECTS), "tree").unwrap(), &names, all.clone()).unwrap();
     for name in names {
         let source = FailsOnce::new(OBJECTS);
         let file = File::from_source(Arc::clone(&source) as _).unwrap();
-        let tree = file.tree("tree").unwrap();
+        let tree = Tree::open(&file, "tree").unwrap();
         source.fail(infos_of(&file));
         assert!(matches!(scan(&tree, &[name], all.clone()), Err(Error::Storage(_))), "{name}");
         assert_eq!(scan(&tree, &names, all.clone()).unwrap(), expected, "{name}");
@@ -164,7 +164,7 @@ fn objects_that_cannot_be_unpacked_are_not_unsupported_and_hide_no_other_column(
     let mut content = OBJECTS.to_vec();
     let n_bytes = basket().start + 6;
     content[n_bytes..n_bytes + 4].copy_from_slice(&(1_u32 << 20).to_be_bytes());
-    let tree = open(&content).tree("tree").unwrap();
+    let tree = Tree::open(&open(&content), "tree").unwrap();
     let error = tree.column(tree.find("objects").unwrap()).unwrap_err();
     let Error::Format { source: error @ format::Error::Truncated(_), .. } = error else { panic!("{error}") };
     assert!(error.to_string().contains("first entries"), "{error}");
@@ -175,14 +175,14 @@ fn objects_that_cannot_be_unpacked_are_not_unsupported_and_hide_no_other_column(
 
 #[test]
 fn clusters_that_only_baskets_tell_are_worked_out_once() {
-    let tree = open(OBJECTS).tree("tree").unwrap();
-    assert_eq!(tree.clusters().as_ptr(), tree.clusters().as_ptr());
+    let tree = Tree::open(&open(OBJECTS), "tree").unwrap();
+    assert_eq!(tree.cluster_starts().as_ptr(), tree.cluster_starts().as_ptr());
 }
 
 #[test]
 fn a_basket_behind_the_end_hides_no_other_column() {
     let source = FailsOnce::new(OBJECTS);
-    let tree = File::from_source(Arc::clone(&source) as _).unwrap().tree("tree").unwrap();
+    let tree = Tree::open(&File::from_source(Arc::clone(&source) as _).unwrap(), "tree").unwrap();
     tree.file().streamer_infos().unwrap();
     source.size_bytes.store(basket().end as u64 - 1, Ordering::Relaxed);
     let schema = tree.schema().unwrap();
@@ -200,7 +200,7 @@ fn of_a_basket_that_says_it_has_gigabytes_no_sample_is_taken() {
 }
 
 fn ntuple(content: &[u8]) -> Ntuple {
-    open(content).ntuple("ntuple").unwrap()
+    Ntuple::open(&open(content), "ntuple").unwrap()
 }
 
 /// The page with the bytes of the objects, without the checksum.
@@ -238,9 +238,9 @@ fn envelope(content: &[u8]) -> Range<usize> {
 }
 
 fn values_of(ntuple: &Ntuple, verify_checksums: bool) -> arrowroot::Result<usize> {
-    let members = [(ntuple.find("objects")?, "objects".to_owned())];
-    let request = Request { verify_checksums, ..request(Entries::Range(0..20)) };
-    let mut scan = Scan::of_ntuple(ntuple, &members, &request)?;
+    let members = vec![(ntuple.find("objects")?, "objects".to_owned())];
+    let request = Request { columns: members, verify_checksums, ..request(Entries::Range(0..20)) };
+    let mut scan = ntuple.scan(&request)?;
     Ok(scan.next_batch(&mut || false)?.map_or(0, |batch| batch.num_rows()))
 }
 
@@ -249,7 +249,7 @@ fn a_field_whose_first_objects_could_not_be_read_is_tried_again() {
     let expected = ntuple(OBJECTS).arrow_schema().unwrap();
     assert!(expected.field_with_name("objects").unwrap().to_string().contains("TObjString"));
     let source = FailsOnce::new(OBJECTS);
-    let ntuple = File::from_source(Arc::clone(&source) as _).unwrap().ntuple("ntuple").unwrap();
+    let ntuple = Ntuple::open(&File::from_source(Arc::clone(&source) as _).unwrap(), "ntuple").unwrap();
     source.fail(page().start as u64..page().end as u64);
     assert!(matches!(ntuple.arrow_schema(), Err(Error::Storage(_))));
     assert!(source.has_failed());

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::testing::Disguised;
 use arrowroot::storage::{Ledgers, MemorySource, Nature, Opened, Options, ReadEvent, Source, Strategy};
-use arrowroot::{Entries, File, Request, Scan, Tree};
+use arrowroot::{Entries, File, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 const FAR: Nature =
@@ -22,10 +22,11 @@ fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
     }
     let inner = MemorySource::new("far://events.root", EVENTS);
     let source: Arc<dyn Source> = Arc::new(Disguised { inner, nature, version: Some("1".to_owned()) });
-    File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set)
-        .unwrap()
-        .tree("events")
-        .unwrap()
+    Tree::open(
+        &File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
+        "events",
+    )
+    .unwrap()
 }
 
 fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threads: usize) -> Scan {
@@ -34,7 +35,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         None => tree.readable().unwrap(),
     };
     let request = Request {
-        columns: ids.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
+        columns: ids.into_iter().map(|id| (id.into(), tree.branch_path(id).to_owned())).collect(),
         entries: Entries::Range(0..tree.n_entries()),
         batch_bytes,
         memory_budget_bytes: 256_000_000,
@@ -44,7 +45,7 @@ fn scan(tree: &Tree, columns: Option<&[&str]>, batch_bytes: Option<u64>, n_threa
         verify_checksums: true,
         raw: false,
     };
-    Scan::new(tree, &request).unwrap()
+    tree.scan(&request).unwrap()
 }
 
 fn table(scan: &mut Scan) -> RecordBatch {
@@ -61,7 +62,7 @@ fn requests(tree: &Tree, scan: &Scan) -> Vec<String> {
     for (id, _) in tree.walk() {
         for basket in tree.baskets(id).unwrap() {
             let end = basket.offset + u64::from(basket.stored_bytes);
-            baskets.push((basket.offset, end, format!("{}@{}", tree.path(id), basket.first_entry)));
+            baskets.push((basket.offset, end, format!("{}@{}", tree.branch_path(id), basket.first_entry)));
         }
     }
     baskets.sort();

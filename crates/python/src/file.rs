@@ -1,26 +1,20 @@
-//! Files, keys, trees and branches.
+//! Files and keys.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::storage::{Ledger, Ledgers, Opened, Operation};
-use arrowroot::{Entries, Entry, File, Ntuple, Request, TextForm, Tree, lasting};
-use numpy::PyReadonlyArray1;
+use arrowroot::{File, FileKey, open_table};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::branch::PyBranch;
 use crate::errors::to_python;
-use crate::interface::schema_capsule;
-use crate::ntuple::PyNtuple;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
 use crate::patience::patiently;
 use crate::python_source::PythonSource;
-use crate::scan::PyScan;
-
-pub(crate) const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
+use crate::table::PyTable;
 
 #[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyKey {
@@ -39,7 +33,7 @@ pub(crate) struct PyKey {
 }
 
 impl PyKey {
-    fn new(file: &File, entry: &Entry) -> arrowroot::Result<Self> {
+    fn new(file: &File, entry: &FileKey) -> arrowroot::Result<Self> {
         let key = &entry.key;
         Ok(PyKey {
             path: entry.path(),
@@ -103,16 +97,6 @@ pub(crate) fn open_file(py: Python<'_>, urls: Vec<OsString>, options: Vec<Option
         }
     })?;
     opened.map(|file| PyFile { file }).map_err(to_python)
-}
-
-/// The form in which text is delivered.
-pub(crate) fn text_form(strings: &str) -> PyResult<TextForm> {
-    match strings {
-        "utf8" => Ok(TextForm::Utf8),
-        "replace" => Ok(TextForm::Replaced),
-        "binary" => Ok(TextForm::Binary),
-        _ => Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
-    }
 }
 
 /// What passed some layer boundaries: a dictionary for each kind of operation that there was.
@@ -223,18 +207,10 @@ impl PyFile {
     }
 
     /// The tree or RNTuple of that path.
-    fn tree<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyAny>> {
+    fn table(&self, py: Python<'_>, path: String) -> PyResult<PyTable> {
         let file = self.file.clone();
-        let opened = patiently(py, self.is_remote(), move || {
-            if File::is_ntuple_class(&file.find(&path)?.key.class_name) {
-                return file.ntuple(&path).map(Table::Ntuple);
-            }
-            file.tree(&path).map(Table::Tree)
-        })?;
-        match opened.map_err(to_python)? {
-            Table::Tree(tree) => Ok(Bound::new(py, PyTree { tree })?.into_any()),
-            Table::Ntuple(ntuple) => Ok(Bound::new(py, PyNtuple::new(ntuple))?.into_any()),
-        }
+        let opened = patiently(py, self.is_remote(), move || open_table(&file, &path))?;
+        opened.map(PyTable::new).map_err(to_python)
     }
 
     /// The key of that path; the highest cycle if none is named.
@@ -313,230 +289,7 @@ impl PyFile {
     }
 }
 
-/// What entries can be read of.
-enum Table {
-    Tree(Tree),
-    Ntuple(Ntuple),
-}
-
 /// What the cycles of an object share: directory and name.
-fn name_of(entry: &Entry) -> (&str, &str) {
+fn name_of(entry: &FileKey) -> (&str, &str) {
     (&entry.directory, &entry.key.name)
-}
-
-#[pyclass(name = "Tree", module = "arrowroot._native", frozen)]
-pub(crate) struct PyTree {
-    tree: Tree,
-}
-
-#[pymethods]
-impl PyTree {
-    #[getter]
-    fn path(&self) -> String {
-        self.tree.entry().path()
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.tree.record().name
-    }
-
-    #[getter]
-    fn title(&self) -> &str {
-        &self.tree.record().title
-    }
-
-    #[getter]
-    fn class_name(&self) -> &str {
-        &self.tree.entry().key.class_name
-    }
-
-    #[getter]
-    fn cycle(&self) -> u16 {
-        self.tree.entry().key.cycle
-    }
-
-    #[getter]
-    fn num_entries(&self) -> u64 {
-        self.tree.n_entries()
-    }
-
-    #[getter]
-    fn n_leaves(&self) -> usize {
-        self.tree.record().leaves.len()
-    }
-
-    #[getter]
-    fn stored_bytes(&self) -> i64 {
-        self.tree.record().stored_bytes
-    }
-
-    #[getter]
-    fn memory_bytes(&self) -> i64 {
-        self.tree.record().memory_bytes
-    }
-
-    /// Whether several threads wrote the entries, in an order by chance.
-    #[getter]
-    fn entries_reshuffled(&self) -> bool {
-        self.tree.record().entries_reshuffled
-    }
-
-    /// Names of expressions, and these.
-    #[getter]
-    fn aliases(&self) -> Vec<(String, String)> {
-        self.tree.record().aliases.clone()
-    }
-
-    #[getter]
-    fn friends(&self) -> Vec<(String, String, String)> {
-        let friends = &self.tree.record().friends;
-        friends
-            .iter()
-            .map(|friend| (friend.alias.clone(), friend.tree_name.clone(), friend.file_name.clone()))
-            .collect()
-    }
-
-    /// The recorded index: class, and the expressions of its major and minor values if they are known.
-    #[getter]
-    fn recorded_index(&self) -> Option<(String, Option<(String, String)>)> {
-        self.tree.record().index.clone().map(|index| (index.class_name, index.names))
-    }
-
-    fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let tree = &self.tree;
-        let names: Vec<&str> = py.detach(|| {
-            tree.walk()
-                .into_iter()
-                .filter(|(id, _)| tree.branch(*id).branches.is_empty())
-                .map(|(id, _)| tree.path(id))
-                .collect()
-        });
-        PyList::new(py, names)
-    }
-
-    fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
-        let tree = self.tree.clone();
-        patiently(py, is_remote(tree.file()), move || {
-            tree.walk().into_iter().map(|(id, depth)| PyBranch::of_tree(&tree, id, depth)).collect()
-        })
-    }
-
-    /// The paths of columns, if each name is one branch's and all can be read.
-    fn columns_named(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<String>>> {
-        let tree = self.tree.clone();
-        let paths = patiently(py, is_remote(tree.file()), move || {
-            let path = |name: &String| {
-                let Some(id) = tree.found(name) else { return Ok(None) };
-                let is_column = lasting(tree.column(id))?.is_ok_and(|column| column.layout.is_some());
-                Ok(is_column.then(|| tree.path(id).to_owned()))
-            };
-            names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
-        })?;
-        paths.map_err(to_python)
-    }
-
-    fn branch(&self, py: Python<'_>, name: String) -> PyResult<PyBranch> {
-        let tree = self.tree.clone();
-        let branch = patiently(py, is_remote(tree.file()), move || {
-            let id = tree.find(&name)?;
-            let depth = std::iter::successors(Some(id), |&id| tree.branch(id).parent).count() - 1;
-            Ok(PyBranch::of_tree(&tree, id, depth))
-        })?;
-        branch.map_err(to_python)
-    }
-
-    fn has_path(&self, path: &str) -> bool {
-        self.tree.has_path(path)
-    }
-
-    fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
-        let tree = &self.tree;
-        py.detach(|| {
-            let n_entries = i64::try_from(tree.n_entries()).unwrap_or(i64::MAX);
-            tree.walk()
-                .into_iter()
-                .map(|(id, _)| (id, tree.branch(id)))
-                .filter(|(_, branch)| branch.branches.is_empty())
-                .filter(|(_, branch)| branch.first_entry > 0 || branch.entry_end < n_entries)
-                .map(|(id, branch)| (tree.path(id).to_owned(), branch.first_entry, branch.entry_end))
-                .collect()
-        })
-    }
-
-    fn clusters(&self, py: Python<'_>) -> Vec<u64> {
-        py.detach(|| self.tree.clusters().into_owned())
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let tree = self.tree.clone();
-        let schema = patiently(py, is_remote(tree.file()), move || tree.schema())?;
-        schema_capsule(py, &schema.map_err(to_python)?)
-    }
-
-    #[pyo3(signature = (
-        columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
-        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
-    fn scan(
-        &self,
-        py: Python<'_>,
-        columns: Option<Vec<String>>,
-        entries: Option<EntriesArgument<'_>>,
-        batch_bytes: Option<u64>,
-        memory_budget_bytes: u64,
-        n_threads: usize,
-        trace: bool,
-        strings: &str,
-        verify_checksums: bool,
-        raw: bool,
-    ) -> PyResult<PyScan> {
-        let entries = chosen_entries(entries, self.tree.n_entries())?;
-        let text = text_form(strings)?;
-        let tree = self.tree.clone();
-        let scan = patiently(py, is_remote(tree.file()), move || {
-            let columns = match columns {
-                None => tree.readable()?.into_iter().map(|id| (id, tree.path(id).to_owned())).collect(),
-                Some(names) => names
-                    .into_iter()
-                    .map(|name| tree.find(&name).map(|id| (id, name)))
-                    .collect::<arrowroot::Result<Vec<_>>>()?,
-            };
-            let request = Request {
-                columns,
-                entries,
-                batch_bytes,
-                memory_budget_bytes,
-                n_threads,
-                trace,
-                text,
-                verify_checksums,
-                raw,
-            };
-            arrowroot::Scan::new(&tree, &request)
-        })?;
-        scan.map(PyScan::new).map_err(to_python)
-    }
-}
-
-/// The entries that an argument names, of `n_entries`.
-pub(crate) fn chosen_entries(argument: Option<EntriesArgument<'_>>, n_entries: u64) -> PyResult<Entries> {
-    Ok(match argument {
-        None => Entries::Range(0..n_entries),
-        Some(EntriesArgument::Range(start, stop)) => Entries::Range(start..stop),
-        Some(EntriesArgument::List(list)) => {
-            let negative = || arrowroot::Error::InvalidRequest { what: "a negative entry number".to_owned() };
-            let list = list.as_array().iter().map(|&entry| u64::try_from(entry)).collect::<Result<Vec<_>, _>>();
-            Entries::List(list.map_err(|_| to_python(negative()))?)
-        }
-    })
-}
-
-/// The entries of a scan. The range is tried first: to try the list imports NumPy.
-#[derive(FromPyObject)]
-pub(crate) enum EntriesArgument<'py> {
-    Range(u64, u64),
-    #[pyo3(transparent)]
-    List(PyReadonlyArray1<'py, i64>),
 }

@@ -4,13 +4,13 @@ mod branch;
 mod errors;
 mod file;
 mod interface;
-mod ntuple;
 mod object;
 mod options;
 mod patience;
 mod python_source;
 mod replay;
 mod scan;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -34,8 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
-    module.add_class::<file::PyTree>()?;
-    module.add_class::<ntuple::PyNtuple>()?;
+    module.add_class::<table::PyTable>()?;
     module.add_class::<branch::PyBranch>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_class::<scan::PyBatch>()?;

@@ -154,7 +154,8 @@ impl PyScan {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = PyDict::new(py);
         for (name, value) in self.handle.stats().named() {
-            stats.set_item(name, value)?;
+            // The public name, from when there were only trees.
+            stats.set_item(if name == "n_pieces" { "n_baskets" } else { name }, value)?;
         }
         Ok(stats)
     }
@@ -215,8 +216,8 @@ fn entries_of_reads(plan: &Plan) -> HashMap<u64, VecDeque<Range<u64>>> {
             let baskets = span
                 .members
                 .iter()
-                .filter_map(|&member| window.baskets.get(member))
-                .filter_map(|basket| plan.columns.get(basket.column as usize)?.baskets.get(basket.basket as usize));
+                .filter_map(|&member| window.pieces.get(member))
+                .filter_map(|basket| plan.columns.get(basket.column as usize)?.pieces.get(basket.piece as usize));
             let together = baskets
                 .map(|basket| basket.first_entry..basket.entry_end)
                 .reduce(|all, basket| all.start.min(basket.start)..all.end.max(basket.end));
@@ -231,7 +232,7 @@ fn plan_as_dict<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyDict
     let columns: Vec<&str> = plan.schema().fields().iter().map(|field| field.name().as_str()).collect();
     dict.set_item("columns", columns)?;
     dict.set_item("n_entries", plan.n_entries)?;
-    dict.set_item("n_baskets", plan.n_baskets())?;
+    dict.set_item("n_baskets", plan.n_pieces())?;
     dict.set_item("n_repeated", plan.n_repeated)?;
     dict.set_item("n_reads", plan.n_reads())?;
     dict.set_item("payload_bytes", plan.payload_bytes())?;

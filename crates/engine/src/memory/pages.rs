@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use crate::error::{Error, Result};
-use crate::stats::thread_cpu_time;
+use crate::scan::thread_cpu_time;
+use arrowroot_file::{Error, Result};
 
 /// Regions from this size on are asked for as huge pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::pages::Mapping;
-use crate::error::Result;
+use arrowroot_file::Result;
 
 /// Memory that a process may have from here in any case: scans of a small budget have no more.
 const ALWAYS_ALLOWED_BYTES: usize = 96 << 20;

@@ -6,6 +6,11 @@ use arrow_array::{Array, UInt32Array};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
+use arrowroot_arrow::arrays::{ends_of, lists_of, numbers, texts, values as collected};
+use arrowroot_arrow::gaps::with_gaps;
+use arrowroot_arrow::text::list_of;
+use arrowroot_arrow::types::primitive_type;
+use arrowroot_arrow::{Fault, TextForm, arrow_type as object_type};
 use arrowroot_format as format;
 use arrowroot_format::column::{DataType, Layout};
 use arrowroot_format::decode::{Reader, Values};
@@ -13,14 +18,9 @@ use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::streamer::Primitive;
 
 use super::builder::Filled;
-use super::plan::{PagePlan, SlotKind};
+use super::plan::{NtuplePlan, SlotKind};
 use super::runs::BatchRuns;
-use crate::assemble::{
-    arrow_type as object_type, ends_of, lists_of, numbers, primitive_type, texts, values as collected,
-};
-use crate::gaps::with_gaps;
 use crate::misfit::Entries;
-use crate::text::{Fault, TextForm, list_of};
 
 const ITEM: &str = "item";
 /// What a variant holds that holds none of its alternatives.
@@ -78,7 +78,7 @@ fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
 
 /// Makes the arrays of a batch.
 pub(super) struct Assembly<'a> {
-    pub(super) pages: &'a PagePlan,
+    pub(super) pages: &'a NtuplePlan,
     /// What the slots of the plan have become.
     pub(super) filled: &'a [Filled],
     pub(super) runs: &'a BatchRuns,

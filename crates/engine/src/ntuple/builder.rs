@@ -3,25 +3,23 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::take::take;
+use arrowroot_arrow::{Fault, TextForm};
+use arrowroot_file::{Error, Result};
 
 use super::assemble::Assembly;
-use super::page::{ItemRun, Items, Piece, Target};
-use super::plan::{PagePlan, PlannedSlot, SlotKind};
+use super::page::{ItemRun, Items, Stretch, Target};
+use super::plan::{NtuplePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
-use crate::batch::{Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
-use crate::error::{Error, Result};
-use crate::memory::{Arena, Column};
-use crate::plan::{BatchEntries, Plan};
-use crate::text::{Fault, TextForm};
+use crate::memory::{Arena, Column, Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
+use crate::scan::{BatchEntries, Plan};
 
 /// The memory of a slot.
-enum Sink {
+enum Filling {
     /// Bytes of an element beside.
     Numbers(Column, usize),
     Bits(Column, Arc<Edges>),
@@ -39,15 +37,10 @@ pub(super) enum Filled {
     Switches(Buffer, Buffer),
 }
 
-/// A batch that is being filled.
+/// The memory of a batch while it is filled.
 pub(crate) struct Builder {
-    pub(crate) number: usize,
-    sinks: Vec<Sink>,
-    targets: HashMap<(u32, u32), (Target, Vec<Piece>)>,
-    /// Pages that are not done.
-    pub(crate) open: Arc<AtomicUsize>,
-    /// Bytes set aside so far.
-    pub(crate) held_bytes: usize,
+    fillings: Vec<Filling>,
+    targets: HashMap<(u32, u32), (Target, Vec<Stretch>)>,
 }
 
 /// Bytes of the buffers of a slot with so many elements.
@@ -61,59 +54,59 @@ fn sizes(kind: &SlotKind, n_elements: usize) -> [usize; 2] {
 }
 
 impl Builder {
-    pub(crate) fn new(number: usize, plan: &Plan, pages: &PagePlan) -> Result<Builder> {
+    /// Returns the bytes that are set aside for it, too.
+    pub(crate) fn new(number: usize, plan: &Plan, pages: &NtuplePlan) -> Result<(Builder, usize)> {
         let runs = &pages.runs[number];
         let n_elements: Vec<usize> = pages.slots.iter().map(|slot| n_elements(slot, runs)).collect::<Result<_>>()?;
         let all_sizes = pages.slots.iter().zip(&n_elements).map(|(slot, &n_elements)| sizes(&slot.kind, n_elements));
         let mut arena = Arena::new(all_sizes.clone().flatten());
-        let mut sinks = Vec::with_capacity(pages.slots.len());
+        let mut fillings = Vec::with_capacity(pages.slots.len());
         let mut held_bytes = 0_usize;
         for (slot, [values, offsets]) in pages.slots.iter().zip(all_sizes) {
             held_bytes = held_bytes.saturating_add(values).saturating_add(offsets);
             let mut column = arena.column(values)?;
-            sinks.push(match slot.kind {
-                SlotKind::Numbers(primitive) => Sink::Numbers(column, primitive.stored_bytes()),
-                SlotKind::Bits => Sink::Bits(column, Arc::default()),
+            fillings.push(match slot.kind {
+                SlotKind::Numbers(primitive) => Filling::Numbers(column, primitive.stored_bytes()),
+                SlotKind::Bits => Filling::Bits(column, Arc::default()),
                 SlotKind::Ends { .. } => {
                     lease_zeros(&mut column, 4); // the end before the first list
-                    Sink::Ends(column)
+                    Filling::Ends(column)
                 }
-                SlotKind::Switches { .. } => Sink::Switches(column, arena.column(offsets)?),
+                SlotKind::Switches { .. } => Filling::Switches(column, arena.column(offsets)?),
             });
         }
-        let n_pages = plan.batches[number].windows.iter().map(|window| window.baskets.len()).sum();
-        let open = Arc::new(AtomicUsize::new(0));
-        let mut builder = Builder { number, sinks, targets: HashMap::with_capacity(n_pages), open, held_bytes };
+        let n_pages = plan.batches[number].windows.iter().map(|window| window.pieces.len()).sum();
+        let mut builder = Builder { fillings, targets: HashMap::with_capacity(n_pages) };
         for (place, slot) in pages.slots.iter().enumerate() {
             match runs.ends.get(&place) {
-                Some(ends) => place_ends(&mut builder.sinks[place], ends)?,
+                Some(ends) => place_ends(&mut builder.fillings[place], ends)?,
                 None => builder.lease(place, slot, runs)?,
             }
         }
-        Ok(builder)
+        Ok((builder, held_bytes))
     }
 
     /// Sets aside the places of a slot's pages, front to back.
     fn lease(&mut self, place: usize, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
-        // The page whose pieces are being collected, with the element of the batch at which they begin.
-        let mut page: Option<(usize, usize, Vec<Piece>)> = None;
+        // The page whose stretches are being collected, with the element of the batch at which they begin.
+        let mut page: Option<(usize, usize, Vec<Stretch>)> = None;
         let mut dest = 0_usize;
-        let sink = &mut self.sinks[place];
+        let filling = &mut self.fillings[place];
         let targets = &mut self.targets;
-        let mut finish = |sink: &mut Sink, page: Option<(usize, usize, Vec<Piece>)>| -> Result<()> {
-            if let Some((number, start, pieces)) = page {
-                let n_elements = pieces.iter().map(|piece| piece.elements.len()).sum();
+        let mut finish = |filling: &mut Filling, page: Option<(usize, usize, Vec<Stretch>)>| -> Result<()> {
+            if let Some((number, start, stretches)) = page {
+                let n_elements = stretches.iter().map(|stretch| stretch.elements.len()).sum();
                 let key = (u32::try_from(place).unwrap_or(u32::MAX), u32::try_from(number).unwrap_or(u32::MAX));
-                targets.insert(key, (target(sink, start, n_elements)?, pieces));
+                targets.insert(key, (target(filling, start, n_elements)?, stretches));
             }
             Ok(())
         };
         slot.each_stretch(runs, |cluster, elements, run| {
             let gap = slot.gaps[cluster].min(elements.end).saturating_sub(elements.start);
             if gap > 0 {
-                finish(sink, page.take())?;
+                finish(filling, page.take())?;
                 let gap = usize::try_from(gap).map_err(|_| too_large())?;
-                fill_gap(sink, dest, gap, items_of(slot, runs, run))?;
+                fill_gap(filling, dest, gap, items_of(slot, runs, run))?;
                 dest += gap;
             }
             for number in slot.pages_with(cluster, &elements) {
@@ -121,42 +114,44 @@ impl Builder {
                 let local = |element: u64| usize::try_from(element - all.start).unwrap_or(usize::MAX);
                 let shared = local(elements.start.max(all.start))..local(elements.end.min(all.end));
                 let n_elements = shared.len();
-                let piece = Piece { elements: shared, items: items_of(slot, runs, run) };
+                let stretch = Stretch { elements: shared, items: items_of(slot, runs, run) };
                 match &mut page {
-                    Some((current, _, pieces)) if *current == number => pieces.push(piece),
-                    _ => finish(sink, page.replace((number, dest, vec![piece])))?,
+                    Some((current, _, stretches)) if *current == number => stretches.push(stretch),
+                    _ => finish(filling, page.replace((number, dest, vec![stretch])))?,
                 }
                 dest += n_elements;
             }
             Ok(())
         })?;
-        finish(sink, page)
+        finish(filling, page)
     }
 
-    /// The place of a page and the pieces of it that go there; `None` if it has been taken.
-    pub(crate) fn place(&mut self, slot: u32, page: u32) -> Option<(Target, Vec<Piece>)> {
-        let found = self.targets.remove(&(slot, page));
-        if found.is_some() {
-            self.open.fetch_add(1, Ordering::Relaxed);
-        }
-        found
+    /// The place of a page and the stretches of it that go there; `None` if it has been taken.
+    pub(crate) fn place(&mut self, slot: u32, page: u32) -> Option<(Target, Vec<Stretch>)> {
+        self.targets.remove(&(slot, page))
     }
 
     /// Makes the batch, when all pages are done. Returns it and the bytes in its buffers.
-    pub(crate) fn finish(self, plan: &Plan, pages: &PagePlan, text: TextForm) -> Result<(RecordBatch, u64)> {
+    pub(crate) fn finish(
+        self,
+        number: usize,
+        plan: &Plan,
+        pages: &NtuplePlan,
+        text: TextForm,
+    ) -> Result<(RecordBatch, u64)> {
         let url = pages.ntuple.file().url();
-        let runs = &pages.runs[self.number];
-        let mut filled = Vec::with_capacity(self.sinks.len());
+        let runs = &pages.runs[number];
+        let mut filled = Vec::with_capacity(self.fillings.len());
         let mut n_bytes = 0;
-        for (sink, slot) in self.sinks.into_iter().zip(&pages.slots) {
-            let slot = fill(sink, pages, slot, runs)?;
+        for (filling, slot) in self.fillings.into_iter().zip(&pages.slots) {
+            let slot = fill(filling, pages, slot, runs)?;
             n_bytes += match &slot {
                 Filled::Values(buffer) | Filled::Ends(buffer) => buffer.len(),
                 Filled::Switches(types, offsets) => types.len() + offsets.len(),
             } as u64;
             filled.push(slot);
         }
-        let entries = &plan.batches[self.number].entries;
+        let entries = &plan.batches[number].entries;
         let n_rows = usize::try_from(entries.n_delivered()).map_err(|_| too_large())?;
         let order = match entries {
             BatchEntries::List { order: Some(order), .. } => Some(UInt64Array::from(order.clone())),
@@ -173,7 +168,7 @@ impl Builder {
                 Fault::Text { place, text } => Error::InvalidText {
                     url: url.to_owned(),
                     object: field.name().clone(),
-                    entry: plan.batches.get(self.number).map_or(0, |batch| batch.entries.number(place)),
+                    entry: plan.batches.get(number).map_or(0, |batch| batch.entries.number(place)),
                     text: shown(&text),
                 },
             });
@@ -222,15 +217,15 @@ fn wrong_sizes() -> Error {
 }
 
 /// Leases the place of `n_elements` elements, of which the first is number `start` of the batch.
-fn target(sink: &mut Sink, start: usize, n_elements: usize) -> Result<Target> {
-    Ok(match sink {
-        Sink::Numbers(values, width) => Target::Numbers(values.lease(*width * n_elements).ok_or_else(wrong_sizes)?),
-        Sink::Bits(values, edges) => {
+fn target(filling: &mut Filling, start: usize, n_elements: usize) -> Result<Target> {
+    Ok(match filling {
+        Filling::Numbers(values, width) => Target::Numbers(values.lease(*width * n_elements).ok_or_else(wrong_sizes)?),
+        Filling::Bits(values, edges) => {
             let whole = lease_whole_bytes(values, start, start + n_elements)?;
             Target::Bits { start_bit: start, whole, edges: Arc::clone(edges) }
         }
-        Sink::Ends(ends) => Target::Ends(ends.lease(n_elements * 4).ok_or_else(wrong_sizes)?),
-        Sink::Switches(types, offsets) => Target::Switches {
+        Filling::Ends(ends) => Target::Ends(ends.lease(n_elements * 4).ok_or_else(wrong_sizes)?),
+        Filling::Switches(types, offsets) => Target::Switches {
             types: types.lease(n_elements).ok_or_else(wrong_sizes)?,
             offsets: offsets.lease(n_elements * 4).ok_or_else(wrong_sizes)?,
         },
@@ -238,8 +233,8 @@ fn target(sink: &mut Sink, start: usize, n_elements: usize) -> Result<Target> {
 }
 
 /// Puts ends in their places that were all looked up for the plan.
-fn place_ends(sink: &mut Sink, ends: &[i32]) -> Result<()> {
-    let Target::Ends(mut slot) = target(sink, 0, ends.len())? else { return Err(wrong_sizes()) };
+fn place_ends(filling: &mut Filling, ends: &[i32]) -> Result<()> {
+    let Target::Ends(mut slot) = target(filling, 0, ends.len())? else { return Err(wrong_sizes()) };
     for (place, end) in slot.as_chunks_mut::<4>().0.iter_mut().zip(ends) {
         *place = end.to_ne_bytes();
     }
@@ -247,8 +242,8 @@ fn place_ends(sink: &mut Sink, ends: &[i32]) -> Result<()> {
 }
 
 /// Fills the places of elements from before a column was added: zeros, no items, no alternative.
-fn fill_gap(sink: &mut Sink, start: usize, n_elements: usize, items: Items) -> Result<()> {
-    match target(sink, start, n_elements)? {
+fn fill_gap(filling: &mut Filling, start: usize, n_elements: usize, items: Items) -> Result<()> {
+    match target(filling, start, n_elements)? {
         Target::Numbers(mut slot) => slot.fill(0),
         Target::Bits { mut whole, .. } => whole.fill(0),
         Target::Ends(mut slot) => {
@@ -264,21 +259,21 @@ fn fill_gap(sink: &mut Sink, start: usize, n_elements: usize, items: Items) -> R
     Ok(())
 }
 
-fn fill(sink: Sink, pages: &PagePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<Filled> {
-    Ok(match sink {
-        Sink::Numbers(values, _) => Filled::Values(complete_whole(values)?),
-        Sink::Bits(mut values, edges) => {
+fn fill(filling: Filling, pages: &NtuplePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<Filled> {
+    Ok(match filling {
+        Filling::Numbers(values, _) => Filled::Values(complete_whole(values)?),
+        Filling::Bits(mut values, edges) => {
             let left = values.left();
             lease_zeros(&mut values, left);
             set_edges(values.written().ok_or_else(wrong_sizes)?, &edges);
             Filled::Values(complete(values)?)
         }
-        Sink::Ends(ends) => {
+        Filling::Ends(ends) => {
             let buffer = complete_whole(ends)?;
             check_ends(buffer.typed_data::<i32>(), pages, slot, runs)?;
             Filled::Ends(buffer)
         }
-        Sink::Switches(types, offsets) => Filled::Switches(complete_whole(types)?, complete_whole(offsets)?),
+        Filling::Switches(types, offsets) => Filled::Switches(complete_whole(types)?, complete_whole(offsets)?),
     })
 }
 
@@ -289,7 +284,7 @@ fn complete_whole(column: Column) -> Result<Buffer> {
 
 /// Compares ends where pages meet, and those at the ends of runs with the items there are. Inside a page they have been
 /// compared with each other.
-fn check_ends(ends: &[i32], pages: &PagePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
+fn check_ends(ends: &[i32], pages: &NtuplePlan, slot: &PlannedSlot, runs: &BatchRuns) -> Result<()> {
     let wrong = |what: String| pages.ntuple.corrupt(format!("{}: {what}", pages.ntuple.slot_path(slot.slot)));
     let at = |element: usize| ends.get(element).copied().unwrap_or(0);
     let meets = |element: usize| -> Result<()> {

@@ -8,9 +8,9 @@ use format::rntuple::{
     Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Schema, Slot, SlotId,
 };
 
-use super::{Ntuple, Sizes, read_blobs};
-use crate::error::{Error, Result};
-use crate::file::format_error;
+use arrowroot_file::{Error, Result, format_error};
+
+use super::{Ntuple, PageSizes, read_blobs};
 
 /// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
 /// number looks like.
@@ -21,7 +21,7 @@ pub(super) struct Groups {
     groups: Vec<ClusterGroup>,
     lists: Vec<OnceLock<PageList>>,
     /// By physical column.
-    sizes: OnceLock<Vec<Sizes>>,
+    sizes: OnceLock<Vec<PageSizes>>,
 }
 
 /// A cluster, and where its pages are described.
@@ -121,7 +121,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// As the reading of page lists.
-    pub fn clusters(&self) -> Result<Vec<u64>> {
+    pub(super) fn cluster_starts(&self) -> Result<Vec<u64>> {
         let clusters = self.clusters_of(&(0..self.n_entries()))?;
         let starts = clusters.iter().map(|cluster| cluster.first_entry);
         Ok(starts.chain([self.n_entries()]).collect())
@@ -225,8 +225,8 @@ impl Ntuple {
         Some((id, self.slots().slot(id)))
     }
 
-    /// Whether [`Ntuple::column_sizes`] has nothing to read.
-    pub fn knows_sizes(&self) -> bool {
+    /// Whether [`Ntuple::page_sizes`] has nothing to read.
+    pub(super) fn knows_sizes(&self) -> bool {
         self.groups().sizes.get().is_some()
     }
 
@@ -234,7 +234,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// As the reading of page lists.
-    pub fn column_sizes(&self) -> Result<&[Sizes]> {
+    pub(super) fn page_sizes(&self) -> Result<&[PageSizes]> {
         let groups = self.groups();
         if let Some(sizes) = groups.sizes.get() {
             return Ok(sizes);
@@ -249,8 +249,8 @@ pub(super) fn unwitnessed(n_elements: u64) -> String {
     format!("{n_elements} elements of a column that was added later, and none before")
 }
 
-fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<Sizes> {
-    let mut sizes = vec![Sizes::default(); schema.columns.len()];
+fn summed<'l>(lists: impl Iterator<Item = &'l PageList>, schema: &Schema) -> Vec<PageSizes> {
+    let mut sizes = vec![PageSizes::default(); schema.columns.len()];
     for (list, columns) in lists.flat_map(|list| list.columns.iter().map(move |columns| (list, columns))) {
         for ((size, listed), column) in sizes.iter_mut().zip(columns).zip(&schema.columns) {
             if !listed.is_suppressed {

@@ -3,18 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use arrowroot_file::{Lent, Result, Scratch, format_error, read_parts};
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source, coalesce, limits_for};
 use format::rntuple::Encoding;
 
 use super::Ntuple;
-use super::page::{Switches, bytes_to_read, count, index_values, open_page, switches};
-use super::plan::{PagePlan, PlannedPage, PlannedSlot, SlotKind};
-use crate::error::Result;
-use crate::fetch::read_parts;
-use crate::file::format_error;
-use crate::place::Context;
-use crate::scratch::{Lent, Scratch};
+use super::page::{Switches, bytes_to_read, index_values, open_page, switches};
+use super::plan::{PlannedPage, PlannedSlot, SlotKind};
 
 /// Bytes of pages that are read at a time.
 const LOOK_UP_BYTES: u64 = 16 << 20;
@@ -211,21 +207,5 @@ impl LookUp<'_> {
             found.values[start..start + part.len()].copy_from_slice(part);
         }
         Ok(())
-    }
-}
-
-impl PagePlan {
-    /// Counts, for a scan that begins, the pages that it needs and that were read when its plan was made.
-    pub(crate) fn count_looked_into(&self, context: &Context) {
-        for PageId { slot, page } in &self.looked_into {
-            let planned = &self.slots[*slot].pages[*page];
-            count(planned, &context.counters);
-            let n_bytes = bytes_to_read(&planned.page);
-            context.count_payload(planned.page.offset, n_bytes);
-            if let (Some(reads), Some(column)) = (&context.logical, context.plan.columns.get(*slot)) {
-                let first_entry = column.baskets.get(*page).map_or(0, |location| location.first_entry);
-                reads.begin(planned.page.offset, n_bytes, first_entry, *slot);
-            }
-        }
     }
 }

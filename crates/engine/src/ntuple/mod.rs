@@ -6,9 +6,11 @@ mod clusters;
 mod index;
 mod look_up;
 mod page;
+mod pass;
 mod plan;
 mod runs;
 mod streamed;
+mod table;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,25 +25,17 @@ use format::rntuple::{
 };
 use format::streamer::StreamerInfos;
 
-use crate::error::{Error, Result, lasting, nearest};
-use crate::fetch::read_parts;
-use crate::file::{Entry, File, format_error, read_range, unpack_at};
-use crate::scratch::{Lent, Scratch};
-use crate::text::TextForm;
+use arrowroot_arrow::TextForm;
+use arrowroot_file::{
+    Error, File, Lent, Result, Scratch, format_error, lasting, nearest, read_parts, read_range, unpack_at,
+};
 
-pub(crate) use builder::Builder;
-pub(crate) use page::{PageTask, PageWorker};
-pub(crate) use plan::{PagePlan, plan};
-
+use crate::scan::ColumnId;
 use clusters::Groups;
 use index::Index;
 
 /// The major version of the schema of attribute sets that is read.
 const ATTRIBUTES_MAJOR: u16 = 1;
-
-/// Number of a readable field among those of [`Ntuple::members`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MemberId(pub u32);
 
 /// An RNTuple. Cheap to clone.
 #[derive(Clone)]
@@ -65,26 +59,29 @@ struct Inner {
 }
 
 /// What the pages of a field and its parts take.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// Number of pages.
-    pub n_pages: u64,
+#[derive(Debug, Clone, Copy, Default)]
+struct PageSizes {
+    n_pages: u64,
     /// Bytes in the file.
-    pub stored_bytes: u64,
+    stored_bytes: u64,
     /// Bytes of the pages when uncompressed.
-    pub memory_bytes: u64,
+    memory_bytes: u64,
     /// How they were compressed; that of the first cluster.
-    pub compression: Option<u32>,
+    compression: Option<u32>,
 }
 
 impl Ntuple {
-    pub(crate) fn open(file: &File, entry: &Entry) -> Result<Ntuple> {
-        let source = file.source().as_ref();
-        let path = entry.path();
-        let in_key = |error: format::Error| format_error(source, &path, error.placed(entry.key.object_place()));
-        let object = if entry.key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(&entry.key)? };
-        let anchor = Anchor::parse(&object, &entry.key.class_name).map_err(in_key)?;
-        Self::at(file, path, entry.key.cycle, anchor)
+    /// Opens an RNTuple by its path in the file.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no RNTuple or cannot be read.
+    pub fn open(file: &File, path: &str) -> Result<Ntuple> {
+        let found = file.find(path)?;
+        let (source, path, key) = (file.source().as_ref(), found.path(), &found.key);
+        let in_key = |error: format::Error| format_error(source, &path, error.placed(key.object_place()));
+        let object = if key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(key)? };
+        let anchor = Anchor::parse(&object, &key.class_name).map_err(in_key)?;
+        Self::at(file, path, key.cycle, anchor)
     }
 
     fn at(file: &File, path: String, cycle: u16, anchor: Anchor) -> Result<Ntuple> {
@@ -184,20 +181,20 @@ impl Ntuple {
     }
 
     /// The numbers of all of [`Ntuple::members`], and of those at the top.
-    pub fn top_members(&self) -> Vec<MemberId> {
-        (0..).zip(self.members().iter()).filter(|(_, member)| member.depth() == 0).map(|(id, _)| MemberId(id)).collect()
+    pub fn top_members(&self) -> Vec<ColumnId> {
+        (0..).zip(self.members().iter()).filter(|(_, member)| member.depth() == 0).map(|(id, _)| ColumnId(id)).collect()
     }
 
     /// A field that can be asked for.
     ///
     /// # Panics
     /// If the number is not one of this RNTuple's.
-    pub fn member(&self, id: MemberId) -> Member<'_> {
+    pub fn member(&self, id: ColumnId) -> Member<'_> {
         self.members().at(id.0 as usize)
     }
 
     /// Its field.
-    pub fn field(&self, id: MemberId) -> NtupleField<'_> {
+    pub fn field(&self, id: ColumnId) -> NtupleField<'_> {
         self.inner.schema.at(self.member(id).field())
     }
 
@@ -205,7 +202,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several fields have the name.
-    pub fn find(&self, name: &str) -> Result<MemberId> {
+    pub fn find(&self, name: &str) -> Result<ColumnId> {
         if let Some(id) = self.found(name) {
             return Ok(id);
         }
@@ -224,8 +221,8 @@ impl Ntuple {
     }
 
     /// As [`Ntuple::find`]; `None` if no field or several have the name.
-    pub fn found(&self, name: &str) -> Option<MemberId> {
-        self.index().find(name).map(MemberId)
+    pub fn found(&self, name: &str) -> Option<ColumnId> {
+        self.index().find(name).map(ColumnId)
     }
 
     /// Whether a field has that path.
@@ -237,7 +234,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
-    pub fn arrow_field(&self, id: MemberId, name: &str, text: TextForm) -> Result<Field> {
+    pub fn arrow_field(&self, id: ColumnId, name: &str, text: TextForm) -> Result<Field> {
         Ok(assemble::arrow_field(name, &self.shape(id)?, text))
     }
 
@@ -245,7 +242,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// [`Error::Storage`] if what tells of one cannot be read now.
-    pub fn readable(&self) -> Result<Vec<MemberId>> {
+    pub fn readable(&self) -> Result<Vec<ColumnId>> {
         let mut readable = Vec::new();
         for id in self.top_members() {
             if lasting(self.shape(id))?.is_ok() {

@@ -3,23 +3,18 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use arrowroot_file::{Lent, Scratch, unpack};
 use arrowroot_format as format;
 use format::codec::Decompressor;
 use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_numbers, kernels};
 use format::streamer::Primitive;
 
-use super::plan::{PlannedPage, PlannedSlot, SlotKind};
-use crate::batch::{Edges, Target as TreeTarget};
-use crate::file::unpack;
-use crate::logical::LogicalId;
-use crate::memory::Slot;
-use crate::place::Context;
-use crate::scratch::{Lent, Scratch};
-use crate::stats::{Counters, add_ns};
-use crate::task::{Payload, PayloadBytes};
+use super::plan::{PlannedPage, SlotKind};
+use crate::memory::{Edges, Slot, write_bits};
+use crate::scan::{Counters, Payload, PayloadBytes, add_ns};
 
 /// Bytes of an element of a switch column: a place, and a tag.
 const SWITCH_BYTES: usize = 12;
@@ -38,7 +33,7 @@ pub(crate) enum Target {
 
 /// Some elements of a page that follow each other.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct Stretch {
     /// Counted in the page.
     pub(crate) elements: Range<usize>,
     /// The items that the elements point to.
@@ -68,24 +63,11 @@ pub(crate) struct ItemRun {
 }
 
 /// One page to decode.
-pub(crate) struct PageTask {
-    /// Place of the slot in the plan.
-    pub(crate) slot: usize,
-    /// Place of the page in the slot.
-    pub(crate) page: usize,
+pub(crate) struct PageWork {
+    pub(crate) page: PlannedPage,
     pub(crate) payload: Payload,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) stretches: Vec<Stretch>,
     pub(crate) target: Target,
-    /// Number of the batch, and its pages that are not done.
-    pub(crate) batch: usize,
-    pub(crate) open: Arc<AtomicUsize>,
-    pub(crate) logical: Option<LogicalId>,
-}
-
-/// What a thread keeps from page to page.
-#[derive(Default)]
-pub(crate) struct PageWorker {
-    scratch: Lent,
 }
 
 /// What is done with the checksum behind a page.
@@ -199,45 +181,29 @@ pub(super) fn switches(page: &[u8], elements: &Range<usize>) -> format::Result<S
     Ok(found)
 }
 
-impl PageWorker {
-    /// Decodes a page. Returns whether it was the last open one of its batch.
-    pub(crate) fn run(&mut self, task: PageTask, slot: &PlannedSlot, context: &Context) -> format::Result<bool> {
-        let open = Arc::clone(&task.open);
-        let logical = context.logical.as_ref().zip(task.logical).map(|read| (read, Instant::now()));
-        let page = slot.pages[task.page];
-        self.decode(task, slot, &page, &context.counters)?;
-        if let Some(((reads, id), start)) = logical {
-            reads.add_decode(id, start.elapsed());
-        }
-        Ok(open.fetch_sub(1, Ordering::AcqRel) == 1)
-    }
+/// Decompresses a page that more than one batch needs.
+pub(super) fn unpack_page<'p>(
+    scratch: &'p mut Lent,
+    stored: &'p [u8],
+    page: &PlannedPage,
+    counters: &Counters,
+) -> format::Result<&'p [u8]> {
+    let start = Instant::now();
+    let Scratch { decompressor, unpacked, .. } = scratch.get();
+    let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?;
+    count(page, counters);
+    add_ns(&counters.decompress_ns, start.elapsed());
+    Ok(plain)
+}
 
-    /// Decompresses a page that more than one batch needs.
-    pub(crate) fn unpack<'p>(
-        &'p mut self,
-        stored: &'p [u8],
-        page: &PlannedPage,
-        counters: &Counters,
-    ) -> format::Result<&'p [u8]> {
+impl PageWork {
+    /// Decodes the page to its place. `primitive`: the number that comes out of it.
+    pub(super) fn run(self, primitive: Primitive, counters: &Counters, scratch: &mut Lent) -> format::Result<()> {
         let start = Instant::now();
-        let Scratch { decompressor, unpacked, .. } = self.scratch.get();
-        let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked)?;
-        count(page, counters);
-        add_ns(&counters.decompress_ns, start.elapsed());
-        Ok(plain)
-    }
-
-    fn decode(
-        &mut self,
-        task: PageTask,
-        slot: &PlannedSlot,
-        page: &PlannedPage,
-        counters: &Counters,
-    ) -> format::Result<()> {
-        let start = Instant::now();
-        let scratch = self.scratch.get();
+        let page = &self.page;
+        let scratch = scratch.get();
         let mut unpacked = std::mem::take(&mut scratch.unpacked);
-        let plain = match task.payload.bytes() {
+        let plain = match self.payload.bytes() {
             PayloadBytes::Ready(bytes) => Ok(bytes),
             PayloadBytes::Stored(stored) => {
                 count(page, counters);
@@ -247,8 +213,7 @@ impl PageWorker {
         };
         let decompressed = Instant::now();
         add_ns(&counters.decompress_ns, decompressed.duration_since(start));
-        let result =
-            plain.and_then(|plain| place(scratch, plain, slot.kind.primitive(), page, &task.pieces, task.target));
+        let result = plain.and_then(|plain| place(scratch, plain, primitive, page, &self.stretches, self.target));
         scratch.unpacked = unpacked;
         add_ns(&counters.decode_ns, decompressed.elapsed());
         result.map_err(|error| error.placed(page.elements_place()))
@@ -261,7 +226,7 @@ fn place(
     plain: &[u8],
     primitive: Primitive,
     page: &PlannedPage,
-    pieces: &[Piece],
+    stretches: &[Stretch],
     target: Target,
 ) -> format::Result<()> {
     let n = page.page.n_elements as usize;
@@ -269,33 +234,33 @@ fn place(
         Target::Numbers(mut slot) => {
             let width = primitive.stored_bytes();
             let mut rest: &mut [u8] = &mut slot;
-            for piece in pieces {
-                let (place, after) = take_part(rest, piece.elements.len().saturating_mul(width))?;
-                numbers(&mut scratch.natural, plain, n, page.encoding, primitive, &piece.elements, place)?;
+            for stretch in stretches {
+                let (place, after) = take_part(rest, stretch.elements.len().saturating_mul(width))?;
+                numbers(&mut scratch.natural, plain, n, page.encoding, primitive, &stretch.elements, place)?;
                 rest = after;
             }
             Ok(())
         }
         Target::Bits { start_bit, mut whole, edges } => {
-            if let ([piece], Encoding::Bit) = (pieces, page.encoding) {
-                write_bits(plain, &piece.elements, start_bit, &mut whole, &edges);
+            if let ([stretch], Encoding::Bit) = (stretches, page.encoding) {
+                copy_bits(plain, &stretch.elements, start_bit, &mut whole, &edges);
                 return Ok(());
             }
             let mut bools = Vec::new();
-            for piece in pieces {
+            for stretch in stretches {
                 let before = bools.len();
-                bools.resize(before + piece.elements.len(), 0);
+                bools.resize(before + stretch.elements.len(), 0);
                 numbers(
                     &mut scratch.natural,
                     plain,
                     n,
                     page.encoding,
                     Primitive::Bool,
-                    &piece.elements,
+                    &stretch.elements,
                     &mut bools[before..],
                 )?;
             }
-            TreeTarget::write_bits(start_bit, &mut whole, &edges, &bools);
+            write_bits(start_bit, &mut whole, &edges, &bools);
             Ok(())
         }
         Target::Ends(mut slot) => {
@@ -304,13 +269,13 @@ fn place(
             };
             index_values(plain, n, width, is_delta, &mut scratch.words, &mut scratch.values);
             let mut rest: &mut [u8] = &mut slot;
-            for piece in pieces {
-                let (place, after) = take_part(rest, piece.elements.len().saturating_mul(4))?;
+            for stretch in stretches {
+                let (place, after) = take_part(rest, stretch.elements.len().saturating_mul(4))?;
                 rest = after;
-                let Items::List(items) = &piece.items else {
+                let Items::List(items) = &stretch.items else {
                     return Err(format::Error::corrupt(0, "lists of no items"));
                 };
-                let values = scratch.values.get(piece.elements.clone()).unwrap_or_default();
+                let values = scratch.values.get(stretch.elements.clone()).unwrap_or_default();
                 let shift = items.dest.cast_signed().wrapping_sub(items.start.cast_signed());
                 if !kernels::shifted_ends(values, items.start, items.start + items.len, shift, place) {
                     let what = format!(
@@ -325,12 +290,12 @@ fn place(
         }
         Target::Switches { mut types, mut offsets } => {
             let (mut types, mut offsets): (&mut [u8], &mut [u8]) = (&mut types, &mut offsets);
-            for piece in pieces {
-                let (type_places, after) = take_part(types, piece.elements.len())?;
+            for stretch in stretches {
+                let (type_places, after) = take_part(types, stretch.elements.len())?;
                 types = after;
-                let (offset_places, after) = take_part(offsets, piece.elements.len().saturating_mul(4))?;
+                let (offset_places, after) = take_part(offsets, stretch.elements.len().saturating_mul(4))?;
                 offsets = after;
-                place_switches(plain, piece, type_places, offset_places)?;
+                place_switches(plain, stretch, type_places, offset_places)?;
             }
             Ok(())
         }
@@ -385,7 +350,7 @@ fn natural_numbers(plain: &[u8], n: usize, encoding: Encoding, elements: &Range<
 }
 
 pub(super) fn count(page: &PlannedPage, counters: &Counters) {
-    counters.n_baskets.fetch_add(1, Ordering::Relaxed);
+    counters.n_pieces.fetch_add(1, Ordering::Relaxed);
     counters.stored_bytes.fetch_add(bytes_to_read(&page.page), Ordering::Relaxed);
     counters.memory_bytes.fetch_add(page.n_bytes as u64, Ordering::Relaxed);
     counters.unzip_bytes.fetch_add(page.n_bytes as u64, Ordering::Relaxed);
@@ -396,7 +361,7 @@ fn take_part(rest: &mut [u8], n_bytes: usize) -> format::Result<(&mut [u8], &mut
 }
 
 /// Writes bits of a page from the target's first bit on.
-fn write_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &mut Slot, edges: &Edges) {
+fn copy_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &mut Slot, edges: &Edges) {
     let lead = (start_bit.next_multiple_of(8) - start_bit).min(elements.len());
     let inside = elements.start + lead..elements.start + lead + (whole.len() * 8).min(elements.len() - lead);
     kernels::copy_bits(plain, &inside, whole, 0);
@@ -416,12 +381,12 @@ fn write_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &m
     }
 }
 
-fn place_switches(plain: &[u8], piece: &Piece, types: &mut [u8], offsets: &mut [u8]) -> format::Result<()> {
-    let Items::Alternatives(alternatives) = &piece.items else {
+fn place_switches(plain: &[u8], stretch: &Stretch, types: &mut [u8], offsets: &mut [u8]) -> format::Result<()> {
+    let Items::Alternatives(alternatives) = &stretch.items else {
         return Err(format::Error::corrupt(0, "variants without alternatives"));
     };
     let places = types.iter_mut().zip(offsets.as_chunks_mut::<4>().0);
-    for ((place, tag), (type_place, offset_place)) in switch_elements(plain, &piece.elements)?.zip(places) {
+    for ((place, tag), (type_place, offset_place)) in switch_elements(plain, &stretch.elements)?.zip(places) {
         let offset = match (tag as usize).checked_sub(1).map(|tag| alternatives.get(tag)) {
             // Holds none of its alternatives.
             None => Some(0),

@@ -2,30 +2,28 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema};
+use arrowroot_file::{Result, format_error};
 use arrowroot_format as format;
 use arrowroot_storage::{ReadStyle, Source};
 use format::Place;
 use format::rntuple::{Encoding, Page, Shape, SlotId};
 use format::streamer::Primitive;
-use format::tree::BasketLocation;
 
 use super::clusters::{Cluster, MAX_UNWITNESSED, unwitnessed};
 use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
-use super::{MemberId, Ntuple, assemble};
-use crate::cut::{BatchSize, Density, cut_list, cut_range};
-use crate::error::{Error, Result};
-use crate::file::format_error;
-use crate::keep::{Keeper, KeptSizes};
-use crate::plan::{
-    BatchEntries, Content, Entries, MAX_RATIO, Plan, PlannedBasket, PlannedColumn, Request, cut_windows,
+use super::{Ntuple, assemble};
+use crate::scan::{
+    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
+    Request, cut_list, cut_range,
 };
 
 /// What a plan of an RNTuple has besides windows and spans.
-pub(crate) struct PagePlan {
+pub(crate) struct NtuplePlan {
     pub(crate) ntuple: Ntuple,
     /// What is delivered.
     pub(crate) shapes: Vec<Shape>,
@@ -36,12 +34,6 @@ pub(crate) struct PagePlan {
     pub(crate) runs: Vec<BatchRuns>,
     /// Pages that were looked into for the plan, and that no batch reads again.
     pub(crate) looked_into: Vec<PageId>,
-}
-
-impl std::fmt::Debug for PagePlan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PagePlan").field("shapes", &self.shapes).finish_non_exhaustive()
-    }
 }
 
 /// A slot, and the number that comes out of it; `None` for one that says where items are.
@@ -104,7 +96,7 @@ impl PlannedPage {
     }
 }
 
-impl PagePlan {
+impl NtuplePlan {
     /// The place of a slot of numbers, or of ends.
     pub(crate) fn place_of(&self, slot: SlotId, primitive: Option<Primitive>) -> Option<usize> {
         self.by_slot.get(&(slot, primitive)).copied()
@@ -114,28 +106,13 @@ impl PagePlan {
 /// Plans a request. The pages with the ends of lists at cuts inside clusters are read from `source`.
 pub(crate) fn plan(
     ntuple: &Ntuple,
-    members: &[(MemberId, String)],
     request: &Request,
     style: &ReadStyle,
     source: &dyn Source,
-) -> Result<Plan> {
+) -> Result<(Plan, NtuplePlan)> {
     let n_entries = ntuple.n_entries();
-    let span = match &request.entries {
-        Entries::Range(range) if range.start > range.end || range.end > n_entries => {
-            let what = format!("entries {} to {} of an RNTuple with {n_entries}", range.start, range.end);
-            return Err(Error::InvalidRequest { what });
-        }
-        Entries::Range(range) => range.clone(),
-        Entries::List(list) => match list.iter().find(|&&entry| entry >= n_entries) {
-            Some(wrong) => {
-                return Err(Error::InvalidRequest { what: format!("entry {wrong} of an RNTuple with {n_entries}") });
-            }
-            None => {
-                let (first, last) = (list.iter().min().copied(), list.iter().max().copied());
-                first.zip(last).map_or(0..0, |(first, last)| first..last + 1)
-            }
-        },
-    };
+    let span = request.entries.span(n_entries, "an RNTuple")?;
+    let members = &request.columns;
     let mut shapes = Vec::with_capacity(members.len());
     let mut fields: Vec<Field> = Vec::with_capacity(members.len());
     let mut collecting = Collecting::new(ntuple);
@@ -150,7 +127,7 @@ pub(crate) fn plan(
     let mut zeros = Zeros { n_elements: 0, witnessed: vec![None; clusters.len()] };
     let mut columns = Vec::with_capacity(slots.len());
     for slot in &mut slots {
-        columns.push(add_pages(ntuple, source, &clusters, slot, &mut zeros, request.verify_checksums)?);
+        columns.push(Arc::new(add_pages(ntuple, source, &clusters, slot, &mut zeros, request.verify_checksums)?));
     }
     let density = || density(&slots, &clusters, n_entries);
     let size = request.batch_bytes.filter(|_| !members.is_empty()).map(|n_bytes| BatchSize::new(n_bytes, density()));
@@ -184,22 +161,11 @@ pub(crate) fn plan(
         let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
         needed.push(pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?);
     }
-    let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: source.nature().is_remote() };
-    let n_repeated = keeper.decide(&mut needed, |page| kept_sizes(&slots, page));
-    let style = style.within(request.moving_budget_bytes());
-    let (planned, max_gap_bytes) = cut_windows(&columns, batches, needed, style, &boundaries());
-    let n_delivered = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
-    let pages = PagePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs, looked_into };
-    Ok(Plan {
-        columns,
-        batches: planned,
-        n_entries: n_delivered,
-        style,
-        n_repeated,
-        max_gap_bytes,
-        schema: ArrowSchema::new(fields).into(),
-        pages: Some(pages),
-    })
+    let draft =
+        Draft { columns, schema: ArrowSchema::new(fields).into(), batches, pieces: needed, clusters: boundaries() };
+    let mut plan = draft.plan(request, style, source.nature().is_remote(), |page| kept_sizes(&slots, page));
+    plan.n_looked_into = looked_into.len() as u64;
+    Ok((plan, NtuplePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs, looked_into }))
 }
 
 /// Finds the slots and domains that shapes need.
@@ -369,7 +335,7 @@ fn add_pages(
             } else {
                 cluster.first_entry..entry_end
             };
-            locations.push(BasketLocation {
+            locations.push(Piece {
                 offset: page.offset,
                 stored_bytes: u32::try_from(n_read)
                     .map_err(|_| at(format::Error::unsupported(0, format!("a page of {n_read} bytes"))))?,
@@ -386,7 +352,7 @@ fn add_pages(
     slot.cluster_pages.push(slot.pages.len());
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let ratio = memory_bytes as f64 / stored_bytes.max(1) as f64;
-    Ok(PlannedColumn { path, content: Content::Pages, baskets: locations, ratio })
+    Ok(PlannedColumn { path, pieces: locations, ratio })
 }
 
 /// Bytes of the entries in memory, cluster by cluster.
@@ -410,8 +376,8 @@ fn density(slots: &[PlannedSlot], clusters: &[Cluster], n_entries: u64) -> Densi
 }
 
 /// What a page takes if it is kept.
-fn kept_sizes(slots: &[PlannedSlot], page: &PlannedBasket) -> KeptSizes {
-    let page = &slots[page.column as usize].pages[page.basket as usize];
+fn kept_sizes(slots: &[PlannedSlot], page: &PlannedPiece) -> KeptSizes {
+    let page = &slots[page.column as usize].pages[page.piece as usize];
     KeptSizes { stored_bytes: Some(bytes_to_read(&page.page)), unpacked_bytes: page.n_bytes as u64 }
 }
 
@@ -465,11 +431,11 @@ impl PlannedSlot {
 /// The pages that a batch needs, by their first entry and place in the file.
 fn pages_of_batch(
     ntuple: &Ntuple,
-    columns: &[PlannedColumn],
+    columns: &[Arc<PlannedColumn>],
     slots: &[PlannedSlot],
     runs: &BatchRuns,
     next: Option<&BatchRuns>,
-) -> Result<Vec<PlannedBasket>> {
+) -> Result<Vec<PlannedPiece>> {
     let mut pages = Vec::new();
     for (place, slot) in slots.iter().enumerate().filter(|(place, _)| !runs.ends.contains_key(place)) {
         let needed = slot.needed(ntuple, runs)?;
@@ -479,15 +445,15 @@ fn pages_of_batch(
             None => None,
         };
         for page in needed {
-            pages.push(PlannedBasket::new(place, page, again == Some(page)));
+            pages.push(PlannedPiece::new(place, page, again == Some(page)));
         }
     }
-    let location = |page: &PlannedBasket| &columns[page.column as usize].baskets[page.basket as usize];
+    let location = |page: &PlannedPiece| &columns[page.column as usize].pieces[page.piece as usize];
     pages.sort_by_key(|page| (slots_cluster(slots, page), location(page).offset, page.column));
     Ok(pages)
 }
 
 /// The cluster of a page: they are read one after the other.
-fn slots_cluster(slots: &[PlannedSlot], page: &PlannedBasket) -> usize {
-    slots[page.column as usize].cluster_pages.partition_point(|&start| start <= page.basket as usize)
+fn slots_cluster(slots: &[PlannedSlot], page: &PlannedPiece) -> usize {
+    slots[page.column as usize].cluster_pages.partition_point(|&start| start <= page.piece as usize)
 }

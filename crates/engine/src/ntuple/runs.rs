@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use arrowroot_file::{Error, Result};
+
 use super::Ntuple;
 use super::clusters::Cluster;
 use super::look_up::{Found, LookUp, PageId, Wanted};
 use super::plan::PlannedSlot;
-use crate::error::{Error, Result};
-use crate::plan::BatchEntries;
+use crate::scan::BatchEntries;
 
 /// Consecutive items of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

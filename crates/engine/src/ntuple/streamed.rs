@@ -10,18 +10,18 @@ use format::streamer::StreamerInfos;
 
 use super::clusters::Cluster;
 use super::page::{Checksum, bytes_to_read, index_values, open_page};
-use super::{MemberId, Ntuple};
-use crate::error::{Answers, Result};
-use crate::file::{format_error, read_range};
+use arrowroot_file::{Answers, Lent, Result, format_error, read_range};
+
+use super::Ntuple;
 use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
-use crate::scratch::Lent;
+use crate::scan::ColumnId;
 
 impl Ntuple {
     /// What its values look like.
     ///
     /// # Errors
     /// [`Error::Format`](crate::Error::Format) if it is not readable, with its type; `Error::Storage` if what tells cannot be read now.
-    pub fn shape(&self, id: MemberId) -> Result<Shape> {
+    pub fn shape(&self, id: ColumnId) -> Result<Shape> {
         let (schema, member) = (self.schema(), self.member(id));
         let answers = Answers::default();
         let layout_of = |field: StreamedField<'_>| answers.give(self.streamed_layout(field))?;

@@ -1,0 +1,11 @@
+//! What lies between the ROOT format's types and values and those of Apache Arrow.
+//!
+//! It knows of no file and no scan, so that whoever reads and whoever writes has the same table of types.
+
+pub mod arrays;
+pub mod gaps;
+pub mod text;
+pub mod types;
+
+pub use text::{Fault, TextForm};
+pub use types::{ArrowTypes, arrow_type};

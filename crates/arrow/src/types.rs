@@ -1,0 +1,113 @@
+//! Arrow types of the format's types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType as ArrowType, Field, Fields};
+use arrowroot_format::column::{DataType, Name};
+use arrowroot_format::streamer::Primitive;
+
+use crate::text::TextForm;
+
+/// Name of the items of lists, as in the Arrow specification.
+pub(crate) const ITEM: &str = "item";
+
+/// The Arrow type of a column.
+pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
+    ArrowTypes::new(text).arrow_type(data_type)
+}
+
+/// Arrow types of several columns. All places where a class occurs share its fields.
+pub struct ArrowTypes {
+    text: TextForm,
+    /// By the place of the members in memory, which stay there: the fields, and how many there are with all inside.
+    structs: HashMap<*const (Name, DataType), Known>,
+    /// Fields so far, each time that they occur: so many are made where a type leaves the process.
+    pub n_fields: usize,
+}
+
+struct Known {
+    _members: Arc<[(Name, DataType)]>,
+    fields: Fields,
+    n_fields: usize,
+}
+
+impl ArrowTypes {
+    /// No types yet; of texts in this form.
+    pub fn new(text: TextForm) -> Self {
+        ArrowTypes { text, structs: HashMap::new(), n_fields: 0 }
+    }
+
+    /// The field of a column or member: nullable if it is optional.
+    pub fn arrow_field(&mut self, name: &str, data_type: &DataType) -> Field {
+        self.n_fields = self.n_fields.saturating_add(1);
+        let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
+        Field::new(name, self.arrow_type(data_type), is_nullable)
+    }
+
+    fn fields(&mut self, members: &Arc<[(Name, DataType)]>) -> Fields {
+        let before = self.n_fields;
+        if let Some(known) = self.structs.get(&members.as_ptr()) {
+            self.n_fields = before.saturating_add(known.n_fields);
+            return known.fields.clone();
+        }
+        let fields: Fields = members.iter().map(|(name, member)| self.arrow_field(name, member)).collect();
+        let known = Known { _members: Arc::clone(members), fields: fields.clone(), n_fields: self.n_fields - before };
+        // All empty ones are at one place.
+        if !members.is_empty() {
+            self.structs.insert(members.as_ptr(), known);
+        }
+        fields
+    }
+
+    fn arrow_type(&mut self, data_type: &DataType) -> ArrowType {
+        let text = self.text;
+        let mut field = |name: &str, item: &DataType| Arc::new(self.arrow_field(name, item));
+        match data_type {
+            DataType::Primitive(primitive) => primitive_type(*primitive),
+            DataType::Text if text == TextForm::Binary => ArrowType::Binary,
+            DataType::Text => ArrowType::Utf8,
+            DataType::List(item) => ArrowType::List(field(ITEM, item)),
+            DataType::FixedList(item, n_items) => {
+                ArrowType::FixedSizeList(field(ITEM, item), i32::try_from(*n_items).unwrap_or(i32::MAX))
+            }
+            DataType::Map(key, value) => map_type(field("key", key), field("value", value)),
+            DataType::Struct(members) => ArrowType::Struct(self.fields(members)),
+            DataType::Optional(value) => self.arrow_type(value),
+            DataType::Nothing => ArrowType::Null,
+            DataType::Link => ArrowType::UInt32,
+            DataType::Bytes => ArrowType::Binary,
+        }
+    }
+}
+
+pub(crate) fn item_field(item: ArrowType) -> Arc<Field> {
+    Arc::new(Field::new(ITEM, item, false))
+}
+
+/// A map; a list of pairs if the keys may be null, which those of Arrow's maps must not be.
+pub(crate) fn map_type(key: Arc<Field>, value: Arc<Field>) -> ArrowType {
+    let can_be_map = !key.is_nullable();
+    let pair = ArrowType::Struct(Fields::from(vec![key, value]));
+    match can_be_map {
+        true => ArrowType::Map(Arc::new(Field::new("entries", pair, false)), false),
+        false => ArrowType::List(item_field(pair)),
+    }
+}
+
+/// The Arrow type of a number.
+pub fn primitive_type(primitive: Primitive) -> ArrowType {
+    match primitive {
+        Primitive::Bool => ArrowType::Boolean,
+        Primitive::Int8 => ArrowType::Int8,
+        Primitive::UInt8 => ArrowType::UInt8,
+        Primitive::Int16 => ArrowType::Int16,
+        Primitive::UInt16 => ArrowType::UInt16,
+        Primitive::Int32 => ArrowType::Int32,
+        Primitive::UInt32 => ArrowType::UInt32,
+        Primitive::Int64 => ArrowType::Int64,
+        Primitive::UInt64 => ArrowType::UInt64,
+        Primitive::Float32 | Primitive::Float16 => ArrowType::Float32,
+        Primitive::Float64 | Primitive::Double32 => ArrowType::Float64,
+    }
+}

@@ -1,0 +1,88 @@
+//! A scan of an RNTuple, as the threads run it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrowroot_file::{Error, Lent, Result, format_error};
+use arrowroot_format as format;
+
+use super::Ntuple;
+use super::builder::Builder;
+use super::look_up::PageId;
+use super::page::{PageWork, count, unpack_page};
+use super::plan::{NtuplePlan, plan};
+use crate::memory::HeldBytes;
+use crate::scan::{Context, Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, Window};
+
+/// Plans a scan of an RNTuple.
+pub(super) fn scan(ntuple: &Ntuple, request: &Request) -> Result<Scan> {
+    let reading = ntuple.file().stack().scan(request.trace);
+    let (plan, pass) = plan(ntuple, request, &reading.style, reading.source.as_ref())?;
+    Ok(Scan::new(pass, plan, reading, request))
+}
+
+/// Pages that the next batch needs too.
+type Kept = HashMap<(u32, u32), Payload>;
+
+impl Pass for NtuplePlan {
+    type Work = PageWork;
+    type Fill = Builder;
+    type Kept = Kept;
+
+    fn begin_scan(&self, context: &Context) {
+        for PageId { slot, page } in &self.looked_into {
+            let location = &context.plan.columns[*slot].pieces[*page];
+            count(&self.slots[*slot].pages[*page], &context.counters);
+            context.count_payload(location.offset, u64::from(location.stored_bytes));
+            context.begin_logical(*slot, location);
+        }
+    }
+
+    fn begin(&self, context: &Context, number: usize, _kept: &mut Kept) -> Result<(Builder, usize)> {
+        Builder::new(number, &context.plan, self)
+    }
+
+    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Kept, window: Window<'_>) -> Result<()> {
+        let context = placing.context;
+        for (piece, range) in window.planned.pieces.iter().zip(&window.fetched.ranges) {
+            let (slot, number) = (piece.column as usize, piece.piece as usize);
+            let page = self.slots.get(slot).and_then(|slot| slot.pages.get(number));
+            let (Some(&page), Some((target, stretches))) = (page, placing.batch.fill.place(piece.column, piece.piece))
+            else {
+                return Err(Error::Internal { what: "a page that its batch does not know".to_owned() });
+            };
+            let location = context.plan.location(piece);
+            let mut logical = None;
+            let mut payload = match kept.remove(&piece.key()).filter(|_| !piece.is_fetched()) {
+                Some(kept) => kept,
+                None => {
+                    context.count_payload(location.offset, u64::from(location.stored_bytes));
+                    logical = context.begin_logical(slot, location);
+                    Payload::Stored(Arc::clone(&window.fetched.bytes), range.clone())
+                }
+            };
+            if let PayloadBytes::Stored(stored) = payload.bytes()
+                && piece.kept == Keeping::Unpacked
+            {
+                let unpacked = unpack_page(placing.scratch, stored, &page, &context.counters).map_err(|error| {
+                    format_error(context.source(), &context.plan.columns[slot].path, error.at(location.offset))
+                })?;
+                payload = Payload::Ready(HeldBytes::copied(unpacked, &context.held)?);
+            }
+            if let Some(payload) = payload.kept(piece.kept, &context.held)? {
+                kept.insert(piece.key(), payload);
+            }
+            placing.push(slot, logical, PageWork { page, payload, stretches, target });
+        }
+        Ok(())
+    }
+
+    fn decode(&self, context: &Context, column: usize, work: PageWork, scratch: &mut Lent) -> format::Result<()> {
+        work.run(self.slots[column].kind.primitive(), &context.counters, scratch)
+    }
+
+    fn finish(&self, context: &Context, number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
+        fill.finish(number, &context.plan, self, context.text)
+    }
+}

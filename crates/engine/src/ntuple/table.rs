@@ -1,0 +1,198 @@
+//! An RNTuple as a table. Its columns are fields: those at the top, and the members of records in them.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema as ArrowSchema;
+use arrowroot_arrow::TextForm;
+use arrowroot_file::{Error, File, Result, lasting};
+use arrowroot_format::codec::CompressionSetting;
+use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
+
+use super::{Ntuple, PageSizes, pass};
+use crate::scan::{ColumnId, Request, Scan};
+use crate::table::{ColumnPlace, Description, Sizes, Table};
+
+impl PageSizes {
+    fn added(self, more: PageSizes) -> PageSizes {
+        PageSizes {
+            n_pages: self.n_pages + more.n_pages,
+            stored_bytes: self.stored_bytes.saturating_add(more.stored_bytes),
+            memory_bytes: self.memory_bytes.saturating_add(more.memory_bytes),
+            compression: self.compression.or(more.compression),
+        }
+    }
+
+    fn sizes(self) -> Sizes {
+        let signed = |n_bytes: u64| i64::try_from(n_bytes).unwrap_or(i64::MAX);
+        let compression = self.compression.and_then(|setting| i32::try_from(setting).ok());
+        Sizes {
+            n_pieces: self.n_pages,
+            stored_bytes: signed(self.stored_bytes),
+            memory_bytes: signed(self.memory_bytes),
+            compression: compression.map_or_else(String::new, |setting| CompressionSetting(setting).to_string()),
+        }
+    }
+}
+
+/// What the pages of a field and of all its parts take. Projected fields take nothing: their data are another field's.
+fn field_sizes(schema: &Schema, sizes: &[PageSizes], id: FieldId) -> PageSizes {
+    let Some(field) = schema.field_of(id).filter(|field| field.source().is_none()) else {
+        return PageSizes::default();
+    };
+    let own = field.columns().iter().filter_map(|column| sizes.get(column.0 as usize));
+    let own = own.fold(PageSizes::default(), |sum, size| sum.added(*size));
+    field.children().iter().fold(own, |sum, &child| sum.added(field_sizes(schema, sizes, child)))
+}
+
+/// The column types of a field and of the parts that are no members of their own, each once; those of other
+/// representations too.
+fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
+    let Some(field) = schema.field_of(id) else { return };
+    for column in field.columns().iter().filter_map(|&column| schema.column_of(column)) {
+        let name = column.column_type.name();
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    if field.role() != Role::Record {
+        field.children().iter().for_each(|&child| encodings(schema, child, found));
+    }
+}
+
+impl Table for Ntuple {
+    fn file(&self) -> &File {
+        self.file()
+    }
+
+    fn path(&self) -> &str {
+        self.path()
+    }
+
+    fn name(&self) -> &str {
+        &self.inner.schema.name
+    }
+
+    fn title(&self) -> &str {
+        &self.inner.schema.description
+    }
+
+    fn class_name(&self) -> &str {
+        ANCHOR_CLASS
+    }
+
+    fn cycle(&self) -> u16 {
+        self.inner.cycle
+    }
+
+    fn n_entries(&self) -> u64 {
+        self.n_entries()
+    }
+
+    fn n_leaves(&self) -> usize {
+        self.inner.schema.columns.len()
+    }
+
+    fn sizes(&self) -> Result<Sizes> {
+        let all = self.page_sizes()?.iter().fold(PageSizes::default(), |sum, size| sum.added(*size));
+        Ok(all.sizes())
+    }
+
+    fn columns(&self) -> Vec<ColumnId> {
+        (0..u32::try_from(self.members().len()).unwrap_or(u32::MAX)).map(ColumnId).collect()
+    }
+
+    fn column_names(&self) -> Vec<&str> {
+        self.top_members().into_iter().map(|id| self.member(id).path()).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<ColumnId> {
+        self.find(name)
+    }
+
+    fn found(&self, name: &str) -> Option<ColumnId> {
+        self.found(name)
+    }
+
+    fn canonical(&self, name: &str) -> Option<&str> {
+        self.found(name).map(|id| self.member(id).path())
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.has_path(path)
+    }
+
+    fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
+        let member = self.member(id);
+        ColumnPlace {
+            path: member.path(),
+            name: member.name(),
+            depth: member.depth(),
+            is_group: Some(false),
+            is_part: member.depth() > 0,
+            n_entries: i64::try_from(self.n_entries()).unwrap_or(i64::MAX),
+        }
+    }
+
+    fn is_readable(&self, id: ColumnId) -> Result<bool> {
+        Ok(lasting(self.shape(id))?.is_ok())
+    }
+
+    fn describe(&self, id: ColumnId) -> Result<Description> {
+        let (member, field) = (self.member(id), self.field(id));
+        let arrow = lasting(self.arrow_field(id, member.name(), TextForm::Utf8))?;
+        let mut encoding = Vec::new();
+        encodings(self.schema(), member.field(), &mut encoding);
+        Ok(Description {
+            title: field.description().to_owned(),
+            is_group: false,
+            type_name: field.type_name().to_owned(),
+            arrow_type: arrow.as_ref().ok().map(|field| field.data_type().clone()),
+            unsupported: arrow.err().map(|error| error.fault().what.clone()),
+            encoding: encoding.join(", "),
+        })
+    }
+
+    fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
+        Ok(field_sizes(self.schema(), self.page_sizes()?, self.member(id).field()).sizes())
+    }
+
+    fn knows_sizes(&self) -> bool {
+        self.knows_sizes()
+    }
+
+    fn readable(&self) -> Result<Vec<ColumnId>> {
+        self.readable()
+    }
+
+    fn schema(&self) -> Result<ArrowSchema> {
+        self.arrow_schema()
+    }
+
+    fn clusters(&self) -> Result<Vec<u64>> {
+        self.cluster_starts()
+    }
+
+    fn scan(&self, request: &Request) -> Result<Scan> {
+        if request.raw {
+            let what = "raw: an RNTuple has pages, not entries of bytes".to_owned();
+            return Err(Error::InvalidRequest { what });
+        }
+        pass::scan(self, request)
+    }
+
+    fn written_by(&self) -> Option<String> {
+        let version = self.version().map(|part| part.to_string()).join(".");
+        Some(match self.schema().writer.as_str() {
+            "" => format!("format {version}"),
+            writer => format!("format {version}, written by {writer}"),
+        })
+    }
+
+    fn attribute_sets(&self) -> Vec<&str> {
+        self.footer().attributes.iter().map(|set| set.name.as_str()).collect()
+    }
+
+    fn attribute_set(&self, name: &str) -> Result<Arc<dyn Table>> {
+        Ok(Arc::new(self.attribute_set(name)?))
+    }
+}

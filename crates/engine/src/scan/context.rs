@@ -1,0 +1,42 @@
+//! What all threads of a scan see.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrowroot_arrow::TextForm;
+use arrowroot_storage::{ScanSource, Source};
+
+use super::logical::{LogicalId, LogicalReads};
+use super::plan::{Piece, Plan};
+use super::stats::Counters;
+use crate::memory::Held;
+
+/// What all threads of a scan see, whatever it reads.
+pub(crate) struct Context {
+    pub(crate) plan: Plan,
+    /// What the scan reads through.
+    pub(crate) reading: ScanSource,
+    pub(crate) counters: Counters,
+    pub(crate) held: Arc<Held>,
+    pub(crate) text: TextForm,
+    /// `None` if no trace was asked for.
+    pub(crate) logical: Option<LogicalReads>,
+}
+
+impl Context {
+    pub(crate) fn source(&self) -> &dyn Source {
+        self.reading.source.as_ref()
+    }
+
+    /// Counts bytes of the file that are needed.
+    pub(crate) fn count_payload(&self, offset: u64, n_bytes: u64) {
+        self.counters.payload_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        self.reading.physical.need(offset, n_bytes);
+    }
+
+    /// Notes that a piece of a column is needed; `None` if no trace was asked for.
+    pub(crate) fn begin_logical(&self, column: usize, piece: &Piece) -> Option<LogicalId> {
+        let reads = self.logical.as_ref()?;
+        Some(reads.begin(piece.offset, u64::from(piece.stored_bytes), piece.first_entry, column))
+    }
+}

@@ -1,0 +1,262 @@
+//! A scan: one pass over columns and entries, as those who asked for it see it.
+
+mod context;
+mod cut;
+mod fetch;
+mod keep;
+mod logical;
+mod pass;
+mod payload;
+mod plan;
+mod request;
+mod stats;
+mod threads;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowroot_file::{Error, Lent, Result};
+use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
+
+use crate::memory::Held;
+use fetch::Fetcher;
+use logical::LogicalReads;
+use threads::{Common, Running, Shared};
+
+pub(crate) use context::Context;
+pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
+pub use keep::Keeping;
+pub(crate) use keep::KeptSizes;
+pub(crate) use logical::LogicalId;
+pub use logical::LogicalRead;
+pub(crate) use pass::{Pass, Placing, Window};
+pub(crate) use payload::{Payload, PayloadBytes};
+pub use plan::{BatchEntries, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPiece, PlannedWindow};
+pub(crate) use plan::{Draft, MAX_RATIO};
+pub use request::{ColumnId, Entries, Request};
+pub use stats::Stats;
+pub(crate) use stats::{Counters, add_ns, thread_cpu_time};
+
+/// More threads than any machine has cores are asked for by mistake.
+const MAX_THREADS: usize = 1024;
+
+/// One pass over some columns and entries of a table.
+pub struct Scan {
+    shared: Arc<dyn Running>,
+    helpers: Vec<JoinHandle<()>>,
+    scratch: Lent,
+    next: usize,
+    n_threads: usize,
+    is_told: bool,
+    n_fetching: usize,
+    /// Threads do not survive a fork.
+    process: u32,
+}
+
+impl Scan {
+    /// A scan of a kind of table. Nothing is read before the first batch is asked for.
+    pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
+        let n_threads = match request.n_threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            n_threads => n_threads.min(MAX_THREADS),
+        };
+        // A piece is the smallest unit of work.
+        let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
+        let is_remote = reading.source.nature().is_remote();
+        let n_ahead = plan.style.n_ahead;
+        // The caller's thread never waits for a network: it has signals to look after.
+        let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
+        let context = Context {
+            plan,
+            counters: Counters::default(),
+            held: Arc::new(Held::default()),
+            text: request.text,
+            logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
+            reading,
+        };
+        pass.begin_scan(&context);
+        // The consumer holds one batch, and batches differ in size.
+        let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
+            let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
+            usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
+        });
+        let common = Common {
+            context,
+            moving_budget_bytes: request.moving_budget_bytes(),
+            fetcher,
+            max_windows: if n_threads == 1 { 1 } else { 2 },
+            max_batches,
+        };
+        Scan {
+            shared: Arc::new(Shared::new(common, pass)),
+            helpers: Vec::new(),
+            scratch: Lent::default(),
+            next: 0,
+            n_threads,
+            is_told: false,
+            n_fetching: 0,
+            process: std::process::id(),
+        }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.shared.common().context.plan
+    }
+
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        self.plan().schema()
+    }
+
+    /// The next batch; `None` after the last. The calling thread decodes too.
+    ///
+    /// `interrupted` is asked about every 20 ms whether to stop.
+    ///
+    /// # Errors
+    /// The first error of any thread; [`Error::NoThread`] as long as the system starts none; [`Error::Cancelled`] if
+    /// `interrupted` said so or the scan was cancelled.
+    pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
+        if self.process != std::process::id() {
+            return Err(Error::InvalidRequest {
+                what: "a scan cannot be continued in a forked process: begin a new one there".to_owned(),
+            });
+        }
+        let start = Instant::now();
+        let cpu_start = thread_cpu_time();
+        self.begin_fetching()?;
+        self.begin_helping()?;
+        let result = self.shared.work_for(self.next, &mut self.scratch, interrupted);
+        let counters = &self.shared.common().context.counters;
+        add_ns(&counters.wall_ns, start.elapsed());
+        add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
+        self.next += usize::from(matches!(result, Ok(Some(_))));
+        result
+    }
+
+    /// Begins to fetch windows of a far-away store before the first batch is asked for; near by it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoThread`] if the system starts no more; the next call tries again.
+    pub fn begin_fetching(&mut self) -> Result<()> {
+        let common = self.shared.common();
+        let reading = &common.context.reading;
+        if !std::mem::replace(&mut self.is_told, true) && reading.wants_to_be_told() {
+            reading.tell(&common.context.plan.wanted(), common.moving_budget_bytes);
+        }
+        let n_threads = common.fetcher.as_ref().map_or(0, Fetcher::n_threads);
+        while self.n_fetching < n_threads {
+            let shared = Arc::clone(&self.shared);
+            // Nobody waits for its end: it may be in a read that takes until its timeout.
+            start_thread(format!("arrowroot-fetch-{}", self.n_fetching), move || shared.fetch())?;
+            self.n_fetching += 1;
+        }
+        Ok(())
+    }
+
+    fn begin_helping(&mut self) -> Result<()> {
+        while self.helpers.len() + 1 < self.n_threads {
+            let shared = Arc::clone(&self.shared);
+            let name = format!("arrowroot-{}", self.helpers.len() + 1);
+            self.helpers.push(start_thread(name, move || shared.help())?);
+        }
+        Ok(())
+    }
+
+    /// What other threads may know of the scan and do to it while it runs.
+    pub fn handle(&self) -> ScanHandle {
+        ScanHandle { shared: Arc::clone(&self.shared), n_threads: self.n_threads }
+    }
+}
+
+fn start_thread(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name).spawn(work).map_err(|source| Error::NoThread { source })
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The threads are the parent's, and so may be a lock that one of them holds.
+            self.helpers.drain(..).for_each(std::mem::forget);
+            return;
+        }
+        self.shared.stop();
+        for helper in self.helpers.drain(..) {
+            // A helper that panicked has told so through its guard.
+            let _ = helper.join();
+        }
+    }
+}
+
+/// A scan as other threads see it: its counters, and a way to stop it.
+#[derive(Clone)]
+pub struct ScanHandle {
+    shared: Arc<dyn Running>,
+    n_threads: usize,
+}
+
+impl ScanHandle {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.shared.common().context.plan
+    }
+
+    /// Whether its reads may wait for a network.
+    pub fn is_remote(&self) -> bool {
+        self.context().reading.source.nature().is_remote()
+    }
+
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        self.plan().schema()
+    }
+
+    /// Stops the scan: no batch follows. Does nothing after the end.
+    pub fn cancel(&self) {
+        self.shared.stop();
+    }
+
+    /// Counters so far.
+    pub fn stats(&self) -> Stats {
+        let context = self.context();
+        let reads = self.physical().read_totals();
+        let counted = context.counters.snapshot();
+        let difference_bytes = reads.bytes.saturating_sub(counted.payload_bytes);
+        Stats {
+            read_calls: reads.n_reads,
+            read_bytes: reads.bytes,
+            read_ns: reads.wall_ns,
+            overhead_bytes: self.physical().excess_bytes().unwrap_or(difference_bytes),
+            decoder_read_ns: if self.shared.common().fetcher.is_none() { reads.wall_ns } else { 0 },
+            n_threads: self.n_threads as u64,
+            peak_buffer_bytes: context.held.peak_bytes(),
+            ..counted
+        }
+    }
+
+    fn context(&self) -> &Context {
+        &self.shared.common().context
+    }
+
+    fn physical(&self) -> &Ledger {
+        &self.context().reading.physical
+    }
+
+    /// What passed each layer boundary so far: the store's first, the engine's last.
+    pub fn ledgers(&self) -> &[Arc<Ledger>] {
+        &self.context().reading.ledgers
+    }
+
+    /// The reads of the store so far, if the request asked for a trace. Times count from the making of the scan.
+    pub fn physical_reads(&self) -> Vec<ReadEvent> {
+        self.physical().events()
+    }
+
+    /// The pieces needed so far, in this order, if the request asked for a trace.
+    pub fn logical_reads(&self) -> Vec<LogicalRead> {
+        self.context().logical.as_ref().map(LogicalReads::all).unwrap_or_default()
+    }
+}

@@ -1,0 +1,311 @@
+//! The read plan: which pieces, in which reads, for which batches. Plain data, made before the first read.
+//!
+//! A *piece* is what is compressed by itself: a piece of a tree, or a page of an RNTuple.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use arrowroot_format::tree::BasketLocation;
+use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
+
+use super::keep::{Keeper, Keeping, KeptSizes};
+use super::request::Request;
+
+/// No codec of ROOT packs more than so many bytes into one: Zstandard comes to 32,000 with blocks of 16 MiB of zeros.
+pub(crate) const MAX_RATIO: u64 = 1 << 16;
+
+/// A read plan.
+#[derive(Debug)]
+pub struct Plan {
+    /// What is read: the branches, or the columns of the fields, that the request needs.
+    pub columns: Vec<Arc<PlannedColumn>>,
+    /// The batches, in the order of delivery.
+    pub batches: Vec<PlannedBatch>,
+    /// Number of entries that will be delivered.
+    pub n_entries: u64,
+    /// How it is read.
+    pub style: ReadStyle,
+    /// How many times a piece is decompressed again: those that several batches need and that the memory budget has no room
+    /// for.
+    pub n_repeated: u64,
+    max_gap_bytes: u64,
+    schema: SchemaRef,
+    /// Pieces that were decompressed to make the plan, and are not again.
+    pub(crate) n_looked_into: u64,
+}
+
+/// A column of a plan.
+#[derive(Debug)]
+pub struct PlannedColumn {
+    /// Path of the branch in the tree, or of the field in the RNTuple.
+    pub path: String,
+    /// All its pieces, in the order of their entries.
+    pub pieces: Vec<Piece>,
+    /// Uncompressed bytes for each byte in the file, on average.
+    pub ratio: f64,
+}
+
+/// Where a piece is, and the entries that it has values of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Offset in the file in bytes.
+    pub offset: u64,
+    /// Bytes in the file; those of a piece include its key, those of a page its checksum.
+    pub stored_bytes: u32,
+    /// First entry.
+    pub first_entry: u64,
+    /// Entry after the last.
+    pub entry_end: u64,
+    /// Place among the pieces that are in the table's own record; `None` if it is read from the file.
+    pub embedded: Option<usize>,
+}
+
+impl From<BasketLocation> for Piece {
+    fn from(piece: BasketLocation) -> Piece {
+        let BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded } = piece;
+        Piece { offset, stored_bytes, first_entry, entry_end, embedded }
+    }
+}
+
+/// One batch: its entries, and the windows in which their pieces are read.
+#[derive(Debug)]
+pub struct PlannedBatch {
+    /// Which entries.
+    pub entries: BatchEntries,
+    /// In the order of reading.
+    pub windows: Vec<PlannedWindow>,
+}
+
+/// The entries of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchEntries {
+    /// Half-open range.
+    Range(Range<u64>),
+    /// Some entries: each once and in order, and how to arrange them in the end if they are wanted otherwise.
+    List {
+        /// Entries, sorted.
+        sorted: Vec<u64>,
+        /// For each entry of the result its place in `sorted`; `None` if that is the order.
+        order: Option<Vec<u64>>,
+    },
+}
+
+/// Pieces that are fetched together.
+#[derive(Debug)]
+pub struct PlannedWindow {
+    /// First entry of any of them.
+    pub first_entry: u64,
+    /// The pieces, in the order of their entries.
+    pub pieces: Vec<PlannedPiece>,
+    /// The reads. Members are places in `pieces`.
+    pub spans: Vec<Span>,
+}
+
+/// A piece in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedPiece {
+    /// Place of its column in the plan.
+    pub column: u32,
+    /// Place among the pieces of the column.
+    pub piece: u32,
+    /// As what it comes from the batch before this one; if as nothing, it is fetched.
+    pub carried: Keeping,
+    /// As what it is kept for the next batch.
+    pub kept: Keeping,
+}
+
+impl PlannedPiece {
+    /// A piece that is fetched, and kept if the next batch needs it too and there is room.
+    pub(crate) fn new(column: usize, piece: usize, is_needed_again: bool) -> Self {
+        PlannedPiece {
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+            piece: u32::try_from(piece).unwrap_or(u32::MAX),
+            carried: Keeping::Nothing,
+            kept: if is_needed_again { Keeping::Unpacked } else { Keeping::Nothing },
+        }
+    }
+
+    /// What tells it apart from others.
+    pub(crate) fn key(&self) -> (u32, u32) {
+        (self.column, self.piece)
+    }
+
+    /// Whether it is read from the file, unless it is in the table's record.
+    pub fn is_fetched(&self) -> bool {
+        self.carried == Keeping::Nothing
+    }
+}
+
+impl BatchEntries {
+    /// Number of entries that are delivered.
+    pub fn n_delivered(&self) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.end - range.start,
+            BatchEntries::List { order: Some(order), .. } => order.len() as u64,
+            BatchEntries::List { sorted, order: None } => sorted.len() as u64,
+        }
+    }
+
+    /// First entry, 0 if there is none.
+    pub fn first(&self) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.start,
+            BatchEntries::List { sorted, .. } => sorted.first().copied().unwrap_or(0),
+        }
+    }
+
+    /// Number in the table of the entry at a place among those that are read.
+    pub(crate) fn number(&self, place: usize) -> u64 {
+        match self {
+            BatchEntries::Range(range) => range.start.saturating_add(place as u64),
+            BatchEntries::List { sorted, .. } => sorted.get(place).copied().unwrap_or(0),
+        }
+    }
+
+    /// Whether any of them is in the piece.
+    pub(crate) fn touches(&self, piece: &Piece) -> bool {
+        match self {
+            BatchEntries::Range(range) => piece.first_entry < range.end && range.start < piece.entry_end,
+            BatchEntries::List { sorted, .. } => {
+                let next = sorted.partition_point(|&entry| entry < piece.first_entry);
+                sorted.get(next).is_some_and(|&entry| entry < piece.entry_end)
+            }
+        }
+    }
+
+    /// From the first entry to behind the last.
+    pub(crate) fn span(&self) -> Range<u64> {
+        match self {
+            BatchEntries::Range(range) => range.clone(),
+            BatchEntries::List { sorted, .. } => self.first()..sorted.last().map_or(0, |&last| last + 1),
+        }
+    }
+}
+
+impl Plan {
+    /// Schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// All windows.
+    pub fn windows(&self) -> impl Iterator<Item = &PlannedWindow> {
+        self.batches.iter().flat_map(|batch| &batch.windows)
+    }
+
+    /// What lies between two pieces is read with them if it is not more than this, in bytes.
+    pub fn max_gap_bytes(&self) -> u64 {
+        self.max_gap_bytes
+    }
+
+    /// What will be read, in this order; for a layer that wants to be told.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let pieces = self.windows().flat_map(|window| &window.pieces);
+        pieces.map(|piece| wanted(&self.columns, piece)).collect()
+    }
+
+    /// Number of pieces that are decompressed, each time that they are. Those that were when the plan was made, and are not
+    /// again, are among them.
+    pub fn n_pieces(&self) -> u64 {
+        let in_windows: u64 = self.windows().map(PlannedWindow::n_decompressed).sum();
+        in_windows + self.n_looked_into
+    }
+
+    /// Number of reads.
+    pub fn n_reads(&self) -> u64 {
+        self.windows().map(|window| window.spans.len() as u64).sum()
+    }
+
+    /// Bytes that are read.
+    pub fn read_bytes(&self) -> u64 {
+        self.windows().flat_map(|window| &window.spans).map(|span| span.range.end - span.range.start).sum()
+    }
+
+    /// Bytes of pieces among them.
+    pub fn payload_bytes(&self) -> u64 {
+        self.windows().map(|window| window.payload_bytes(&self.columns)).sum()
+    }
+
+    /// Place and size of a piece.
+    pub(crate) fn location(&self, piece: &PlannedPiece) -> &Piece {
+        location(&self.columns, piece)
+    }
+}
+
+fn location<'p>(columns: &'p [Arc<PlannedColumn>], piece: &PlannedPiece) -> &'p Piece {
+    &columns[piece.column as usize].pieces[piece.piece as usize]
+}
+
+impl PlannedWindow {
+    /// Number of pieces that are decompressed for it.
+    pub fn n_decompressed(&self) -> u64 {
+        self.pieces.iter().filter(|piece| piece.carried != Keeping::Unpacked).count() as u64
+    }
+
+    /// Bytes of pieces in the file.
+    pub fn payload_bytes(&self, columns: &[Arc<PlannedColumn>]) -> u64 {
+        self.pieces
+            .iter()
+            .filter(|piece| piece.is_fetched())
+            .map(|piece| u64::from(location(columns, piece).stored_bytes))
+            .sum()
+    }
+}
+
+/// What is read for which batch, before it is cut into windows.
+pub(crate) struct Draft {
+    pub(crate) columns: Vec<Arc<PlannedColumn>>,
+    /// Schema of the batches.
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<BatchEntries>,
+    /// For each batch the pieces that it needs, by their first entry and place in the file.
+    pub(crate) pieces: Vec<Vec<PlannedPiece>>,
+    /// First entries of the clusters, and the end of the last.
+    pub(crate) clusters: Vec<u64>,
+}
+
+impl Draft {
+    /// Decides what is kept between batches, and cuts what each needs into windows.
+    pub(crate) fn plan(
+        self,
+        request: &Request,
+        style: &ReadStyle,
+        is_remote: bool,
+        sizes: impl Fn(&PlannedPiece) -> KeptSizes,
+    ) -> Plan {
+        let Draft { columns, schema, batches, mut pieces, clusters } = self;
+        let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: is_remote };
+        let n_repeated = keeper.decide(&mut pieces, sizes);
+        let style = style.within(request.moving_budget_bytes());
+        let mut planner = Planner::new(style, &clusters);
+        let mut max_gap_bytes = 0;
+        let planned = batches.into_iter().zip(pieces).map(|(entries, pieces)| {
+            let wanted: Vec<Wanted> = pieces.iter().map(|piece| wanted(&columns, piece)).collect();
+            let windows = planner.plan(&wanted).into_iter().map(|window| {
+                max_gap_bytes = max_gap_bytes.max(window.max_gap_bytes);
+                let mut spans = window.spans;
+                for member in spans.iter_mut().flat_map(|span| &mut span.members) {
+                    *member -= window.pieces.start;
+                }
+                let first_entry = wanted[window.pieces.start].first_entry;
+                PlannedWindow { first_entry, pieces: pieces[window.pieces].to_vec(), spans }
+            });
+            PlannedBatch { windows: windows.collect(), entries }
+        });
+        let planned: Vec<PlannedBatch> = planned.collect();
+        let n_entries = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
+        Plan { columns, batches: planned, n_entries, style, n_repeated, max_gap_bytes, schema, n_looked_into: 0 }
+    }
+}
+
+/// A piece as the planner of windows takes it.
+fn wanted(columns: &[Arc<PlannedColumn>], piece: &PlannedPiece) -> Wanted {
+    let location = location(columns, piece);
+    Wanted {
+        range: location.offset..location.offset.saturating_add(u64::from(location.stored_bytes)),
+        first_entry: location.first_entry,
+        branch: piece.column,
+        is_fetched: piece.is_fetched() && location.embedded.is_none(),
+    }
+}

@@ -1,0 +1,458 @@
+//! What the threads of a scan share, and what each of them does next: fetch a window, place it, decode, make a batch.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use arrowroot_file::{Error, Lent, Result, format_error};
+
+use super::context::Context;
+use super::fetch::{Fetcher, fetch};
+use super::pass::{Building, Pass, Placing, Task, Threads, Window};
+use super::stats::{add_ns, thread_cpu_time};
+
+/// How long to wait before looking whether the caller wants to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What is the same for all kinds of tables.
+pub(crate) struct Common {
+    pub(crate) context: Context,
+    /// For windows and batches.
+    pub(crate) moving_budget_bytes: u64,
+    /// `None`: the thread that places windows reads them.
+    pub(crate) fetcher: Option<Fetcher>,
+    /// Windows that may be in use at a time.
+    pub(crate) max_windows: usize,
+    /// Batches that may be begun and not delivered.
+    pub(crate) max_batches: usize,
+}
+
+/// A scan as the threads run it, whatever kind of table it is of.
+pub(crate) trait Running: Send + Sync {
+    fn common(&self) -> &Common;
+
+    /// Ends the scan.
+    fn stop(&self);
+
+    /// The loop of a fetching thread.
+    fn fetch(&self);
+
+    /// The loop of a helping thread.
+    fn help(&self);
+
+    /// Works until a batch is there; `None` after the last.
+    fn work_for(
+        &self,
+        number: usize,
+        scratch: &mut Lent,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<RecordBatch>>;
+}
+
+/// What the threads of a scan have in common.
+pub(crate) struct Shared<P: Pass> {
+    common: Common,
+    pass: P,
+    state: Mutex<State<P>>,
+    changed: Condvar,
+}
+
+/// The batches on their way.
+struct State<P: Pass> {
+    tasks: VecDeque<Task<P::Work>>,
+    /// `None` while a thread is placing.
+    placer: Option<Box<Placer<P>>>,
+    /// Batches all of whose pieces are placed.
+    closing: Vec<Building<P::Fill>>,
+    ready: BTreeMap<usize, Ready>,
+    n_begun: usize,
+    n_delivered: usize,
+    is_all_placed: bool,
+    is_stopped: bool,
+    error: Option<Error>,
+}
+
+/// A batch that can be delivered.
+struct Ready {
+    batch: RecordBatch,
+    values_bytes: u64,
+    held_bytes: usize,
+}
+
+/// The state of placing, which one thread has at a time.
+struct Placer<P: Pass> {
+    batch: usize,
+    window: usize,
+    /// Windows placed so far, of all batches.
+    n_windows: usize,
+    building: Option<Building<P::Fill>>,
+    kept: P::Kept,
+    scratch: Lent,
+}
+
+/// What placing a window led to.
+enum Placed<F> {
+    /// More of the batch is to come.
+    Window,
+    /// All pieces of the batch are placed.
+    Batch(Building<F>),
+    /// There is nothing left.
+    End,
+}
+
+/// Tells the others if a helping thread dies: they would wait for it without end.
+struct PanicGuard<'s, P: Pass>(&'s Shared<P>);
+
+impl<P: Pass> Drop for PanicGuard<'_, P> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::Internal { what: "a decoding thread panicked".to_owned() });
+        }
+    }
+}
+
+/// What a thread can do next.
+enum Step<P: Pass> {
+    Decode(Task<P::Work>),
+    Place(Box<Placer<P>>),
+    Wait,
+    Stop,
+}
+
+impl<P: Pass> Placer<P> {
+    /// Number of the window that is placed next, among those of all batches; `None` if the batch has no more.
+    fn next_window(&self, context: &Context) -> Option<usize> {
+        let batch = context.plan.batches.get(self.batch)?;
+        (self.window < batch.windows.len()).then_some(self.n_windows)
+    }
+
+    /// Whether the next step begins a batch.
+    fn begins_batch(&self) -> bool {
+        self.building.is_none()
+    }
+
+    /// Places the next window, which is fetched here unless it has been.
+    fn advance(
+        &mut self,
+        shared: &Shared<P>,
+        fetched: Option<super::fetch::Fetched>,
+        is_stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Placed<P::Fill>> {
+        let context = &shared.common.context;
+        let Some(batch) = context.plan.batches.get(self.batch) else { return Ok(Placed::End) };
+        let mut building = match self.building.take() {
+            Some(building) => building,
+            None => {
+                let (fill, held_bytes) = shared.pass.begin(context, self.batch, &mut self.kept)?;
+                context.held.add(held_bytes);
+                Building { number: self.batch, open: Arc::default(), held_bytes, fill }
+            }
+        };
+        if let Some(planned) = batch.windows.get(self.window) {
+            let fetched = match fetched {
+                Some(fetched) => fetched,
+                None => fetch(context, planned, is_stopped)?,
+            };
+            let mut threads = shared;
+            let tasks = Vec::with_capacity(planned.pieces.len());
+            let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut threads);
+            let mut placing = Placing { context, batch, scratch, threads, tasks };
+            shared.pass.place(&mut placing, &mut self.kept, Window { planned, fetched })?;
+            placing.emit();
+            self.window += 1;
+            self.n_windows += 1;
+        }
+        if self.window < batch.windows.len() {
+            self.building = Some(building);
+            return Ok(Placed::Window);
+        }
+        self.batch += 1;
+        self.window = 0;
+        Ok(Placed::Batch(building))
+    }
+}
+
+impl<P: Pass> Threads<P::Work> for &Shared<P> {
+    fn emit(&mut self, tasks: Vec<Task<P::Work>>) {
+        self.lock().tasks.extend(tasks);
+        self.changed.notify_all();
+    }
+
+    fn drain(&mut self, open: &AtomicUsize, scratch: &mut Lent) -> Result<()> {
+        while open.load(Ordering::Acquire) > 0 {
+            let mut state = self.lock();
+            if state.is_stopped {
+                return Err(Error::Cancelled);
+            }
+            match state.tasks.pop_front() {
+                Some(task) => {
+                    drop(state);
+                    self.decode(task, scratch);
+                }
+                None => drop(self.changed.wait_timeout(state, Duration::from_millis(1))),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: Pass> Shared<P> {
+    pub(crate) fn new(common: Common, pass: P) -> Self {
+        let placer = Placer {
+            batch: 0,
+            window: 0,
+            n_windows: 0,
+            building: None,
+            kept: P::Kept::default(),
+            scratch: Lent::default(),
+        };
+        let state = State {
+            tasks: VecDeque::new(),
+            placer: Some(Box::new(placer)),
+            closing: Vec::new(),
+            ready: BTreeMap::new(),
+            n_begun: 0,
+            n_delivered: 0,
+            is_all_placed: false,
+            is_stopped: false,
+            error: None,
+        };
+        Shared { common, pass, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<P>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, error: Error) {
+        self.lock().error.get_or_insert(error);
+        self.stop();
+    }
+
+    fn deliver(&self, ready: Ready) -> RecordBatch {
+        let counters = &self.common.context.counters;
+        counters.n_batches.fetch_add(1, Ordering::Relaxed);
+        counters.n_entries.fetch_add(ready.batch.num_rows() as u64, Ordering::Relaxed);
+        counters.values_bytes.fetch_add(ready.values_bytes, Ordering::Relaxed);
+        self.common.context.held.release(ready.held_bytes);
+        ready.batch
+    }
+
+    fn next_step(&self, state: &mut State<P>) -> Step<P> {
+        if state.is_stopped {
+            return Step::Stop;
+        }
+        // Windows first: the next one is to be there when this one is done.
+        let n_held = self.common.fetcher.as_ref().map_or(0, Fetcher::n_held);
+        let n_open = self.common.context.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
+        let has_room = n_open < self.common.max_windows;
+        let may_begin = state.n_begun - state.n_delivered < self.common.max_batches;
+        let is_due = has_room || state.tasks.is_empty();
+        if is_due
+            && !state.is_all_placed
+            && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
+            && (self.common.max_windows > 1 || state.tasks.is_empty())
+            && state.placer.as_ref().is_some_and(|placer| self.is_fetched(placer))
+            && let Some(placer) = state.placer.take()
+        {
+            if placer.begins_batch() {
+                state.n_begun += 1;
+            }
+            return Step::Place(placer);
+        }
+        match state.tasks.pop_front() {
+            Some(task) => Step::Decode(task),
+            None => Step::Wait,
+        }
+    }
+
+    /// Whether the next window can be placed without waiting for it.
+    fn is_fetched(&self, placer: &Placer<P>) -> bool {
+        match (&self.common.fetcher, placer.next_window(&self.common.context)) {
+            (Some(fetcher), Some(number)) => fetcher.want(number),
+            _ => true,
+        }
+    }
+
+    /// `is_stopped` is asked where a step may take long.
+    fn take_step(&self, step: Step<P>, scratch: &mut Lent, is_stopped: &mut dyn FnMut() -> bool) {
+        match step {
+            Step::Decode(task) => self.decode(task, scratch),
+            Step::Place(placer) => self.place(placer, is_stopped),
+            Step::Wait | Step::Stop => {}
+        }
+    }
+
+    fn decode(&self, task: Task<P::Work>, scratch: &mut Lent) {
+        let context = &self.common.context;
+        let Task { column, batch, open, logical, work } = task;
+        let started = context.logical.as_ref().zip(logical).map(|read| (read, Instant::now()));
+        if let Err(error) = self.pass.decode(context, column, work, scratch) {
+            return self.fail(format_error(context.source(), &context.plan.columns[column].path, error));
+        }
+        if let Some(((reads, id), start)) = started {
+            reads.add_decode(id, start.elapsed());
+        }
+        if open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.close(batch);
+        }
+    }
+
+    fn place(&self, mut placer: Box<Placer<P>>, is_stopped: &mut dyn FnMut() -> bool) {
+        let fetched = match (&self.common.fetcher, placer.next_window(&self.common.context)) {
+            (Some(fetcher), Some(number)) => fetcher.take(number),
+            _ => Ok(None),
+        };
+        let placed = fetched.and_then(|fetched| placer.advance(self, fetched, is_stopped));
+        let mut state = self.lock();
+        state.placer = Some(placer);
+        let mut closed = None;
+        match placed {
+            Ok(Placed::Window) => {}
+            Ok(Placed::Batch(building)) => {
+                closed = Some(building.number);
+                state.closing.push(building);
+            }
+            Ok(Placed::End) => state.is_all_placed = true,
+            Err(error) => {
+                drop(state);
+                return self.fail(error);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        if let Some(batch) = closed {
+            self.close(batch);
+        }
+    }
+
+    /// Makes a batch if all of it is placed and done.
+    fn close(&self, number: usize) {
+        let building = {
+            let mut state = self.lock();
+            let is_done =
+                |building: &Building<_>| building.number == number && building.open.load(Ordering::Acquire) == 0;
+            match state.closing.iter().position(is_done) {
+                Some(place) => state.closing.swap_remove(place),
+                None => return,
+            }
+        };
+        let Building { held_bytes, fill, .. } = building;
+        match self.pass.finish(&self.common.context, number, fill) {
+            Ok((batch, values_bytes)) => {
+                self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
+                self.changed.notify_all();
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+}
+
+impl<P: Pass> Running for Shared<P> {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn stop(&self) {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        state.tasks.clear();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(fetcher) = &self.common.fetcher {
+            fetcher.stop();
+        }
+    }
+
+    fn fetch(&self) {
+        let _guard = PanicGuard(self);
+        let tell = || {
+            // Who waits has looked and let go of the lock: without it this could come in between.
+            drop(self.lock());
+            self.changed.notify_all();
+        };
+        if let Some(fetcher) = &self.common.fetcher {
+            fetcher.run(&self.common.context, &tell);
+        }
+    }
+
+    fn help(&self) {
+        let _guard = PanicGuard(self);
+        let mut scratch = Lent::default();
+        let cpu_start = thread_cpu_time();
+        loop {
+            let step = {
+                let mut state = self.lock();
+                let step = self.next_step(&mut state);
+                if matches!(step, Step::Wait) {
+                    if state.is_all_placed && state.tasks.is_empty() && state.closing.is_empty() {
+                        break;
+                    }
+                    let start = Instant::now();
+                    let state = self.changed.wait_timeout(state, PATIENCE);
+                    drop(state);
+                    add_ns(&self.common.context.counters.wait_ns, start.elapsed());
+                    continue;
+                }
+                step
+            };
+            match step {
+                Step::Stop => break,
+                step => self.take_step(step, &mut scratch, &mut || self.lock().is_stopped),
+            }
+        }
+        add_ns(&self.common.context.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
+    }
+
+    fn work_for(
+        &self,
+        number: usize,
+        scratch: &mut Lent,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<RecordBatch>> {
+        let mut last_asked = Instant::now();
+        let mut ask = || {
+            if last_asked.elapsed() > PATIENCE {
+                last_asked = Instant::now();
+                if interrupted() {
+                    self.fail(Error::Cancelled);
+                }
+            }
+        };
+        loop {
+            ask();
+            let step = {
+                let mut state = self.lock();
+                if let Some(error) = state.error.take() {
+                    return Err(error);
+                }
+                if let Some(ready) = state.ready.remove(&number) {
+                    state.n_delivered += 1;
+                    drop(state);
+                    self.changed.notify_all();
+                    return Ok(Some(self.deliver(ready)));
+                }
+                if number >= self.common.context.plan.batches.len() {
+                    return Ok(None);
+                }
+                let step = self.next_step(&mut state);
+                if matches!(step, Step::Wait) {
+                    let start = Instant::now();
+                    drop(self.changed.wait_timeout(state, PATIENCE));
+                    add_ns(&self.common.context.counters.wait_ns, start.elapsed());
+                    continue;
+                }
+                step
+            };
+            match step {
+                Step::Stop => return Err(Error::Cancelled),
+                step => self.take_step(step, scratch, &mut || {
+                    ask();
+                    self.lock().is_stopped
+                }),
+            }
+        }
+    }
+}

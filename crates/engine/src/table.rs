@@ -1,0 +1,205 @@
+//! What has entries and columns: a TTree or an RNTuple.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType as ArrowType, Schema};
+use arrowroot_file::{Error, File, Result};
+use arrowroot_format::tree::{Friend, RecordedIndex};
+
+use crate::scan::{ColumnId, Request, Scan};
+
+/// A TTree or an RNTuple: metadata that was read when it was opened, and scans.
+pub trait Table: Send + Sync {
+    /// The file.
+    fn file(&self) -> &File;
+
+    /// Its path in the file.
+    fn path(&self) -> &str;
+
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Its title.
+    fn title(&self) -> &str;
+
+    /// Its class, as its key says.
+    fn class_name(&self) -> &str;
+
+    /// Cycle of the key that it was opened by.
+    fn cycle(&self) -> u16;
+
+    /// Number of entries.
+    fn n_entries(&self) -> u64;
+
+    /// Number of leaves, or of the columns of an RNTuple.
+    fn n_leaves(&self) -> usize;
+
+    /// What all its pieces take.
+    ///
+    /// # Errors
+    /// [`Error::Format`] or [`Error::Storage`] if what tells that cannot be read: page lists of an RNTuple.
+    fn sizes(&self) -> Result<Sizes>;
+
+    /// What else its record says; an RNTuple records nothing of that.
+    fn recorded(&self) -> Recorded<'_> {
+        Recorded::default()
+    }
+
+    /// All columns and groups, depth first, each before what is in it.
+    fn columns(&self) -> Vec<ColumnId>;
+
+    /// Paths of the columns that a scan delivers if none is named, readable or not.
+    fn column_names(&self) -> Vec<&str>;
+
+    /// Finds a column by its path, or by its name alone if only one has it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several have the name.
+    fn find(&self, name: &str) -> Result<ColumnId>;
+
+    /// The same; `None` if none or several have the name.
+    fn found(&self, name: &str) -> Option<ColumnId>;
+
+    /// The path of the column that a name stands for which is no path itself, where tables have several spellings of one.
+    fn canonical(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
+    /// Whether a column or group has that path.
+    fn has_path(&self, path: &str) -> bool;
+
+    /// Where a column is in the table.
+    fn place(&self, id: ColumnId) -> ColumnPlace<'_>;
+
+    /// Whether a column can be read, and is no group that is told by its branches alone.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells that cannot be read now.
+    fn is_readable(&self, id: ColumnId) -> Result<bool>;
+
+    /// What a column is.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells that cannot be read now.
+    fn describe(&self, id: ColumnId) -> Result<Description>;
+
+    /// What the pieces of a column take.
+    ///
+    /// # Errors
+    /// As [`Table::sizes`].
+    fn column_sizes(&self, id: ColumnId) -> Result<Sizes>;
+
+    /// Whether sizes are known without a read.
+    fn knows_sizes(&self) -> bool {
+        true
+    }
+
+    /// The columns that a scan delivers if none is named: all that can be read.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells of one cannot be read now.
+    fn readable(&self) -> Result<Vec<ColumnId>>;
+
+    /// The Arrow schema of these.
+    ///
+    /// # Errors
+    /// As [`Table::readable`].
+    fn schema(&self) -> Result<Schema>;
+
+    /// First entries of the clusters, and the number of entries.
+    ///
+    /// # Errors
+    /// As [`Table::sizes`].
+    fn clusters(&self) -> Result<Vec<u64>>;
+
+    /// Columns that do not have all entries: with their first entry and the one after the last.
+    fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {
+        Vec::new()
+    }
+
+    /// Plans a scan. Of a tree nothing is read before the first batch is asked for; of an RNTuple the pages with the ends of
+    /// lists are, where batches begin or end inside of clusters.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for entries that are not there; [`Error::Format`] for columns that cannot be read.
+    fn scan(&self, request: &Request) -> Result<Scan>;
+
+    /// The version of its format, and what wrote it, where it says so.
+    fn written_by(&self) -> Option<String> {
+        None
+    }
+
+    /// Names of its attribute sets.
+    fn attribute_sets(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Opens one of them.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the names there are; [`Error::Format`] if it cannot be read; [`Error::InvalidRequest`] of a tree.
+    fn attribute_set(&self, _name: &str) -> Result<Arc<dyn Table>> {
+        let what = format!("{}:{}: a {} has no attribute sets", self.file().url(), self.path(), self.class_name());
+        Err(Error::InvalidRequest { what })
+    }
+}
+
+/// What a table records besides its columns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recorded<'t> {
+    /// Several threads wrote the entries, in an order by chance.
+    pub entries_reshuffled: bool,
+    /// Names of expressions, and these.
+    pub aliases: &'t [(String, String)],
+    /// Friends.
+    pub friends: &'t [Friend],
+    /// An index.
+    pub index: Option<&'t RecordedIndex>,
+}
+
+/// Where a column is in its table.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnPlace<'t> {
+    /// Its path.
+    pub path: &'t str,
+    /// Its name.
+    pub name: &'t str,
+    /// How many columns are around it.
+    pub depth: usize,
+    /// Whether it is a group of others; `None` if only its [`Description`] tells.
+    pub is_group: Option<bool>,
+    /// Whether its values are inside those of a column around it.
+    pub is_part: bool,
+    /// Number of its entries.
+    pub n_entries: i64,
+}
+
+/// What a column is.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its title.
+    pub title: String,
+    /// Whether it is no column of its own, but others are inside of it.
+    pub is_group: bool,
+    /// Its C++ type.
+    pub type_name: String,
+    /// Its Arrow type; `None` of what cannot be read, and of a group.
+    pub arrow_type: Option<ArrowType>,
+    /// Why it cannot be read.
+    pub unsupported: Option<String>,
+    /// The column types of a field; empty for a branch.
+    pub encoding: String,
+}
+
+/// What pieces take.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Number of pieces.
+    pub n_pieces: u64,
+    /// Bytes in the file.
+    pub stored_bytes: i64,
+    /// Bytes when uncompressed.
+    pub memory_bytes: i64,
+    /// How they are compressed, as text; empty if nothing says so.
+    pub compression: String,
+}

@@ -1,0 +1,400 @@
+//! A tree in a file, and what is known of its branches before anything is read of them.
+
+mod basket;
+mod builder;
+mod counts;
+mod cycles;
+mod nested;
+mod parts;
+mod pass;
+mod place;
+mod plan;
+mod sample;
+mod table;
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use ahash::{HashMap, HashMapExt};
+use arrow_schema::{Field, Schema};
+use arrowroot_arrow::{ArrowTypes, TextForm};
+use arrowroot_file::{Answers, Error, File, FileKey, Result, format_error, lasting, nearest};
+use arrowroot_format as format;
+use format::column::Column;
+use format::tree::{BasketHead, Branch, BranchId, TreeRecord};
+use format::{Place, Within};
+
+use crate::memory::Block;
+use crate::scan::Piece;
+use sample::resolve_branch;
+
+/// Members of all columns that are read together, each time that they occur: as many as memory is taken for where a schema
+/// leaves the process. A tree of many branches has a long record, and may have more.
+const MAX_FIELDS: usize = 100_000;
+const BYTES_OF_FIELD: usize = 16;
+/// Bytes of the record for each cluster: of the baskets that it begins.
+const BYTES_OF_CLUSTER: usize = 8;
+/// Clusters that any tree may have, and more that none may have: beyond, what its record says of them is not true.
+const MIN_CLUSTERS: usize = 10_000;
+/// Clusters that a tree may have before listing them is left to its baskets.
+const MAX_CLUSTERS: usize = 4_000_000;
+
+/// A tree. Cheap to clone.
+#[derive(Clone)]
+pub struct Tree {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    key: FileKey,
+    path: String,
+    record: TreeRecord,
+    object_data: Block,
+    /// What was found out of the branches: a read that failed tells nothing, and is tried again.
+    columns: Vec<OnceLock<format::Result<Column>>>,
+    paths: OnceLock<Paths>,
+    by_name: OnceLock<ByName>,
+    /// Where baskets tell them, and not the record.
+    clusters: OnceLock<Vec<u64>>,
+}
+
+/// Names by which branches are found.
+struct Paths {
+    by_branch: Vec<Arc<str>>,
+    by_path: HashMap<Arc<str>, BranchId>,
+}
+
+/// Branches by their name alone; `None` if several have it.
+type ByName = HashMap<String, Option<BranchId>>;
+
+/// The first of `path;2`, `path;3`, ... that no branch has. `n_before`: where to go on counting.
+fn numbered(path: &str, taken: &HashMap<Arc<str>, BranchId>, n_before: &mut u32) -> Arc<str> {
+    loop {
+        *n_before = n_before.saturating_add(1);
+        let numbered = format!("{path};{n_before}");
+        if !taken.contains_key(numbered.as_str()) {
+            return numbered.into();
+        }
+    }
+}
+
+impl Tree {
+    /// Opens the tree of a key, and no other cycle of it.
+    pub(crate) fn at(file: &File, file_key: &FileKey) -> Result<Tree> {
+        let key = &file_key.key;
+        let path = file_key.path();
+        if !file.is_tree_class(&key.class_name)? {
+            let error = format::Error::unsupported(0, format!("a {} is not a tree", key.class_name));
+            return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
+        }
+        let object_data = file.read_object_into(key, Block::new)?;
+        let answers = Answers::default();
+        let infos = || answers.give(file.streamer_infos().cloned()).within(|| "streamer info");
+        let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
+            .map_err(|error| error.placed(key.object_place()));
+        let record = answers.settle(record)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
+        let columns = record.branches.iter().map(|_| OnceLock::new()).collect();
+        let inner = Inner {
+            file: file.clone(),
+            key: file_key.clone(),
+            path,
+            record,
+            object_data,
+            columns,
+            paths: OnceLock::new(),
+            by_name: OnceLock::new(),
+            clusters: OnceLock::new(),
+        };
+        Ok(Tree { inner: Arc::new(inner) })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// The key that it was opened by.
+    pub fn key(&self) -> &FileKey {
+        &self.inner.key
+    }
+
+    /// Its path in the file.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// What the record of the tree says.
+    pub fn record(&self) -> &TreeRecord {
+        &self.inner.record
+    }
+
+    pub(crate) fn object_data(&self) -> &[u8] {
+        &self.inner.object_data
+    }
+
+    /// Number of entries.
+    pub fn n_entries(&self) -> u64 {
+        self.inner.record.n_entries
+    }
+
+    /// All branches, depth first, with their depth; groups before what is in them.
+    pub fn walk(&self) -> Vec<(BranchId, usize)> {
+        let record = &self.inner.record;
+        let mut order = Vec::with_capacity(record.branches.len());
+        let mut stack: Vec<(BranchId, usize)> = record.top_branches.iter().rev().map(|&id| (id, 0)).collect();
+        while let Some((id, depth)) = stack.pop() {
+            order.push((id, depth));
+            stack.extend(record.branch(id).branches.iter().rev().map(|&inner| (inner, depth + 1)));
+        }
+        order
+    }
+
+    /// A branch.
+    pub fn branch(&self, id: BranchId) -> &Branch {
+        self.inner.record.branch(id)
+    }
+
+    /// Path of a branch: its name after those of the branches around it, with slashes between. Where several have the
+    /// same, the second and later ones have `;2` and so on behind it, so that each can be told from the others.
+    pub fn branch_path(&self, id: BranchId) -> &str {
+        &self.paths().by_branch[id.0 as usize]
+    }
+
+    fn paths(&self) -> &Paths {
+        self.inner.paths.get_or_init(|| {
+            let n_branches = self.inner.record.branches.len();
+            let mut by_branch: Vec<Arc<str>> = vec![Arc::from(""); n_branches];
+            let mut by_path = HashMap::with_capacity(n_branches);
+            let mut repeats = HashMap::new();
+            for (id, _) in self.walk() {
+                let branch = self.branch(id);
+                let mut path: Arc<str> = match branch.parent.map(|parent| &by_branch[parent.0 as usize]) {
+                    Some(group) if !group.is_empty() => format!("{group}/{}", branch.name).into(),
+                    _ => branch.name.as_str().into(),
+                };
+                if let Some(first) = by_path.insert(Arc::clone(&path), id) {
+                    by_path.insert(Arc::clone(&path), first);
+                    path = numbered(&path, &by_path, repeats.entry(path.clone()).or_insert(1));
+                    by_path.insert(Arc::clone(&path), id);
+                }
+                by_branch[id.0 as usize] = path;
+            }
+            Paths { by_branch, by_path }
+        })
+    }
+
+    fn by_name(&self) -> &ByName {
+        self.inner.by_name.get_or_init(|| {
+            let mut by_name = ByName::new();
+            for (id, _) in self.walk() {
+                by_name.entry(self.branch(id).name.clone()).and_modify(|found| *found = None).or_insert(Some(id));
+            }
+            by_name
+        })
+    }
+
+    /// Finds a branch by its path, or by its name alone if only one branch has it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several branches have the name.
+    pub fn find(&self, name: &str) -> Result<BranchId> {
+        if let Some(id) = self.found(name) {
+            return Ok(id);
+        }
+        if self.by_name().contains_key(name) {
+            return Err(Error::InvalidRequest {
+                what: format!("several branches of {:?} are called {name:?}: give the path", self.inner.record.name),
+            });
+        }
+        Err(Error::NotFound {
+            url: self.file().url().to_owned(),
+            kind: "branch",
+            name: name.to_owned(),
+            near: nearest(name, self.paths().by_branch.iter().map(|path| path.as_ref())),
+        })
+    }
+
+    /// As [`Tree::find`]; `None` if no branch or several have the name.
+    pub fn found(&self, name: &str) -> Option<BranchId> {
+        self.paths().by_path.get(name).copied().or_else(|| *self.by_name().get(name)?)
+    }
+
+    /// Whether a branch has that path.
+    pub fn has_path(&self, path: &str) -> bool {
+        self.paths().by_path.contains_key(path)
+    }
+
+    /// What a branch holds; compiled when first asked for.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it is not readable, with its type; [`Error::Storage`] if what tells cannot be read now.
+    pub fn column(&self, id: BranchId) -> Result<&Column> {
+        let place = &self.inner.columns[id.0 as usize];
+        let compiled = match place.get() {
+            Some(compiled) => compiled,
+            None => {
+                let compiled = self.compiled(id)?;
+                place.get_or_init(|| compiled) // another thread may have found the same
+            }
+        };
+        compiled.as_ref().map_err(|error| self.in_branch(id, error.clone()))
+    }
+
+    fn compiled(&self, id: BranchId) -> Result<format::Result<Column>> {
+        let branch = self.branch(id);
+        let column = resolve_branch(self, id)?;
+        // Baskets that are in the tree's record are here whatever file the branch names (TBranch::SetFile).
+        if branch.file_name.is_empty() || self.baskets(id)?.iter().all(|basket| basket.embedded.is_some()) {
+            return Ok(column);
+        }
+        Ok(column.and_then(|column| {
+            let (name, type_name, file) = (&branch.name, &column.type_name, &branch.file_name);
+            let what = format!("branch {name:?} of type {type_name} has its baskets in another file, {file:?}");
+            Err(format::Error::unsupported(0, what))
+        }))
+    }
+
+    /// Names file and branch in a format error.
+    fn in_branch(&self, id: BranchId, error: format::Error) -> Error {
+        format_error(self.file().source().as_ref(), self.branch_path(id), error)
+    }
+
+    /// The C++ type of a branch or group; empty if it cannot be read.
+    pub(crate) fn type_name(&self, id: BranchId) -> Result<&str> {
+        Ok(lasting(self.column(id))?.map_or("", |column| column.type_name.as_str()))
+    }
+
+    /// As [`Tree::column`]; a group is an error too.
+    pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
+        let column = self.column(id)?;
+        if column.layout.is_some() {
+            return Ok(column);
+        }
+        let kind = if column.type_name.is_empty() { "a group" } else { column.type_name.as_str() };
+        let what = format!("branch {:?} is {kind} of other branches: read those", self.branch(id).name);
+        Err(self.in_branch(id, format::Error::unsupported(0, what)))
+    }
+
+    /// The columns that can be read, in the order of the file.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells of one cannot be read now.
+    pub fn readable(&self) -> Result<Vec<BranchId>> {
+        let mut readable = Vec::new();
+        for (id, _) in self.walk() {
+            if lasting(self.column(id))?.is_ok_and(|column| column.layout.is_some()) {
+                readable.push(id);
+            }
+        }
+        Ok(readable)
+    }
+
+    /// The Arrow field of a readable branch, by a name of the caller's choice.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if it cannot be read.
+    pub fn field(&self, id: BranchId, name: &str, text: TextForm) -> Result<Field> {
+        self.field_among(id, name, &mut ArrowTypes::new(text))
+    }
+
+    /// The same of one of several columns, which share what they have in common.
+    ///
+    /// # Errors
+    /// As [`Tree::field`], and [`Error::InvalidRequest`] if they have too many members together.
+    pub(crate) fn field_among(&self, id: BranchId, name: &str, types: &mut ArrowTypes) -> Result<Field> {
+        let column = self.readable_column(id)?;
+        let field = match column.data_type() {
+            Some(data_type) => types.arrow_field(name, &data_type),
+            None => Field::new(name, arrow_schema::DataType::Null, true),
+        };
+        if types.n_fields > MAX_FIELDS + self.object_data().len() / BYTES_OF_FIELD {
+            let what = format!(
+                "columns up to {name:?} with {} members in all their members: read fewer columns at once",
+                types.n_fields
+            );
+            return Err(Error::InvalidRequest { what });
+        }
+        Ok(field)
+    }
+
+    /// The Arrow schema of all readable columns.
+    ///
+    /// # Errors
+    /// As [`Tree::readable`].
+    pub fn schema(&self) -> Result<Schema> {
+        let mut types = ArrowTypes::new(TextForm::Utf8);
+        let fields = self.readable()?.into_iter().map(|id| self.field_among(id, self.branch_path(id), &mut types));
+        Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
+    }
+
+    /// The baskets of a branch.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the metadata contradict themselves.
+    pub fn baskets(&self, id: BranchId) -> Result<Vec<Piece>> {
+        let branch = self.branch(id);
+        let place = self.key().key.object_place();
+        let baskets = branch.baskets(&self.inner.object_data);
+        let baskets = baskets.map_err(|error| self.in_branch(id, error.placed(place)))?;
+        Ok(baskets.into_iter().map(Piece::from).collect())
+    }
+
+    /// Where a basket begins, for errors: its record, or its data if that is the tree's.
+    pub(crate) fn basket_place(&self, branch: BranchId, location: &Piece) -> Place {
+        match location.embedded.and_then(|place| self.branch(branch).embedded.get(place)) {
+            Some(embedded) => self.key().key.object_place().plus(embedded.data.start as u64),
+            None => Place::File(location.offset),
+        }
+    }
+
+    /// Where the uncompressed payload of a basket begins, for errors.
+    pub(crate) fn payload_place(&self, branch: BranchId, location: &Piece, head: &BasketHead) -> Place {
+        match location.embedded {
+            Some(_) => self.basket_place(branch, location),
+            None => head.payload_place(location.offset),
+        }
+    }
+
+    /// First entries of the clusters, and the number of entries.
+    ///
+    /// Where the tree does not record them, they are the entries at which all of the branches begin a basket.
+    pub fn cluster_starts(&self) -> Cow<'_, [u64]> {
+        let recorded = self.inner.record.clusters(self.max_clusters());
+        if !recorded.is_empty() {
+            return recorded.into();
+        }
+        self.inner.clusters.get_or_init(|| self.common_starts()).into()
+    }
+
+    fn max_clusters(&self) -> usize {
+        (MIN_CLUSTERS + self.object_data().len() / BYTES_OF_CLUSTER).min(MAX_CLUSTERS)
+    }
+
+    /// Entries at which all branches begin a basket, and the number of entries.
+    fn common_starts(&self) -> Vec<u64> {
+        let mut common: Option<Vec<u64>> = None;
+        for (id, _) in self.walk() {
+            let Ok(baskets) = self.baskets(id) else { continue };
+            if baskets.is_empty() {
+                continue;
+            }
+            let starts = baskets.iter().map(|basket| basket.first_entry);
+            common = Some(match common {
+                None => starts.collect(),
+                Some(before) => {
+                    let starts: Vec<u64> = starts.collect();
+                    before.into_iter().filter(|start| starts.binary_search(start).is_ok()).collect()
+                }
+            });
+        }
+        let mut boundaries = common.unwrap_or_default();
+        boundaries.retain(|&start| start < self.n_entries());
+        if boundaries.first() != Some(&0) {
+            boundaries.insert(0, 0);
+        }
+        boundaries.push(self.n_entries());
+        boundaries.dedup();
+        boundaries
+    }
+}

@@ -1,0 +1,74 @@
+//! A scan of a tree, as the threads run it.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrowroot_file::{Lent, Result};
+use arrowroot_format as format;
+use arrowroot_format::tree::BranchId;
+
+use super::Tree;
+use super::basket::BasketWork;
+use super::builder::Builder;
+use super::nested::{self, Nesting};
+use super::place::{Kept, Placer};
+use super::plan::{ReadBranch, plan};
+use crate::scan::{Context, Pass, Placing, Request, Scan, Window};
+
+/// One pass over branches of a tree.
+pub(crate) struct TreePass {
+    pub(crate) tree: Tree,
+    /// In the order of the plan's columns.
+    pub(crate) branches: Vec<ReadBranch>,
+    /// Of these.
+    schema: SchemaRef,
+    /// How they are delivered; `None`: as they are.
+    nesting: Option<Nesting>,
+}
+
+/// Plans a scan of a tree.
+pub(super) fn scan(tree: &Tree, request: &Request) -> Result<Scan> {
+    let reading = tree.file().stack().scan(request.trace);
+    let mut columns: Vec<(BranchId, String)> =
+        request.columns.iter().map(|(id, name)| (BranchId(id.0), name.clone())).collect();
+    let nesting = match nested::unnested(tree, &columns, request)? {
+        Some((read, nesting)) => {
+            columns = read;
+            Some(nesting)
+        }
+        None => None,
+    };
+    let is_remote = reading.source.nature().is_remote();
+    let nested = nesting.as_ref().map(|nesting| nesting.schema().clone());
+    let (plan, branches, schema) = plan(tree, &columns, nested, request, &reading.style, is_remote)?;
+    let pass = TreePass { tree: tree.clone(), branches, schema, nesting };
+    Ok(Scan::new(pass, plan, reading, request))
+}
+
+impl Pass for TreePass {
+    type Work = BasketWork;
+    type Fill = Builder;
+    type Kept = Kept;
+
+    fn begin(&self, context: &Context, number: usize, kept: &mut Kept) -> Result<(Builder, usize)> {
+        kept.begin_batch();
+        let entries = &context.plan.batches[number].entries;
+        Ok((Builder::new(&self.branches, entries, &self.schema, context.text)?, 0))
+    }
+
+    fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Kept, window: Window<'_>) -> Result<()> {
+        Placer { pass: self, kept, placing, waiting_bytes: 0 }.place(window)
+    }
+
+    fn decode(&self, context: &Context, column: usize, work: BasketWork, scratch: &mut Lent) -> format::Result<()> {
+        work.run(&self.tree, &self.branches[column], &context.counters, scratch)
+    }
+
+    fn finish(&self, context: &Context, _number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {
+        let url = context.source().url();
+        let (batch, n_bytes) = fill.finish(&self.branches, url)?;
+        match &self.nesting {
+            Some(nesting) => Ok((nesting.apply(&batch, url)?, n_bytes)),
+            None => Ok((batch, n_bytes)),
+        }
+    }
+}

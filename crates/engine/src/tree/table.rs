@@ -1,0 +1,173 @@
+//! A tree as a table.
+
+use arrow_schema::Schema;
+use arrowroot_arrow::{TextForm, arrow_type};
+use arrowroot_file::{File, Result, lasting};
+use arrowroot_format::codec::CompressionSetting;
+use arrowroot_format::tree::{Branch, BranchId, ElementPart};
+
+use super::{Tree, pass};
+use crate::scan::{ColumnId, Request, Scan};
+use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
+
+fn branch_of(id: ColumnId) -> BranchId {
+    BranchId(id.0)
+}
+
+impl Tree {
+    /// Branches that are no groups.
+    fn leaves(&self) -> impl Iterator<Item = BranchId> {
+        self.walk().into_iter().map(|(id, _)| id).filter(|id| self.branch(*id).branches.is_empty())
+    }
+
+    /// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
+    fn compression(&self, branch: &Branch) -> CompressionSetting {
+        match branch.compression.0 <= 0 && branch.stored_bytes < branch.memory_bytes {
+            true => self.file().header().compression,
+            false => branch.compression,
+        }
+    }
+}
+
+impl Table for Tree {
+    fn file(&self) -> &File {
+        self.file()
+    }
+
+    fn path(&self) -> &str {
+        self.path()
+    }
+
+    fn name(&self) -> &str {
+        &self.record().name
+    }
+
+    fn title(&self) -> &str {
+        &self.record().title
+    }
+
+    fn class_name(&self) -> &str {
+        &self.key().key.class_name
+    }
+
+    fn cycle(&self) -> u16 {
+        self.key().key.cycle
+    }
+
+    fn n_entries(&self) -> u64 {
+        self.n_entries()
+    }
+
+    fn n_leaves(&self) -> usize {
+        self.record().leaves.len()
+    }
+
+    fn sizes(&self) -> Result<Sizes> {
+        let record = self.record();
+        let n_pieces = record.branches.iter().map(|branch| branch.n_baskets() as u64).sum();
+        let (stored_bytes, memory_bytes) = (record.stored_bytes, record.memory_bytes);
+        Ok(Sizes { n_pieces, stored_bytes, memory_bytes, compression: String::new() })
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        let record = self.record();
+        Recorded {
+            entries_reshuffled: record.entries_reshuffled,
+            aliases: &record.aliases,
+            friends: &record.friends,
+            index: record.index.as_ref(),
+        }
+    }
+
+    fn columns(&self) -> Vec<ColumnId> {
+        self.walk().into_iter().map(|(id, _)| id.into()).collect()
+    }
+
+    fn column_names(&self) -> Vec<&str> {
+        self.leaves().map(|id| self.branch_path(id)).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<ColumnId> {
+        self.find(name).map(ColumnId::from)
+    }
+
+    fn found(&self, name: &str) -> Option<ColumnId> {
+        self.found(name).map(ColumnId::from)
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.has_path(path)
+    }
+
+    fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
+        let id = branch_of(id);
+        let branch = self.branch(id);
+        // Of a class without members there are no branches inside.
+        let may_be_bare = branch.element.as_ref().is_some_and(ElementPart::is_split);
+        ColumnPlace {
+            path: self.branch_path(id),
+            name: &branch.name,
+            depth: std::iter::successors(branch.parent, |&around| self.branch(around).parent).count(),
+            is_group: if branch.branches.is_empty() && may_be_bare { None } else { Some(!branch.branches.is_empty()) },
+            is_part: false,
+            n_entries: branch.n_entries,
+        }
+    }
+
+    fn is_readable(&self, id: ColumnId) -> Result<bool> {
+        Ok(lasting(self.column(branch_of(id)))?.is_ok_and(|column| column.layout.is_some()))
+    }
+
+    fn describe(&self, id: ColumnId) -> Result<Description> {
+        let branch = self.branch(branch_of(id));
+        let column = lasting(self.column(branch_of(id)))?;
+        let element_class = || {
+            // The title of a plain branch is its leaf list.
+            branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
+        };
+        let data_type = column.as_ref().ok().and_then(|column| column.data_type());
+        Ok(Description {
+            title: branch.title.clone(),
+            is_group: column.as_ref().is_ok_and(|column| column.layout.is_none()),
+            type_name: column.as_ref().map_or_else(|_| element_class(), |column| column.type_name.clone()),
+            arrow_type: data_type.map(|data_type| arrow_type(&data_type, TextForm::Utf8)),
+            unsupported: column.err().map(|error| error.fault().what.clone()),
+            encoding: String::new(),
+        })
+    }
+
+    fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
+        let branch = self.branch(branch_of(id));
+        Ok(Sizes {
+            n_pieces: branch.n_baskets() as u64,
+            stored_bytes: branch.stored_bytes,
+            memory_bytes: branch.memory_bytes,
+            compression: self.compression(branch).to_string(),
+        })
+    }
+
+    fn readable(&self) -> Result<Vec<ColumnId>> {
+        Ok(self.readable()?.into_iter().map(ColumnId::from).collect())
+    }
+
+    fn schema(&self) -> Result<Schema> {
+        self.schema()
+    }
+
+    fn clusters(&self) -> Result<Vec<u64>> {
+        Ok(self.cluster_starts().into_owned())
+    }
+
+    fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {
+        let n_entries = i64::try_from(self.n_entries()).unwrap_or(i64::MAX);
+        self.leaves()
+            .map(|id| (id.into(), self.branch(id)))
+            .filter(|(_, branch)| branch.first_entry > 0 || branch.entry_end < n_entries)
+            .map(|(id, branch)| (id, branch.first_entry, branch.entry_end))
+            .collect()
+    }
+
+    fn scan(&self, request: &Request) -> Result<Scan> {
+        pass::scan(self, request)
+    }
+}

@@ -1,0 +1,250 @@
+//! An open file: its directories, keys and class descriptions.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use arrowroot_format as format;
+use arrowroot_storage::{Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
+use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
+use format::streamer::StreamerInfos;
+
+use crate::access::{check_size, format_error, read_range, unpack};
+use crate::error::{Error, Result, lasting};
+use crate::fitness::fitness;
+use crate::keys::Keys;
+use crate::listing::{Fault, Listing};
+use crate::scratch::Lent;
+
+/// Read at once when a file is opened: header, root directory and, in small files, everything.
+const HEAD_BYTES: u64 = 4096;
+/// Most bytes of one timed read: what a store delivers in a second, not more.
+const MAX_TIMED_BYTES: u64 = 64 << 20;
+
+/// An open ROOT file. Cheap to clone.
+#[derive(Clone)]
+pub struct File {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    stack: Stack,
+    pub(crate) header: FileHeader,
+    /// What is known of the key lists, as long as not all keys are.
+    pub(crate) listing: Mutex<Listing>,
+    pub(crate) keys: OnceLock<Keys>,
+    pub(crate) root_directory: Option<Directory>,
+    /// Why there is none, if its record cannot be read.
+    pub(crate) root_fault: Option<Fault>,
+    pub(crate) infos: OnceLock<StreamerInfos>,
+    /// The record of the class descriptions, if it came with the key list.
+    pub(crate) info_record: OnceLock<Vec<u8>>,
+    /// With what ROOT's own classes look like, where the file does not say.
+    pub(crate) all_infos: OnceLock<StreamerInfos>,
+}
+
+impl File {
+    /// Opens a file, from the first of its replicas that can be opened and has what its header says, if there is one; the
+    /// others stand in when it fails.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it cannot be read, [`Error::Format`] if it is no ROOT file.
+    pub fn open<U: AsRef<str>>(urls: &[U], options: &Options) -> Result<File> {
+        let urls: Vec<String> = urls.iter().map(|url| url.as_ref().to_owned()).collect();
+        Self::from_stack(Stack::open(&urls, options, &fitness)?)
+    }
+
+    /// Opens a local file, whose name need not be text as a URL is.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
+        let source = Arc::new(LocalFile::open(path)?);
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options)
+    }
+
+    /// Opens a file that a source holds.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
+        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
+    }
+
+    /// Opens a file that a store has opened.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn from_opened(opened: Opened, options: &Options) -> Result<File> {
+        Self::from_stack(Stack::new(opened, options)?)
+    }
+
+    fn from_stack(stack: Stack) -> Result<File> {
+        let source = Arc::clone(stack.base());
+        let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
+        source.read_at(0, &mut head)?;
+        let in_file = |error: format::Error| format_error(source.as_ref(), "file header", error.at(0));
+        let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
+        // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
+        let is_whole = header.end <= source.size_bytes();
+        let (root_directory, root_fault) = match lasting(Self::root_record(source.as_ref(), &head, &header))? {
+            Ok(root) => (Some(root).filter(|root| root.has_keys() && is_whole), None),
+            Err(error) => (None, Some(("root directory".to_owned(), error))),
+        };
+        let inner = Inner {
+            stack,
+            header,
+            listing: Mutex::default(),
+            keys: OnceLock::new(),
+            root_directory,
+            root_fault,
+            infos: OnceLock::new(),
+            info_record: OnceLock::new(),
+            all_infos: OnceLock::new(),
+        };
+        Ok(File { inner: Arc::new(inner) })
+    }
+
+    pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<Directory> {
+        let n_bytes = RootRecord::max_bytes(header) as u64;
+        let begin = usize::try_from(header.begin).unwrap_or(usize::MAX);
+        let record = match head.get(begin..) {
+            Some(rest) if rest.len() as u64 >= n_bytes => rest.to_vec(),
+            _ => {
+                let left = source.size_bytes().saturating_sub(header.begin);
+                read_range(source, header.begin, n_bytes.min(left))?
+            }
+        };
+        RootRecord::parse(header, &record)
+            .map(|root| root.directory)
+            .map_err(|error| format_error(source, "root directory", error))
+    }
+
+    /// What was opened.
+    pub fn url(&self) -> &str {
+        self.source().url()
+    }
+
+    /// Size in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.source().size_bytes()
+    }
+
+    /// The header.
+    pub fn header(&self) -> &FileHeader {
+        &self.inner.header
+    }
+
+    /// Bytes between the end of the file and where its header says that it ends: not 0 if it was cut short.
+    pub fn missing_bytes(&self) -> u64 {
+        self.header().end.saturating_sub(self.size_bytes())
+    }
+
+    /// Reads of the store since the opening, those of scans among them.
+    pub fn read_totals(&self) -> ReadTotals {
+        self.inner.stack.ledger().read_totals()
+    }
+
+    /// Reads ranges (offset, length in bytes) as one vector read of the store, drops the bytes, and returns the time
+    /// that it took in ns: for measuring a store. What came with the opening, or is in a block cache, is asked for again.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it fails or a range does not lie in the file; [`Error::InvalidRequest`] for too much.
+    pub fn time_reads(&self, ranges: &[(u64, u64)]) -> Result<u64> {
+        let total: u64 = ranges.iter().fold(0, |sum, (_, n_bytes)| sum.saturating_add(*n_bytes));
+        if total > MAX_TIMED_BYTES {
+            return Err(Error::InvalidRequest { what: format!("{total} bytes at once, more than {MAX_TIMED_BYTES}") });
+        }
+        let sizes = ranges.iter().map(|(_, n_bytes)| usize::try_from(*n_bytes).unwrap_or(usize::MAX));
+        // Not zeros: their pages would come while the clock runs.
+        let mut buffers: Vec<Vec<u8>> = sizes.map(|n_bytes| vec![1; n_bytes]).collect();
+        let mut parts: Vec<Part<'_>> = ranges
+            .iter()
+            .zip(&mut buffers)
+            .map(|((offset, _), buffer)| Part { offset: *offset, buffer: buffer.as_mut_slice() })
+            .collect();
+        let start = std::time::Instant::now();
+        self.inner.stack.store().read_vector(&mut parts)?;
+        Ok(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// What it is read through.
+    pub fn source(&self) -> &Arc<dyn Source> {
+        self.inner.stack.base()
+    }
+
+    /// The store and its layers.
+    pub fn stack(&self) -> &Stack {
+        &self.inner.stack
+    }
+
+    /// Whether the objects of a class are RNTuples, readable or not.
+    pub fn is_ntuple_class(class: &str) -> bool {
+        matches!(class, ANCHOR_CLASS | OLD_ANCHOR_CLASS)
+    }
+
+    /// Whether the objects of a class are trees.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the descriptions of the classes cannot be read now.
+    pub fn is_tree_class(&self, class: &str) -> Result<bool> {
+        Ok(match class {
+            "TTree" | "TNtuple" | "TNtupleD" => true,
+            _ if class.is_empty() || class.starts_with("TH") => false,
+            _ if class.contains("Tree") || class.contains("tuple") => {
+                lasting(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
+            }
+            _ => false,
+        })
+    }
+
+    /// The uncompressed object of a key.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] or [`Error::Format`].
+    pub fn read_object(&self, key: &Key) -> Result<Vec<u8>> {
+        self.unpack_object(key, &self.read_stored(key)?)
+    }
+
+    /// The same in memory of the caller's: `make` gives so many bytes, of any content.
+    ///
+    /// # Errors
+    /// As [`File::read_object`], and those of `make`.
+    pub fn read_object_into<B>(&self, key: &Key, make: impl FnOnce(usize) -> Result<B>) -> Result<B>
+    where
+        B: std::ops::DerefMut<Target = [u8]>,
+    {
+        let stored = self.read_stored(key)?;
+        let n_bytes = key.object_bytes as usize;
+        let unpacked = check_size(&stored, n_bytes).and_then(|()| {
+            let mut record = make(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
+            Lent::default().get().decompressor.decompress(&stored, &mut record)?;
+            Ok(record)
+        });
+        unpacked.map_err(|error| self.in_stored(key, error))
+    }
+
+    /// An error in what follows a key, as it is in the file.
+    fn in_stored(&self, key: &Key, error: format::Error) -> Error {
+        let start = key.seek_key.saturating_add(key.key_bytes.into());
+        format_error(self.source().as_ref(), &key.name, error.at(start))
+    }
+
+    fn read_stored(&self, key: &Key) -> Result<Vec<u8>> {
+        let in_key = |error: format::Error| format_error(self.source().as_ref(), &key.name, error.at(key.seek_key));
+        let range = key.payload_range().map_err(in_key)?;
+        // What is behind an uncompressed object is not part of it.
+        let n_bytes = (range.end - range.start).min(u64::from(key.object_bytes));
+        read_range(self.source().as_ref(), range.start, n_bytes)
+    }
+
+    pub(crate) fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
+        let mut object = Vec::new();
+        unpack(&mut Lent::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
+            .map_err(|error| self.in_stored(key, error))?;
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

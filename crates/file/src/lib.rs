@@ -1,0 +1,24 @@
+//! ROOT files as containers, over any source of bytes: header, directories, keys, streamer information, and what is
+//! recovered of a file that was damaged or not closed.
+//!
+//! It knows storage and format, and nothing of trees: whoever reads columns and whoever writes files stands on it.
+
+mod access;
+mod classes;
+mod error;
+mod file;
+mod fitness;
+mod key;
+mod keys;
+mod listing;
+mod object;
+mod paths;
+mod recover;
+mod scratch;
+
+pub use access::{format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at};
+pub use error::{Answers, Error, Result, lasting, nearest};
+pub use file::File;
+pub use key::FileKey;
+pub use object::KeyedObject;
+pub use scratch::{Lent, Scratch};

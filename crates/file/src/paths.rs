@@ -1,0 +1,80 @@
+//! The keys of a file by their paths.
+
+use ahash::RandomState;
+use hashbrown::HashTable;
+
+use crate::key::FileKey;
+
+/// Keys by their paths. The entries are kept elsewhere; here are their places, which count up from 0.
+#[derive(Default)]
+pub(crate) struct Paths {
+    hasher: RandomState,
+    /// The last place that has a path.
+    last: HashTable<usize>,
+    /// For each place the one before that has the same path.
+    before: Vec<Option<usize>>,
+}
+
+impl Paths {
+    /// The paths of some entries.
+    pub(crate) fn of(entries: &[FileKey]) -> Paths {
+        let mut paths = Paths::default();
+        (0..entries.len()).for_each(|place| paths.add(place, |place| &entries[place]));
+        paths
+    }
+
+    /// Adds the entry at the next place.
+    pub(crate) fn add<'e>(&mut self, place: usize, entry_at: impl Fn(usize) -> &'e FileKey) {
+        let hash = |place: &usize| self.hasher.hash_one(entry_at(*place).path());
+        let path = entry_at(place).path();
+        let same = |other: &usize| is_at(entry_at(*other), &path);
+        match self.last.entry(self.hasher.hash_one(&path), same, hash) {
+            hashbrown::hash_table::Entry::Occupied(mut last) => {
+                self.before.push(Some(std::mem::replace(last.get_mut(), place)));
+            }
+            hashbrown::hash_table::Entry::Vacant(vacant) => {
+                vacant.insert(place);
+                self.before.push(None);
+            }
+        }
+    }
+
+    /// The places of a path, the last first.
+    pub(crate) fn places<'e>(
+        &self,
+        path: &str,
+        entry_at: impl Fn(usize) -> &'e FileKey,
+    ) -> impl Iterator<Item = usize> {
+        let last = self.last.find(self.hasher.hash_one(path), |place| is_at(entry_at(*place), path));
+        std::iter::successors(last.copied(), |place| self.before[*place])
+    }
+
+    /// The place of a path with that cycle, or with the highest. Where a slash is part of a name, several may have it: what
+    /// is in more directories goes first, as in ROOT (`TDirectoryFile::Get`).
+    pub(crate) fn find<'e>(
+        &self,
+        path: &str,
+        cycle: Option<u16>,
+        entry_at: impl Fn(usize) -> &'e FileKey + Copy,
+    ) -> Option<usize> {
+        let rank = |place: &usize| (entry_at(*place).key.cycle, entry_at(*place).depth, *place);
+        let places = self.places(path, entry_at);
+        places.filter(|&place| cycle.is_none_or(|cycle| entry_at(place).key.cycle == cycle)).max_by_key(rank)
+    }
+}
+
+fn is_at(entry: &FileKey, path: &str) -> bool {
+    path.strip_prefix(entry.directory.as_str()) == Some(entry.key.name.as_str())
+}
+
+/// What may be the directories of a path, outer ones first: all that ends before a slash.
+pub(crate) fn around(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(slash, _)| &path[..slash])
+}
+
+/// What a path may mean as (path, cycle): a number behind its last semicolon is a cycle, or else part of a name.
+pub(crate) fn meanings(path: &str) -> impl Iterator<Item = (&str, Option<u16>)> {
+    let path = path.trim_start_matches('/');
+    let with_cycle = path.rsplit_once(';').and_then(|(name, cycle)| Some((name, Some(cycle.parse().ok()?))));
+    with_cycle.into_iter().chain([(path, None)])
+}

@@ -1,0 +1,247 @@
+//! Trees and RNTuples.
+
+use std::sync::Arc;
+
+use arrowroot::{Entries, Request, Sizes, Table, TextForm};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+
+use crate::branch::PyBranch;
+use crate::errors::to_python;
+use crate::file::is_remote;
+use crate::interface::schema_capsule;
+use crate::patience::patiently;
+use crate::scan::PyScan;
+
+const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
+
+#[pyclass(name = "Table", module = "arrowroot._native", frozen)]
+pub(crate) struct PyTable {
+    table: Arc<dyn Table>,
+}
+
+impl PyTable {
+    pub(crate) fn new(table: Arc<dyn Table>) -> Self {
+        PyTable { table }
+    }
+
+    /// Does what may read, where a signal can end the waiting for it.
+    fn patiently<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&dyn Table) -> arrowroot::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let table = Arc::clone(&self.table);
+        patiently(py, is_remote(table.file()), move || work(table.as_ref()))?.map_err(to_python)
+    }
+
+    fn sizes(&self, py: Python<'_>) -> PyResult<Sizes> {
+        match self.table.knows_sizes() {
+            true => self.table.sizes().map_err(to_python),
+            false => self.patiently(py, |table| table.sizes()),
+        }
+    }
+}
+
+#[pymethods]
+impl PyTable {
+    #[getter]
+    fn path(&self) -> &str {
+        self.table.path()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.table.name()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        self.table.title()
+    }
+
+    #[getter]
+    fn class_name(&self) -> &str {
+        self.table.class_name()
+    }
+
+    #[getter]
+    fn cycle(&self) -> u16 {
+        self.table.cycle()
+    }
+
+    #[getter]
+    fn num_entries(&self) -> u64 {
+        self.table.n_entries()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.table.n_leaves()
+    }
+
+    #[getter]
+    fn stored_bytes(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.sizes(py)?.stored_bytes)
+    }
+
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<i64> {
+        Ok(self.sizes(py)?.memory_bytes)
+    }
+
+    #[getter]
+    fn entries_reshuffled(&self) -> bool {
+        self.table.recorded().entries_reshuffled
+    }
+
+    #[getter]
+    fn aliases(&self) -> Vec<(String, String)> {
+        self.table.recorded().aliases.to_vec()
+    }
+
+    #[getter]
+    fn friends(&self) -> Vec<(&str, &str, &str)> {
+        let friends = self.table.recorded().friends.iter();
+        friends.map(|friend| (&*friend.alias, &*friend.tree_name, &*friend.file_name)).collect()
+    }
+
+    #[getter]
+    fn recorded_index(&self) -> Option<(String, Option<(String, String)>)> {
+        self.table.recorded().index.map(|index| (index.class_name.clone(), index.names.clone()))
+    }
+
+    #[getter]
+    fn written_by(&self) -> Option<String> {
+        self.table.written_by()
+    }
+
+    #[getter]
+    fn attribute_sets(&self) -> Vec<&str> {
+        self.table.attribute_sets()
+    }
+
+    fn attribute_set(&self, py: Python<'_>, name: String) -> PyResult<PyTable> {
+        self.patiently(py, move |table| table.attribute_set(&name)).map(PyTable::new)
+    }
+
+    fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, py.detach(|| self.table.column_names()))
+    }
+
+    fn branches(&self, py: Python<'_>) -> Vec<PyBranch> {
+        py.detach(|| self.table.columns().into_iter().map(|id| PyBranch::new(&self.table, id)).collect())
+    }
+
+    fn branch(&self, py: Python<'_>, name: &str) -> PyResult<PyBranch> {
+        let id = py.detach(|| self.table.find(name)).map_err(to_python)?;
+        Ok(PyBranch::new(&self.table, id))
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.table.has_path(path)
+    }
+
+    fn canonical(&self, name: &str) -> Option<&str> {
+        self.table.canonical(name)
+    }
+
+    /// The paths of columns, if each name is one column's and all can be read.
+    fn columns_named(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<String>>> {
+        self.patiently(py, move |table| {
+            let path = |name: &String| {
+                let Some(id) = table.found(name) else { return Ok(None) };
+                Ok(table.is_readable(id)?.then(|| table.place(id).path.to_owned()))
+            };
+            names.iter().map(path).collect()
+        })
+    }
+
+    fn short_columns(&self, py: Python<'_>) -> Vec<(String, i64, i64)> {
+        let path = |id| self.table.place(id).path.to_owned();
+        py.detach(|| self.table.short_columns().into_iter().map(|(id, first, end)| (path(id), first, end)).collect())
+    }
+
+    fn clusters(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        self.patiently(py, |table| table.clusters())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.patiently(py, |table| table.schema())?)
+    }
+
+    #[pyo3(signature = (
+        columns = None, *, entries = None, batch_bytes = None, memory_budget_bytes = DEFAULT_MEMORY_BUDGET_BYTES,
+        n_threads = 0, trace = false, strings = "utf8", verify_checksums = true, raw = false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "these are keyword arguments")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        entries: Option<EntriesArgument<'_>>,
+        batch_bytes: Option<u64>,
+        memory_budget_bytes: u64,
+        n_threads: usize,
+        trace: bool,
+        strings: &str,
+        verify_checksums: bool,
+        raw: bool,
+    ) -> PyResult<PyScan> {
+        let entries = chosen_entries(entries, self.table.n_entries())?;
+        let text = text_form(strings)?;
+        let scan = self.patiently(py, move |table| {
+            let columns = match columns {
+                None => table.readable()?.into_iter().map(|id| (id, table.place(id).path.to_owned())).collect(),
+                Some(names) => names
+                    .into_iter()
+                    .map(|name| table.find(&name).map(|id| (id, name)))
+                    .collect::<arrowroot::Result<Vec<_>>>()?,
+            };
+            table.scan(&Request {
+                columns,
+                entries,
+                batch_bytes,
+                memory_budget_bytes,
+                n_threads,
+                trace,
+                text,
+                verify_checksums,
+                raw,
+            })
+        })?;
+        Ok(PyScan::new(scan))
+    }
+}
+
+/// The form in which text is delivered.
+fn text_form(strings: &str) -> PyResult<TextForm> {
+    match strings {
+        "utf8" => Ok(TextForm::Utf8),
+        "replace" => Ok(TextForm::Replaced),
+        "binary" => Ok(TextForm::Binary),
+        _ => Err(to_python(arrowroot::Error::InvalidRequest { what: format!("strings={strings:?}") })),
+    }
+}
+
+/// The entries that an argument names, of `n_entries`.
+fn chosen_entries(argument: Option<EntriesArgument<'_>>, n_entries: u64) -> PyResult<Entries> {
+    Ok(match argument {
+        None => Entries::Range(0..n_entries),
+        Some(EntriesArgument::Range(start, stop)) => Entries::Range(start..stop),
+        Some(EntriesArgument::List(list)) => {
+            let negative = || arrowroot::Error::InvalidRequest { what: "a negative entry number".to_owned() };
+            let list = list.as_array().iter().map(|&entry| u64::try_from(entry)).collect::<Result<Vec<_>, _>>();
+            Entries::List(list.map_err(|_| to_python(negative()))?)
+        }
+    })
+}
+
+/// The entries of a scan. The range is tried first: to try the list imports NumPy.
+#[derive(FromPyObject)]
+enum EntriesArgument<'py> {
+    Range(u64, u64),
+    #[pyo3(transparent)]
+    List(PyReadonlyArray1<'py, i64>),
+}
