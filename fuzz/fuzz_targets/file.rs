@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn scans(tree: &Tree) {
     let n_entries = tree.n_entries();
-    let _ = (tree.schema(), tree.cluster_starts().len());
+    let _ = (tree.arrow_schema(), tree.cluster_starts().len());
     let is_small = |baskets: Vec<_>| baskets.len() <= MAX_BASKETS;
     let readable = tree.readable().unwrap_or_default().into_iter();
     let columns = readable.filter(|&id| tree.baskets(id).is_ok_and(is_small)).take(MAX_COLUMNS);

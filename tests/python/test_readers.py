@@ -148,7 +148,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def opened(reader: Reader, name: str) -> Any:
-    return _native.open_reader(reader, [("cache_size", "0", "test")]).tree(name)
+    return _native.open_reader(reader, [("cache_size", "0", "test")]).table(name)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -104,7 +104,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// As [`Table::readable`].
-    fn schema(&self) -> Result<Schema>;
+    fn arrow_schema(&self) -> Result<Schema>;
 
     /// First entries of the clusters, and the number of entries.
     ///

@@ -68,7 +68,7 @@ fn open(content: &[u8]) -> File {
 }
 
 fn schema_of(content: &[u8]) -> Schema {
-    Tree::open(&open(content), "tree").unwrap().schema().unwrap()
+    Tree::open(&open(content), "tree").unwrap().arrow_schema().unwrap()
 }
 
 fn infos_of(file: &File) -> Range<u64> {
@@ -112,11 +112,11 @@ fn a_read_that_failed_leaves_out_no_column_and_is_tried_again() {
         let source = FailsOnce::new(OBJECTS);
         let tree = Tree::open(&File::from_source(Arc::clone(&source) as _).unwrap(), "tree").unwrap();
         source.fail(range.clone());
-        assert!(matches!(tree.schema(), Err(Error::Storage(_))), "{range:?}");
+        assert!(matches!(tree.arrow_schema(), Err(Error::Storage(_))), "{range:?}");
         assert!(source.has_failed());
-        assert_eq!(tree.schema().unwrap(), expected, "{range:?}");
+        assert_eq!(tree.arrow_schema().unwrap(), expected, "{range:?}");
         source.fail(range);
-        assert_eq!(tree.schema().unwrap(), expected, "nothing is read twice");
+        assert_eq!(tree.arrow_schema().unwrap(), expected, "nothing is read twice");
     }
 }
 
@@ -168,7 +168,7 @@ fn objects_that_cannot_be_unpacked_are_not_unsupported_and_hide_no_other_column(
     let error = tree.column(tree.find("objects").unwrap()).unwrap_err();
     let Error::Format { source: error @ format::Error::Truncated(_), .. } = error else { panic!("{error}") };
     assert!(error.to_string().contains("first entries"), "{error}");
-    let schema = tree.schema().unwrap();
+    let schema = tree.arrow_schema().unwrap();
     assert!(schema.field_with_name("objects").is_err());
     assert!(schema.field_with_name("named").is_ok());
 }
@@ -185,7 +185,7 @@ fn a_basket_behind_the_end_hides_no_other_column() {
     let tree = Tree::open(&File::from_source(Arc::clone(&source) as _).unwrap(), "tree").unwrap();
     tree.file().streamer_infos().unwrap();
     source.size_bytes.store(basket().end as u64 - 1, Ordering::Relaxed);
-    let schema = tree.schema().unwrap();
+    let schema = tree.arrow_schema().unwrap();
     assert!(schema.field_with_name("objects").is_err());
     assert!(schema.field_with_name("named").is_ok());
 }

@@ -168,7 +168,7 @@ impl PyTable {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.patiently(py, |table| table.schema())?)
+        schema_capsule(py, &self.patiently(py, |table| table.arrow_schema())?)
     }
 
     #[pyo3(signature = (

@@ -17,6 +17,7 @@ use super::plan::{NtuplePlan, PlannedSlot, SlotKind};
 use super::runs::BatchRuns;
 use crate::memory::{Arena, Column, Edges, complete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large};
 use crate::scan::{BatchEntries, Plan};
+use crate::table::Table;
 
 /// The memory of a slot.
 enum Filling {

@@ -11,6 +11,7 @@ use format::rntuple::{
 use arrowroot_file::{Error, Result, format_error};
 
 use super::{Ntuple, PageSizes, read_blobs};
+use crate::table::Table;
 
 /// Zeros of a column in a cluster that no page vouches for: entries before the first field was added. More is what a wrong
 /// number looks like.
@@ -46,6 +47,11 @@ pub(super) struct SlotPages<'n> {
 }
 
 impl Groups {
+    /// Whether [`Ntuple::page_sizes`] has nothing to read.
+    pub(super) fn knows_sizes(&self) -> bool {
+        self.sizes.get().is_some()
+    }
+
     pub(super) fn new(footer: &Footer) -> Groups {
         let lists = footer.groups.iter().map(|_| OnceLock::new()).collect();
         Groups { groups: footer.groups.clone(), lists, sizes: OnceLock::new() }
@@ -115,16 +121,6 @@ impl Ntuple {
             return Err(self.corrupt(what));
         }
         Ok(clusters)
-    }
-
-    /// First entries of the clusters, and the number of entries.
-    ///
-    /// # Errors
-    /// As the reading of page lists.
-    pub(super) fn cluster_starts(&self) -> Result<Vec<u64>> {
-        let clusters = self.clusters_of(&(0..self.n_entries()))?;
-        let starts = clusters.iter().map(|cluster| cluster.first_entry);
-        Ok(starts.chain([self.n_entries()]).collect())
     }
 
     pub(super) fn corrupt(&self, what: String) -> Error {
@@ -223,11 +219,6 @@ impl Ntuple {
     pub(super) fn witness_of(&self, domain: usize) -> Option<(SlotId, &Slot)> {
         let id = self.slots().witness_of(domain)?;
         Some((id, self.slots().slot(id)))
-    }
-
-    /// Whether [`Ntuple::page_sizes`] has nothing to read.
-    pub(super) fn knows_sizes(&self) -> bool {
-        self.groups().sizes.get().is_some()
     }
 
     /// What the pages of each physical column take, in all clusters. Reads all page lists that were not read yet.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use arrow_schema::{Field, Schema as ArrowSchema};
+use arrow_schema::Field;
 use arrowroot_format as format;
 use arrowroot_storage::Part;
 use format::column::Layout;
@@ -26,11 +26,10 @@ use format::rntuple::{
 use format::streamer::StreamerInfos;
 
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{
-    Error, File, Lent, Result, Scratch, format_error, lasting, nearest, read_parts, read_range, unpack_at,
-};
+use arrowroot_file::{Error, File, Lent, Result, Scratch, format_error, nearest, read_parts, read_range, unpack_at};
 
 use crate::scan::ColumnId;
+use crate::table::Table;
 use clusters::Groups;
 use index::Index;
 
@@ -128,16 +127,6 @@ impl Ntuple {
         Self::at(self.file(), path, self.inner.cycle, anchor)
     }
 
-    /// The file.
-    pub fn file(&self) -> &File {
-        &self.inner.file
-    }
-
-    /// Its path in the file.
-    pub fn path(&self) -> &str {
-        &self.inner.path
-    }
-
     /// Cycle of the key that it was opened by.
     pub fn cycle(&self) -> u16 {
         self.inner.cycle
@@ -164,11 +153,6 @@ impl Ntuple {
 
     fn groups(&self) -> &Groups {
         &self.inner.groups
-    }
-
-    /// Number of entries.
-    pub fn n_entries(&self) -> u64 {
-        self.inner.footer.n_entries()
     }
 
     fn index(&self) -> &Index {
@@ -198,68 +182,12 @@ impl Ntuple {
         self.inner.schema.at(self.member(id).field())
     }
 
-    /// Finds a field by its path, the path that ROOT writes, or its name alone if only one has it.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] with the nearest names; [`Error::InvalidRequest`] if several fields have the name.
-    pub fn find(&self, name: &str) -> Result<ColumnId> {
-        if let Some(id) = self.found(name) {
-            return Ok(id);
-        }
-        let index = self.index();
-        if index.has_name(name) {
-            return Err(Error::InvalidRequest {
-                what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
-            });
-        }
-        Err(Error::NotFound {
-            url: self.file().url().to_owned(),
-            kind: "field",
-            name: name.to_owned(),
-            near: nearest(name, index.members.iter().map(|member| member.path())),
-        })
-    }
-
-    /// As [`Ntuple::find`]; `None` if no field or several have the name.
-    pub fn found(&self, name: &str) -> Option<ColumnId> {
-        self.index().find(name).map(ColumnId)
-    }
-
-    /// Whether a field has that path.
-    pub fn has_path(&self, path: &str) -> bool {
-        self.index().has_path(path)
-    }
-
     /// The Arrow field of a readable field, by a name of the caller's choice.
     ///
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
     pub fn arrow_field(&self, id: ColumnId, name: &str, text: TextForm) -> Result<Field> {
         Ok(assemble::arrow_field(name, &self.shape(id)?, text))
-    }
-
-    /// The fields at the top that can be read.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] if what tells of one cannot be read now.
-    pub fn readable(&self) -> Result<Vec<ColumnId>> {
-        let mut readable = Vec::new();
-        for id in self.top_members() {
-            if lasting(self.shape(id))?.is_ok() {
-                readable.push(id);
-            }
-        }
-        Ok(readable)
-    }
-
-    /// The Arrow schema of all readable fields at the top.
-    ///
-    /// # Errors
-    /// As [`Ntuple::readable`].
-    pub fn arrow_schema(&self) -> Result<ArrowSchema> {
-        let fields =
-            self.readable()?.into_iter().map(|id| self.arrow_field(id, self.member(id).path(), TextForm::Utf8));
-        Ok(ArrowSchema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 }
 

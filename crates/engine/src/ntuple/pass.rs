@@ -14,6 +14,7 @@ use super::page::{PageWork, count, unpack_page};
 use super::plan::{NtuplePlan, plan};
 use crate::memory::HeldBytes;
 use crate::scan::{Context, Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, Window};
+use crate::table::Table;
 
 /// Plans a scan of an RNTuple.
 pub(super) fn scan(ntuple: &Ntuple, request: &Request) -> Result<Scan> {

@@ -21,6 +21,7 @@ use crate::scan::{
     BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
     Request, cut_list, cut_range,
 };
+use crate::table::Table;
 
 /// What a plan of an RNTuple has besides windows and spans.
 pub(crate) struct NtuplePlan {

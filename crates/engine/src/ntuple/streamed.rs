@@ -15,6 +15,7 @@ use arrowroot_file::{Answers, Lent, Result, format_error, read_range};
 use super::Ntuple;
 use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
 use crate::scan::ColumnId;
+use crate::table::Table;
 
 impl Ntuple {
     /// What its values look like.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{Field, Schema as ArrowSchema};
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{Error, File, Result, lasting};
+use arrowroot_file::{Error, File, Result, lasting, nearest};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 
@@ -61,11 +61,11 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
 
 impl Table for Ntuple {
     fn file(&self) -> &File {
-        self.file()
+        &self.inner.file
     }
 
     fn path(&self) -> &str {
-        self.path()
+        &self.inner.path
     }
 
     fn name(&self) -> &str {
@@ -85,7 +85,7 @@ impl Table for Ntuple {
     }
 
     fn n_entries(&self) -> u64 {
-        self.n_entries()
+        self.inner.footer.n_entries()
     }
 
     fn n_leaves(&self) -> usize {
@@ -106,11 +106,25 @@ impl Table for Ntuple {
     }
 
     fn find(&self, name: &str) -> Result<ColumnId> {
-        self.find(name)
+        if let Some(id) = self.found(name) {
+            return Ok(id);
+        }
+        let index = self.index();
+        if index.has_name(name) {
+            return Err(Error::InvalidRequest {
+                what: format!("several fields of {:?} are called {name:?}: give the path", self.inner.schema.name),
+            });
+        }
+        Err(Error::NotFound {
+            url: self.file().url().to_owned(),
+            kind: "field",
+            name: name.to_owned(),
+            near: nearest(name, index.members.iter().map(|member| member.path())),
+        })
     }
 
     fn found(&self, name: &str) -> Option<ColumnId> {
-        self.found(name)
+        self.index().find(name).map(ColumnId)
     }
 
     fn canonical(&self, name: &str) -> Option<&str> {
@@ -118,7 +132,7 @@ impl Table for Ntuple {
     }
 
     fn has_path(&self, path: &str) -> bool {
-        self.has_path(path)
+        self.index().has_path(path)
     }
 
     fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
@@ -157,19 +171,29 @@ impl Table for Ntuple {
     }
 
     fn knows_sizes(&self) -> bool {
-        self.knows_sizes()
+        self.groups().knows_sizes()
     }
 
     fn readable(&self) -> Result<Vec<ColumnId>> {
-        self.readable()
+        let mut readable = Vec::new();
+        for id in self.top_members() {
+            if lasting(self.shape(id))?.is_ok() {
+                readable.push(id);
+            }
+        }
+        Ok(readable)
     }
 
-    fn schema(&self) -> Result<ArrowSchema> {
-        self.arrow_schema()
+    fn arrow_schema(&self) -> Result<ArrowSchema> {
+        let fields =
+            self.readable()?.into_iter().map(|id| self.arrow_field(id, self.member(id).path(), TextForm::Utf8));
+        Ok(ArrowSchema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 
     fn clusters(&self) -> Result<Vec<u64>> {
-        self.cluster_starts()
+        let clusters = self.clusters_of(&(0..self.n_entries()))?;
+        let starts = clusters.iter().map(|cluster| cluster.first_entry);
+        Ok(starts.chain([self.n_entries()]).collect())
     }
 
     fn scan(&self, request: &Request) -> Result<Scan> {

@@ -5,6 +5,7 @@ use arrowroot_format as format;
 use format::container::{KEY_HEAD_BYTES, KeyHead};
 
 use super::Tree;
+use crate::table::Table;
 
 /// So many baskets of a tree are looked at, in a file that was not closed.
 const MAX_CHECKED_BASKETS: usize = 100_000;

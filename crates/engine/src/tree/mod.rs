@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use ahash::{HashMap, HashMapExt};
-use arrow_schema::{Field, Schema};
+use arrow_schema::Field;
 use arrowroot_arrow::{ArrowTypes, TextForm};
 use arrowroot_file::{Answers, Error, File, FileKey, Result, format_error, lasting, nearest};
 use arrowroot_format as format;
@@ -26,6 +26,7 @@ use format::{Place, Within};
 
 use crate::memory::Block;
 use crate::scan::Piece;
+use crate::table::Table;
 use sample::resolve_branch;
 
 /// Members of all columns that are read together, each time that they occur: as many as memory is taken for where a schema
@@ -109,19 +110,9 @@ impl Tree {
         Ok(Tree { inner: Arc::new(inner) })
     }
 
-    /// The file.
-    pub fn file(&self) -> &File {
-        &self.inner.file
-    }
-
     /// The key that it was opened by.
     pub fn key(&self) -> &FileKey {
         &self.inner.key
-    }
-
-    /// Its path in the file.
-    pub fn path(&self) -> &str {
-        &self.inner.path
     }
 
     /// What the record of the tree says.
@@ -131,11 +122,6 @@ impl Tree {
 
     pub(crate) fn object_data(&self) -> &[u8] {
         &self.inner.object_data
-    }
-
-    /// Number of entries.
-    pub fn n_entries(&self) -> u64 {
-        self.inner.record.n_entries
     }
 
     /// All branches, depth first, with their depth; groups before what is in them.
@@ -218,11 +204,6 @@ impl Tree {
     /// As [`Tree::find`]; `None` if no branch or several have the name.
     pub fn found(&self, name: &str) -> Option<BranchId> {
         self.paths().by_path.get(name).copied().or_else(|| *self.by_name().get(name)?)
-    }
-
-    /// Whether a branch has that path.
-    pub fn has_path(&self, path: &str) -> bool {
-        self.paths().by_path.contains_key(path)
     }
 
     /// What a branch holds; compiled when first asked for.
@@ -316,16 +297,6 @@ impl Tree {
             return Err(Error::InvalidRequest { what });
         }
         Ok(field)
-    }
-
-    /// The Arrow schema of all readable columns.
-    ///
-    /// # Errors
-    /// As [`Tree::readable`].
-    pub fn schema(&self) -> Result<Schema> {
-        let mut types = ArrowTypes::new(TextForm::Utf8);
-        let fields = self.readable()?.into_iter().map(|id| self.field_among(id, self.branch_path(id), &mut types));
-        Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 
     /// The baskets of a branch.

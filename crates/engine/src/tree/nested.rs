@@ -14,6 +14,7 @@ use arrowroot_format::tree::{BranchId, ElementPart};
 
 use super::Tree;
 use crate::scan::Request;
+use crate::table::Table;
 
 /// Node types of branches. Source: `TBranchElement::fType` (ROOT 6.40).
 mod node {

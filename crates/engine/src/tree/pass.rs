@@ -13,6 +13,7 @@ use super::nested::{self, Nesting};
 use super::place::{Kept, Placer};
 use super::plan::{ReadBranch, plan};
 use crate::scan::{Context, Pass, Placing, Request, Scan, Window};
+use crate::table::Table;
 
 /// One pass over branches of a tree.
 pub(crate) struct TreePass {

@@ -17,6 +17,7 @@ use crate::scan::{
     BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
     Request, cut_list, cut_range,
 };
+use crate::table::Table;
 
 /// A branch that is read, and what it holds.
 pub(crate) struct ReadBranch {

@@ -9,6 +9,7 @@ use format::tree::{BasketHead, BranchId};
 use super::Tree;
 use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
 use crate::scan::Piece;
+use crate::table::Table;
 
 /// Compiles what a branch holds, with a sample of its first basket that has entries.
 ///

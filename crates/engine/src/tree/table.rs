@@ -1,7 +1,7 @@
 //! A tree as a table.
 
-use arrow_schema::Schema;
-use arrowroot_arrow::{TextForm, arrow_type};
+use arrow_schema::{Field, Schema};
+use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type};
 use arrowroot_file::{File, Result, lasting};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::tree::{Branch, BranchId, ElementPart};
@@ -31,11 +31,11 @@ impl Tree {
 
 impl Table for Tree {
     fn file(&self) -> &File {
-        self.file()
+        &self.inner.file
     }
 
     fn path(&self) -> &str {
-        self.path()
+        &self.inner.path
     }
 
     fn name(&self) -> &str {
@@ -55,7 +55,7 @@ impl Table for Tree {
     }
 
     fn n_entries(&self) -> u64 {
-        self.n_entries()
+        self.inner.record.n_entries
     }
 
     fn n_leaves(&self) -> usize {
@@ -96,7 +96,7 @@ impl Table for Tree {
     }
 
     fn has_path(&self, path: &str) -> bool {
-        self.has_path(path)
+        self.paths().by_path.contains_key(path)
     }
 
     fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
@@ -150,8 +150,10 @@ impl Table for Tree {
         Ok(self.readable()?.into_iter().map(ColumnId::from).collect())
     }
 
-    fn schema(&self) -> Result<Schema> {
-        self.schema()
+    fn arrow_schema(&self) -> Result<Schema> {
+        let mut types = ArrowTypes::new(TextForm::Utf8);
+        let fields = self.readable()?.into_iter().map(|id| self.field_among(id, self.branch_path(id), &mut types));
+        Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
     }
 
     fn clusters(&self) -> Result<Vec<u64>> {
