@@ -6,7 +6,6 @@ import time
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from arrowroot import _accounts
 from arrowroot._errors import InvalidRequestError, cancelled
 from arrowroot._sizes import parse_size
 from arrowroot._source import import_batch
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._accounts import Account
+    from arrowroot._cost import Cost
     from arrowroot._entries import EntrySet
     from arrowroot._filter import Filter
     from arrowroot._options import Options
-    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._plan import Plan, ScanStats
     from arrowroot._source import Source
 
     #: Makes a pass over columns, by the names that it delivers, and entries.
@@ -176,32 +175,6 @@ def _selected(
     return np.concatenate(found)
 
 
-class _Cost(NamedTuple):
-    """What a pass over selected entries did; times since the first pass began.
-
-    Kept of a pass that has ended: the pass itself holds the places of all baskets of its columns.
-    """
-
-    stats: ScanStats
-    accounts: list[Account]
-    reads: list[Read]
-    logical: list[LogicalRead]
-    physical: list[PhysicalRead]
-
-
-def _cost(source: Source, later_ns: int) -> _Cost:
-    return _Cost(
-        source.stats(),
-        source.accounts(),
-        [r._replace(start_ns=r.start_ns + later_ns, end_ns=r.end_ns + later_ns) for r in source.trace()],
-        [r._replace(asked_ns=r.asked_ns + later_ns) for r in source.logical_reads()],
-        [
-            r._replace(start_ns=r.start_ns + later_ns, end_ns=r.end_ns + later_ns)
-            for r in source.physical_reads()
-        ],
-    )
-
-
 class FilteredSource:
     """Delivers the entries that a filter selects, in the order of the entries it looks at.
 
@@ -222,7 +195,7 @@ class FilteredSource:
         self._n_wanted = (
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
-        self._ended: list[_Cost] = []
+        self._ended: list[Cost] = []
         #: Of the passes over selected entries, those that were only planned left out.
         self._plans: list[Plan] = []
         self._second: tuple[Source, int] | None = None
@@ -331,7 +304,7 @@ class FilteredSource:
             source, other = (whole, source) if is_dense else (source, whole)
             plan = whole_plan if is_dense else plan
             # Planning an RNTuple may read the pages with the ends of lists: that happened.
-            self._ended.append(_cost(other, 0))
+            self._ended.append(other.cost())
             other.cancel()
         later_ns = time.perf_counter_ns() - self._began_ns
         self._second = (source, later_ns)
@@ -357,7 +330,7 @@ class FilteredSource:
             del columns, kept
             yield batch
             del batch  # the next one is read while this one is used, and may be let go by then
-        self._ended.append(_cost(source, later_ns))
+        self._ended.append(source.cost().later(later_ns))
         self._second = None
 
     def plan(self) -> Plan:
@@ -380,10 +353,9 @@ class FilteredSource:
         from arrowroot._plan import ScanStats  # noqa: PLC0415 - not needed to import arrowroot
 
         first = self._first.stats()
-        others = [cost.stats for cost in self._ended]
-        if running := self._second:
-            others.append(running[0].stats())
-        second = ScanStats.joined(others)
+        second = ScanStats.joined(
+            [*(cost.stats for cost in self._ended), *([self._second[0].stats()] if self._second else [])]
+        )
         return replace(
             ScanStats.joined([first, second]),
             n_entries=self._n_delivered,
@@ -394,21 +366,12 @@ class FilteredSource:
             peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
         )
 
-    def _costs(self) -> list[_Cost]:
-        second = self._second
-        return [_cost(self._first, 0), *self._ended, *([_cost(*second)] if second else [])]
+    def cost(self) -> Cost:
+        from arrowroot._cost import Cost  # noqa: PLC0415 - not needed to import arrowroot
 
-    def trace(self) -> list[Read]:
-        return [read for cost in self._costs() for read in cost.reads]
-
-    def accounts(self) -> list[Account]:
-        return _accounts.joined(cost.accounts for cost in self._costs())
-
-    def logical_reads(self) -> list[LogicalRead]:
-        return [read for cost in self._costs() for read in cost.logical]
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return [read for cost in self._costs() for read in cost.physical]
+        running = [source.cost().later(ns) for source, ns in ([self._second] if self._second else [])]
+        joined = Cost.joined([self._first.cost(), *self._ended, *running])
+        return joined._replace(stats=self.stats())
 
     def cancel(self) -> None:
         self._is_cancelled = True

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from arrowroot import _accounts, _entries
+from arrowroot import _entries
 from arrowroot._chunks import may_be_too_long, taken
 from arrowroot._errors import cancelled
 from arrowroot._source import TreeSource, import_batch
@@ -17,24 +17,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot import _native
-    from arrowroot._accounts import Account
+    from arrowroot._cost import Cost
     from arrowroot._entries import EntrySet
     from arrowroot._options import Options
-    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._plan import Plan, ScanStats
     from arrowroot._row import Member
 
 #: Of so many files the next ones' data are asked for while the last data of one are on their way.
 _N_FETCHED_AHEAD = 8
-
-
-class _Finished(NamedTuple):
-    """What a pass over one file cost."""
-
-    stats: ScanStats
-    accounts: list[Account]
-    reads: list[Read]
-    logical: list[LogicalRead]
-    physical: list[PhysicalRead]
 
 
 class InARow:
@@ -52,7 +42,7 @@ class InARow:
         self._paths = paths
         self._options = options
         self._started: dict[int, TreeSource] = {}
-        self._finished: dict[int, _Finished] = {}
+        self._finished: dict[int, Cost] = {}
         self._current = 0
         #: Batches of the current part.
         self._n_delivered = 0
@@ -90,7 +80,7 @@ class InARow:
                 self._n_delivered += 1
                 return batch
             # The pass gives back its buffers.
-            self._finished[self._current] = self._so_far(self._current, source)
+            self._finished[self._current] = self._cost_of(self._current, source)
             self._started.pop(self._current)
             self._current += 1
             self._n_delivered = 0
@@ -107,23 +97,9 @@ class InARow:
                 return
             following.native.begin_fetching()
 
-    def _so_far(self, i: int, source: TreeSource) -> _Finished:
-        """Return what a pass cost, with the numbers that entries have in the chain."""
-        first = self._parts[i][0].first_entry
-        return _Finished(
-            source.stats(),
-            source.accounts(),
-            [
-                read._replace(first_entry=read.first_entry + first, end_entry=read.end_entry + first)
-                for read in source.trace()
-            ],
-            [read._replace(first_entry=read.first_entry + first) for read in source.logical_reads()],
-            source.physical_reads(),
-        )
-
-    def _parts_so_far(self) -> list[_Finished]:
-        running = [self._so_far(i, source) for i, source in self._started.items()]
-        return [*self._finished.values(), *running]
+    def _cost_of(self, i: int, source: TreeSource) -> Cost:
+        """Return what a pass has cost, with the numbers that entries have in the row."""
+        return source.cost().moved(self._parts[i][0].first_entry)
 
     def plan(self) -> Plan:
         from dataclasses import replace  # noqa: PLC0415 - not needed to import arrowroot
@@ -144,18 +120,11 @@ class InARow:
         running = [source.stats() for source in self._started.values()]
         return ScanStats.joined([*(done.stats for done in self._finished.values()), *running])
 
-    def trace(self) -> list[Read]:
-        return [read for part in self._parts_so_far() for read in part.reads]
+    def cost(self) -> Cost:
+        from arrowroot._cost import Cost  # noqa: PLC0415 - not needed to import arrowroot
 
-    def accounts(self) -> list[Account]:
-        running = [source.accounts() for source in self._started.values()]
-        return _accounts.joined([*(done.accounts for done in self._finished.values()), *running])
-
-    def logical_reads(self) -> list[LogicalRead]:
-        return [read for part in self._parts_so_far() for read in part.logical]
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return [read for part in self._parts_so_far() for read in part.physical]
+        running = [self._cost_of(i, source) for i, source in self._started.items()]
+        return Cost.joined([*self._finished.values(), *running])
 
     def cancel(self) -> None:
         self._is_cancelled = True
@@ -209,17 +178,8 @@ class Reordered:
     def stats(self) -> ScanStats:
         return self._inner.stats()
 
-    def trace(self) -> list[Read]:
-        return self._inner.trace()
-
-    def accounts(self) -> list[Account]:
-        return self._inner.accounts()
-
-    def logical_reads(self) -> list[LogicalRead]:
-        return self._inner.logical_reads()
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return self._inner.physical_reads()
+    def cost(self) -> Cost:
+        return self._inner.cost()
 
     def cancel(self) -> None:
         self._is_cancelled = True

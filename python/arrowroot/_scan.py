@@ -69,20 +69,20 @@ class Scan(Conversions):
 
     def trace(self) -> list[Read]:
         """Return the physical reads of the latest pass, if the scan was made with ``trace=True``."""
-        return self._source.trace()
+        return self._source.cost().reads
 
     @property
     def accounts(self) -> list[Account]:
         """What passed each layer of the storage in the latest pass, so far: counts, bytes and times by kind."""
-        return self._source.accounts()
+        return self._source.cost().accounts
 
     def logical_reads(self) -> list[LogicalRead]:
         """Return the baskets that the latest pass needed, if the scan was made with ``trace=True``."""
-        return self._source.logical_reads()
+        return self._source.cost().logical
 
     def physical_reads(self) -> list[PhysicalRead]:
         """Return the ranges that its store was asked for, with the requests they came in."""
-        return self._source.physical_reads()
+        return self._source.cost().physical
 
     def cancel(self) -> None:
         """Stop the latest pass; may be called from another thread. Who draws from it gets an ArrowrootError."""

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot import _native
-    from arrowroot._accounts import Account
-    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._cost import Cost
+    from arrowroot._plan import Plan, ScanStats
 
 
 class ArrowBatch(Protocol):
@@ -47,17 +47,8 @@ class Source(Protocol):
     def stats(self) -> ScanStats:
         """Return the counters so far."""
 
-    def trace(self) -> list[Read]:
-        """Return the physical reads so far, if asked for."""
-
-    def accounts(self) -> list[Account]:
-        """Return what passed the layers of the storage so far."""
-
-    def logical_reads(self) -> list[LogicalRead]:
-        """Return the baskets needed so far, if asked for."""
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        """Return the ranges that the store was asked for so far, if asked for."""
+    def cost(self) -> Cost:
+        """Return all that the pass has cost so far."""
 
     def cancel(self) -> None:
         """Stop reading; no batch comes after this."""
@@ -126,25 +117,10 @@ class TreeSource:
 
         return ScanStats.of_native(self.native.stats())
 
-    def trace(self) -> list[Read]:
-        from arrowroot._plan import Read  # noqa: PLC0415 - not needed to import arrowroot
+    def cost(self) -> Cost:
+        from arrowroot._cost import Cost  # noqa: PLC0415 - not needed to import arrowroot
 
-        return [Read(*read) for read in self.native.trace()]
-
-    def accounts(self) -> list[Account]:
-        from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
-
-        return _accounts.of_native(self.native.ledgers())
-
-    def logical_reads(self) -> list[LogicalRead]:
-        from arrowroot._plan import LogicalRead  # noqa: PLC0415 - not needed to import arrowroot
-
-        return [LogicalRead(*read) for read in self.native.logical_reads()]
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        from arrowroot._plan import PhysicalRead  # noqa: PLC0415 - not needed to import arrowroot
-
-        return [PhysicalRead(*read) for read in self.native.physical_reads()]
+        return Cost.of_native(self.native)
 
     def cancel(self) -> None:
         self.native.cancel()
@@ -209,24 +185,17 @@ class SideBySide:
 
         return ScanStats.joined((part.stats() for part in self._parts), side_by_side=True)
 
-    def trace(self) -> list[Read]:
-        return [read for part in self._parts for read in part.trace()]
+    def cost(self) -> Cost:
+        from arrowroot._cost import Cost  # noqa: PLC0415 - not needed to import arrowroot
 
-    def accounts(self) -> list[Account]:
-        from arrowroot import _accounts  # noqa: PLC0415 - not needed to import arrowroot
-
-        return _accounts.joined(part.accounts() for part in self._parts)
-
-    def logical_reads(self) -> list[LogicalRead]:
         names = {(part, inner): name for name, part, inner in self._order}
-        return [
-            read._replace(column=names.get((i, read.column), read.column))
-            for i, part in enumerate(self._parts)
-            for read in part.logical_reads()
-        ]
-
-    def physical_reads(self) -> list[PhysicalRead]:
-        return [read for part in self._parts for read in part.physical_reads()]
+        parts = []
+        for i, cost in enumerate(part.cost() for part in self._parts):
+            logical = [
+                read._replace(column=names.get((i, read.column), read.column)) for read in cost.logical
+            ]
+            parts.append(cost._replace(logical=logical))
+        return Cost.joined(parts, side_by_side=True)
 
     def cancel(self) -> None:
         for part in self._parts:
