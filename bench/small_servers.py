@@ -79,7 +79,7 @@ def read(job: dict[str, Any]) -> None:
         entries = np.sort(np.random.default_rng(1).choice(N_ENTRIES, N_ENTRIES // step, replace=False))
     begin = time.perf_counter()
     with ar.open(job["url"], **job["options"]) as file:
-        table = file["T"].scan(columns, entries=entries).read_all().to_pyarrow()
+        table = file["T"].scan(columns, entries=entries).read_all()
         wall_s = time.perf_counter() - begin
     expected = np.arange(N_ENTRIES) if entries is None else entries
     for name in columns:

@@ -49,7 +49,6 @@ from arrowroot._file import open_file as open  # noqa: A004 - people write arrow
 from arrowroot._native import Branch, __version__, debug_build
 from arrowroot._objects.record import Record, Unreadable
 from arrowroot._scan import Scan
-from arrowroot._table import Table
 from arrowroot._tree import Tree
 from arrowroot._url import split_url
 
@@ -120,7 +119,6 @@ __all__ = [
     "ScanStats",
     "SchemaMismatchError",
     "StorageError",
-    "Table",
     "Text",
     "Tree",
     "Unreadable",

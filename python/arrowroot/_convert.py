@@ -23,89 +23,63 @@ if TYPE_CHECKING:
 _TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
 
 
-class Conversions:
-    """The ``to_*`` methods of everything that can become a pyarrow table."""
+def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
+    """Return a ``pandas.DataFrame``: see ``Scan.to_pandas``."""
+    try:
+        import pandas as pd  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise missing_library("pandas", "to_pandas()") from error
+    apart: dict[str, Any] = {}
+    for field in table.schema:
+        if _has_union(field.type):
+            apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+        elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
+            dtype = pd.api.types.pandas_dtype(_with_null(field.type))
+            apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
+    frame = table.drop_columns(list(apart)).to_pandas(**options)
+    if apart:
+        # Made anew: so many inserts into a frame scatter it.
+        columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
+        frame = pd.DataFrame(columns, copy=False)
+    return cast("pd.DataFrame", frame)
 
-    def to_pyarrow(self) -> pa.Table:
-        """Return the data as a ``pyarrow.Table``."""
-        raise NotImplementedError
 
-    def to_pandas(self, **options: Any) -> pd.DataFrame:
-        """Return a ``pandas.DataFrame``; ``options`` are those of ``pyarrow.Table.to_pandas``.
+def to_polars(table: pa.Table) -> pl.DataFrame:
+    """Return a ``polars.DataFrame``: see ``Scan.to_polars``."""
+    try:
+        import polars  # noqa: ICN001, PLC0415
+    except ImportError as error:
+        raise missing_library("polars", "to_polars()") from error
+    if variants := names_of_variants(table.schema):
+        raise UnsupportedError(
+            f"to_polars(): Polars has no variants; leave out {', '.join(map(repr, variants))}"
+        )
+    return cast("pl.DataFrame", polars.from_arrow(table))
 
-        Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
-        get pandas' types for such (``Int64``), which lose nothing; inside of lists they become doubles where one is
-        null. To keep Arrow's types, and copy nothing, give
-        ``types_mapper=pandas.ArrowDtype``.
-        """
-        try:
-            import pandas as pd  # noqa: PLC0415 - an optional extra
-        except ImportError as error:
-            raise missing_library("pandas", "to_pandas()") from error
-        table = self.to_pyarrow()
-        apart: dict[str, Any] = {}
-        for field in table.schema:
-            if _has_union(field.type):
-                apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
-            elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
-                dtype = pd.api.types.pandas_dtype(_with_null(field.type))
-                apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
-        frame = table.drop_columns(list(apart)).to_pandas(**options)
-        if apart:
-            # Made anew: so many inserts into a frame scatter it.
-            columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
-            frame = pd.DataFrame(columns, copy=False)
-        return cast("pd.DataFrame", frame)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a ``polars.DataFrame``, without a copy where Polars can.
+def to_awkward(table: pa.Table) -> ak.Array:
+    """Return an ``awkward.Array``: see ``Scan.to_awkward``."""
+    try:
+        import awkward  # noqa: PLC0415
+    except ImportError as error:
+        raise missing_library("awkward", "to_awkward()") from error
+    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-        Raises: UnsupportedError for variants, which Polars does not have.
-        """
-        try:
-            import polars  # noqa: ICN001, PLC0415
-        except ImportError as error:
-            raise missing_library("polars", "to_polars()") from error
-        table = self.to_pyarrow()
-        if variants := names_of_variants(table.schema):
-            raise UnsupportedError(
-                f"to_polars(): Polars has no variants; leave out {', '.join(map(repr, variants))}"
-            )
-        return cast("pl.DataFrame", polars.from_arrow(table))
+    for place, field in enumerate(table.schema):
+        chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
+        plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
+        if may_be_too_long(table.column(place)):
+            # Awkward makes them one.
+            plain = [_numbered_by_64_bits(chunk) for chunk in plain]
+        if any(new is not old for new, old in zip(plain, chunks, strict=True)):
+            column = pa.chunked_array(plain)
+            table = table.set_column(place, field.with_type(column.type), column)
+    return awkward.from_arrow(table)
 
-    def to_awkward(self) -> ak.Array:
-        """Return an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
 
-        Awkward has no maps: they become lists of records of key and value.
-        """
-        try:
-            import awkward  # noqa: PLC0415
-        except ImportError as error:
-            raise missing_library("awkward", "to_awkward()") from error
-        import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
-
-        table = self.to_pyarrow()
-        for place, field in enumerate(table.schema):
-            chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
-            plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
-            if may_be_too_long(table.column(place)):
-                # Awkward makes them one.
-                plain = [_numbered_by_64_bits(chunk) for chunk in plain]
-            if any(new is not old for new, old in zip(plain, chunks, strict=True)):
-                column = pa.chunked_array(plain)
-                table = table.set_column(place, field.with_type(column.type), column)
-        return awkward.from_arrow(table)
-
-    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a NumPy array for each column.
-
-        Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
-        (entries, ...)); booleans are unpacked. Records of numbers become structured arrays, by a copy. Lists become an
-        object array of arrays, text one of ``str``. Numbers of which some are null, in lists and records too, become
-        masked arrays (``numpy.ma``), variants and other records objects.
-        """
-        table = self.to_pyarrow()
-        return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
+def to_numpy(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+    """Return a NumPy array for each column: see ``Scan.to_numpy``."""
+    return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:

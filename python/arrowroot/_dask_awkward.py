@@ -8,6 +8,8 @@ import awkward as ak
 from dask_awkward.lib.io.columnar import ColumnProjectionMixin
 from dask_awkward.lib.unproject_layout import unproject_layout
 
+from arrowroot._convert import to_awkward
+
 if TYPE_CHECKING:
     from awkward.forms import RecordForm
 
@@ -31,7 +33,7 @@ class Reader(ColumnProjectionMixin):  # type: ignore[misc]  # which has no types
 
     def __call__(self, piece: Partition) -> ak.Array:
         """Read the columns that are left."""
-        layout = piece.read(list(self.form.fields)).to_awkward().layout
+        layout = to_awkward(piece.read(list(self.form.fields))).layout
         return ak.Array(unproject_layout(self.original, layout))
 
     def project_columns(self, columns: frozenset[str]) -> Reader:

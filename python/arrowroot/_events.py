@@ -129,7 +129,7 @@ class EventList:
     ) -> None:
         """Take ids, as [(run, lumi, event), ...], an array of shape (n_events, n_columns), or a table of columns.
 
-        ids: a table is one of pyarrow, pandas or Polars, a :class:`Table`, or whatever else is an Arrow stream.
+        ids: a table is one of pyarrow, pandas or Polars, or whatever else is an Arrow stream.
         columns: which hold them, in this order; None: those of the table, or the usual ones that the tree has.
         index: made by ``arrowroot index``; the columns of the ids are then not read.
         missing: what to do about events that are not there: "error" raises MissingEventsError, which has their

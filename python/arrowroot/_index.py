@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from arrowroot._config import StorageOptions
     from arrowroot._events import Missing
     from arrowroot._options import Strings
-    from arrowroot._table import Table
     from arrowroot._tree import Tree
     from arrowroot._url import Location
 
@@ -349,7 +348,7 @@ def pick(
     n_threads: int = 0,
     strings: Strings = "utf8",
     **storage: Unpack[StorageOptions],
-) -> Table:
+) -> pa.Table:
     """Read events by their ids from the files that an index knows; only those that have some are opened.
 
     index: made by ``arrowroot index``. ids, missing: as for :class:`EventList`. The other arguments are those of

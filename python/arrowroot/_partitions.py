@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arrowroot._options import Strings
     from arrowroot._row import Member
     from arrowroot._scan import Scan
-    from arrowroot._table import Table
     from arrowroot._url import Location
 
     #: Of a file and tree when partitions were made: size in bytes, UUID, number of entries.
@@ -123,7 +122,7 @@ class Partition:
         *,
         memory_budget: int | str = MEMORY_BUDGET,
         n_threads: int = 0,
-    ) -> Table:
+    ) -> pa.Table:
         """Open the file and read the piece into memory; the arguments are those of :meth:`scan`."""
         chosen = self._chosen(columns)
         return self._opened(chosen).to_arrow(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from arrowroot._convert import Conversions
+from arrowroot import _convert
 from arrowroot._errors import ArrowrootError, not_picklable
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
 from arrowroot._source import TreeSource, batches_of, say_way_around
-from arrowroot._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import awkward as ak
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
     from arrowroot._accounts import Account
@@ -25,7 +28,7 @@ _CONDITION_WIDTH = 80
 _HTML_COLUMNS = 30
 
 
-class Scan(Conversions):
+class Scan:
     """Chosen columns and entries, to be read in batches with bounded memory.
 
     Iterate over it for ``pyarrow.RecordBatch`` es, or give it to anything that takes the Arrow C stream
@@ -106,8 +109,8 @@ class Scan(Conversions):
         """Return the schema through the Arrow C data interface."""
         return self.schema.__arrow_c_schema__()
 
-    def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> Table:
-        """Read everything into memory. ``progress`` is called with the counters after each batch."""
+    def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> pa.Table:
+        """Read everything into a ``pyarrow.Table``. ``progress`` is called with the counters after each batch."""
         import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
         source = self._begin()
@@ -117,10 +120,10 @@ class Scan(Conversions):
             if progress:
                 progress(source.stats())
         # Batches bring their schema: only what has none needs another.
-        return Table(pa.Table.from_batches(batches, None if batches else source.schema()))
+        return pa.Table.from_batches(batches, None if batches else source.schema())
 
-    def to_arrow(self) -> Table:
-        """Read everything into memory: :meth:`read_all` by the name that it has of a tree."""
+    def to_arrow(self) -> pa.Table:
+        """Read everything into a ``pyarrow.Table``: :meth:`read_all` by the name that it has of a tree."""
         return self.read_all()
 
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
@@ -136,9 +139,38 @@ class Scan(Conversions):
             raise
         return source.stats()
 
-    def to_pyarrow(self) -> pa.Table:
-        """Read everything into a ``pyarrow.Table``."""
-        return self.read_all().to_pyarrow()
+    def to_pandas(self, **options: Any) -> pd.DataFrame:
+        """Read everything into a ``pandas.DataFrame``; ``options`` are those of ``pyarrow.Table.to_pandas``.
+
+        Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
+        get pandas' types for such (``Int64``), which lose nothing; inside of lists they become doubles where one is
+        null. To keep Arrow's types, and copy nothing, give ``types_mapper=pandas.ArrowDtype``.
+        """
+        return _convert.to_pandas(self.read_all(), **options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Read everything into a ``polars.DataFrame``, without a copy where Polars can.
+
+        Raises: UnsupportedError for variants, which Polars does not have.
+        """
+        return _convert.to_polars(self.read_all())
+
+    def to_awkward(self) -> ak.Array:
+        """Read everything into an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
+
+        Awkward has no maps: they become lists of records of key and value.
+        """
+        return _convert.to_awkward(self.read_all())
+
+    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
+        """Read everything into a NumPy array for each column.
+
+        Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
+        (entries, ...)); booleans are unpacked. Records of numbers become structured arrays, by a copy. Lists become an
+        object array of arrays, text one of ``str``. Numbers of which some are null, in lists and records too, become
+        masked arrays (``numpy.ma``), variants and other records objects.
+        """
+        return _convert.to_numpy(self.read_all())
 
     def _begin(self) -> Source:
         """Return a source that nobody has drawn from."""

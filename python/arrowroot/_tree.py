@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from arrowroot import _entries, _select
+from arrowroot import _convert, _entries, _select
 from arrowroot._column import rows_of
 from arrowroot._errors import (
     InvalidRequestError,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._select import Candidate
-    from arrowroot._table import Table
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 #: What scans, chains and friends ask of a tree.
@@ -275,8 +274,8 @@ class Tree(TreeMetadata):
         verify_checksums: bool = True,
         assemble: bool = False,
         raw: bool = False,
-    ) -> Table:
-        """Read chosen columns and entries into memory; the arguments are those of :meth:`scan`.
+    ) -> pa.Table:
+        """Read chosen columns and entries into a ``pyarrow.Table``; the arguments are those of :meth:`scan`.
 
         Each column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1
         that one can have.
@@ -305,15 +304,15 @@ class Tree(TreeMetadata):
 
     def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
-        return self.to_arrow(columns, **options).to_pandas()
+        return _convert.to_pandas(self.to_arrow(columns, **options))
 
     def to_polars(self, columns: str | Iterable[str] | None = None, **options: Any) -> pl.DataFrame:
         """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
-        return self.to_arrow(columns, **options).to_polars()
+        return _convert.to_polars(self.to_arrow(columns, **options))
 
     def to_awkward(self, columns: str | Iterable[str] | None = None, **options: Any) -> ak.Array:
         """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
-        return self.to_arrow(columns, **options).to_awkward()
+        return _convert.to_awkward(self.to_arrow(columns, **options))
 
     def to_numpy(
         self,
@@ -321,7 +320,7 @@ class Tree(TreeMetadata):
         **options: Any,
     ) -> dict[str, npt.NDArray[Any]]:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
-        return self.to_arrow(columns, **options).to_numpy()
+        return _convert.to_numpy(self.to_arrow(columns, **options))
 
     def _scan_with(
         self,
@@ -372,7 +371,7 @@ class Tree(TreeMetadata):
         *,
         missing: Missing = "error",
         **options: Any,
-    ) -> Table:
+    ) -> pa.Table:
         """Read events by their ids, as [(run, lumi, event), ...], in this order.
 
         Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._convert import empty_batch, names_of_variants
+from arrowroot._convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
 from arrowroot._partitions import partitions
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import dask.dataframe
     import dask_awkward
     import pandas as pd
+    import pyarrow as pa
 
     from arrowroot._partitions import Partition
-    from arrowroot._table import Table
     from arrowroot._url import Location
 
 __all__ = ["awkward", "bag", "dataframe"]
@@ -61,11 +61,11 @@ def _frame(piece: Partition, columns: list[str] | None = None) -> pd.DataFrame:
     return _frame_of(piece.read(columns))
 
 
-def _frame_of(table: Table) -> pd.DataFrame:
+def _frame_of(table: pa.Table) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 - an optional extra
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    frame = table.to_pandas()
+    frame = to_pandas(table)
     for one in table.schema:
         # Whether a piece has nulls must not decide the type of its column.
         if one.nullable and (pa.types.is_primitive(one.type)):
@@ -76,13 +76,11 @@ def _frame_of(table: Table) -> pd.DataFrame:
     return frame
 
 
-def _empty(piece: Partition) -> Table:
+def _empty(piece: Partition) -> pa.Table:
     """Return a table of no entries with the columns of a piece."""
     import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
 
-    from arrowroot._table import Table  # noqa: PLC0415
-
-    return Table(pa.Table.from_batches([empty_batch(piece.schema())]))
+    return pa.Table.from_batches([empty_batch(piece.schema())])
 
 
 def bag(
@@ -130,7 +128,7 @@ def awkward(
         raise UnsupportedError(
             f"dask-awkward cannot follow variants; leave out {', '.join(map(repr, variants))}"
         )
-    form = empty.to_awkward().layout.form
+    form = to_awkward(empty).layout.form
     divisions = None
     if pieces[0].filter is None:
         ends = [0]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pyarrow as pa
+
 
 @pytest.fixture(scope="module")
 def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -23,22 +25,22 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def _pairs(table: ar.Table, names: list[str]) -> list[tuple[float, ...]]:
+def _pairs(table: pa.Table, names: list[str]) -> list[tuple[float, ...]]:
     return list(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
-def _add_friend(folder: Path, main: str, friend: str, index: Any) -> ar.Table:
+def _add_friend(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
     tree = ar.open(folder / main)["T"]
     tree.add_friend(ar.open(folder / friend)["F"], "f", index=index)
     return tree.to_arrow(["event", "f.event"])
 
 
-def _scan(folder: Path, main: str, friend: str, index: Any) -> ar.Table:
+def _scan(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
     beside = {"f": ar.Friends(folder / friend, "F", index)}
     return ar.scan(folder / main, "T", ["event", "f.event"], friends=beside).read_all()
 
 
-def _partitions(folder: Path, main: str, friend: str, index: Any) -> ar.Table:
+def _partitions(folder: Path, main: str, friend: str, index: Any) -> pa.Table:
     beside = {"f": ar.Friends(folder / friend, "F", index)}
     (piece,) = ar.partitions(folder / main, "T", ["event", "f.event"], friends=beside)
     return piece.read()
@@ -46,7 +48,7 @@ def _partitions(folder: Path, main: str, friend: str, index: Any) -> ar.Table:
 
 @pytest.mark.parametrize("read", [_add_friend, _scan, _partitions])
 def test_entries_in_no_order_are_not_joined_by_their_numbers(
-    friends: Path, read: Callable[[Path, str, str, Any], ar.Table]
+    friends: Path, read: Callable[[Path, str, str, Any], pa.Table]
 ) -> None:
     in_order = [(float(i), float(i)) for i in range(N_ENTRIES)]
     for main, friend in (

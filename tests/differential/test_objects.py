@@ -140,7 +140,7 @@ def test_what_root_stores_nothing_of_is_named_and_hinders_nothing(object_files: 
         assert table.column_names[1:] == ["alone", *in_map, "beside"]
         assert values_of(table, "alone") == [[0, count, 0] for count in counts]
         assert values_of(table, "beside") == counts
-        assert len(tree.to_arrow(["bare."], raw=True).to_pyarrow()["bare."][0].as_py()) == 6
+        assert len(tree.to_arrow(["bare."], raw=True)["bare."][0].as_py()) == 6
 
 
 def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> None:
@@ -149,7 +149,7 @@ def test_files_in_a_row_have_whole_objects_and_bytes_too(object_files: Path) -> 
     for column, option in (("numbers", "assemble"), ("lorentz", "raw")):
         found = ar.scan(files, columns=[column], **{option: True}).read_all()
         wanted = [pa.table(tree.to_arrow([column], **{option: True})) for tree in trees]
-        assert found.to_pyarrow().equals(pa.concat_tables(wanted))
+        assert found.equals(pa.concat_tables(wanted))
     with pytest.raises(ar.InvalidRequestError, match="not with a filter"):
         ar.scan(files, assemble=True, filter="last > 1")
 
@@ -160,7 +160,7 @@ def test_whole_objects_are_the_same_split_or_not(object_files: Path) -> None:
         found = ar.scan(files, columns=["numbers"], assemble=True).read_all()
         wanted = [ar.open(f.removesuffix(":T"))["T"].to_arrow(["numbers"], assemble=True) for f in files]
         assert wanted[0].schema.equals(wanted[1].schema)
-        assert found.to_pyarrow().equals(pa.concat_tables(map(pa.table, wanted)))
+        assert found.equals(pa.concat_tables(map(pa.table, wanted)))
     for order in ([split, unsplit], [unsplit, split]):
         for options in ({}, {"raw": True}):
             with pytest.raises(ar.SchemaMismatchError, match=r"column 'numbers.*' is "):
@@ -190,7 +190,7 @@ def test_pieces_have_whole_objects_too(object_files: Path) -> None:
     import arrowroot.dask as ard
 
     array = ard.awkward(file, "T", ["event.", "deep"], target=1, assemble=True)
-    whole = ar.open(file)["T"].to_arrow(["event.", "deep"], assemble=True).to_awkward()
+    whole = ar.open(file)["T"].to_awkward(["event.", "deep"], assemble=True)
     assert array.compute().to_list() == whole.to_list()
     assert array["event."].colour.compute().to_list() == whole["event."].colour.to_list()
 

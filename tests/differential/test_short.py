@@ -40,4 +40,4 @@ def test_by_its_name_it_is_read_where_it_has_entries(tree: ar.Tree) -> None:
         with pytest.raises(ar.InvalidRequestError, match=f"entries 0 to {N_SHORT} of the tree's {N_ENTRIES}"):
             tree.to_arrow(columns)
         table = tree.to_arrow(columns, entries=slice(0, N_SHORT))
-        assert table.to_pyarrow().to_pydict() == {"short": [10 * i for i in range(N_SHORT)]}
+        assert table.to_pydict() == {"short": [10 * i for i in range(N_SHORT)]}

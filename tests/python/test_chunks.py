@@ -8,7 +8,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot import _chunks
-from arrowroot._table import Table
+from arrowroot._convert import to_awkward
 
 #: Nine are more than the 2^31 - 1 items that one array can have.
 N_LONG, N_ITEMS = 9, 240_000_000
@@ -86,24 +86,13 @@ def nested(monkeypatch):
 
 def test_types_of_any_depth_are_numbered_by_64_bits_for_awkward(nested):
     ak = pytest.importorskip("awkward")
-    array = Table(nested.drop_columns("m")).to_awkward()
+    array = to_awkward(nested.drop_columns("m"))
     assert array.to_list() == nested.drop_columns("m").to_pylist()
     text = array.layout.content("s")
     assert isinstance(text, ak.contents.ListOffsetArray | ak.contents.UnmaskedArray)
     assert "int64" in repr(text)
-    maps = Table(nested.select(["m"])).to_awkward().m.to_list()
+    maps = to_awkward(nested.select(["m"])).m.to_list()
     assert maps[5] == [{"key": "k0", "value": []}, {"key": "k1", "value": [1]}]
-
-
-@pytest.mark.parametrize("rows", [slice(None, None, 7), slice(50, 3, -1), slice(5, 5, 2)])
-def test_rows_are_picked_chunk_by_chunk(nested, rows):
-    assert Table(nested)[rows].to_pyarrow().to_pylist() == nested.to_pylist()[rows]
-
-
-def test_rows_of_chunks_that_cannot_be_one_are_picked():
-    chunk = pa.array([np.zeros(N_ITEMS // 4, np.int8)], pa.list_(pa.int8()))
-    table = Table(pa.table({"v": pa.chunked_array([chunk] * 37)}))
-    assert [len(one) for one in table[::18]["v"]] == [N_ITEMS // 4] * 3
 
 
 def test_entries_that_go_back_and_forth_are_sorted_chunk_by_chunk(monkeypatch, sample):
@@ -121,5 +110,5 @@ def test_entries_that_go_back_and_forth_are_sorted_chunk_by_chunk(monkeypatch, s
     monkeypatch.setattr(_chunks, "_MAX_ITEMS", 100)
     picked = list(scan())
     assert max(batch.num_rows for batch in picked) < 200
-    assert pa.Table.from_batches(picked).to_pylist() == expected.to_pyarrow().to_pylist()
+    assert pa.Table.from_batches(picked).to_pylist() == expected.to_pylist()
     assert expected["run"].to_pylist() == content["run"][entries * 2 % 1000].tolist()

@@ -268,7 +268,7 @@ def test_files_are_opened_with_their_options(sample):
     plain.drain()
     assert small.stats.read_calls > plain.stats.read_calls
     chain = ar.scan([f"{sample[0]}?arrowroot.cache_size=1k", str(sample[0])], tree="Events", max_gap=0)
-    assert chain.to_pyarrow().num_rows == 2 * plain.num_entries
+    assert chain.to_arrow().num_rows == 2 * plain.num_entries
     assert chain.plan.n_reads > 2 * plain.plan.n_reads
     glob = ar.scan(f"{sample[0].parent}/sam*.root?arrowroot.cache_size=1k", tree="Events")
     assert glob.plan.n_reads > plain.plan.n_reads

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from arrowroot import UnsupportedError
-from arrowroot._table import Table
+from arrowroot._convert import to_awkward, to_numpy, to_pandas, to_polars
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("awkward")
@@ -15,20 +15,18 @@ pytest.importorskip("awkward")
 
 def test_numbers_that_are_null_lose_nothing():
     wide = [2**53 + 1, None, 2**53 + 3]
-    table = Table(
-        pa.table({"i": pa.array(wide, pa.int64()), "b": [True, None, False], "f": [1.5, None, 2.0]})
-    )
-    frame = table.to_pandas()
+    table = pa.table({"i": pa.array(wide, pa.int64()), "b": [True, None, False], "f": [1.5, None, 2.0]})
+    frame = to_pandas(table)
     assert [str(kind) for kind in frame.dtypes] == ["Int64", "boolean", "float64"]
     assert frame["i"].to_list() == [2**53 + 1, pd.NA, 2**53 + 3]
-    found = table.to_numpy()
+    found = to_numpy(table)
     assert found["i"].dtype == np.int64
     assert found["i"].tolist() == wide
     assert found["b"].tolist() == [True, None, False]
     assert found["f"].tolist() == [1.5, None, 2.0]
-    assert table.to_pandas(use_threads=False)["i"].to_list() == frame["i"].to_list()
+    assert to_pandas(table, use_threads=False)["i"].to_list() == frame["i"].to_list()
     parts = pa.table({"i": pa.chunked_array([[1, 2], [None, 2**53 + 1]])})
-    assert Table(parts).to_numpy()["i"].tolist() == [1, 2, None, 2**53 + 1]
+    assert to_numpy(parts)["i"].tolist() == [1, 2, None, 2**53 + 1]
 
 
 @pytest.fixture
@@ -41,15 +39,15 @@ def test_variants_are_refused_by_name_where_polars_has_none(union):
     pytest.importorskip("polars")
     table = pa.table({"x": [1.0, 2.0, 3.0], "u": union})
     with pytest.raises(UnsupportedError, match=r"no variants; leave out 'u'"):
-        Table(table).to_polars()
-    assert Table(table.select(["x"])).to_polars()["x"].to_list() == [1.0, 2.0, 3.0]
+        to_polars(table)
+    assert to_polars(table.select(["x"]))["x"].to_list() == [1.0, 2.0, 3.0]
 
 
 def test_variants_become_objects_in_pandas(union):
-    frame = Table(pa.table({"x": [1.0, 2.0, 3.0], "u": union, "y": [4, 5, 6]})).to_pandas()
+    frame = to_pandas(pa.table({"x": [1.0, 2.0, 3.0], "u": union, "y": [4, 5, 6]}))
     assert frame.columns.to_list() == ["x", "u", "y"]
     assert frame["u"].to_list() == [1, "b", 3]
-    assert Table(pa.table({"u": union})).to_pandas()["u"].to_list() == [1, "b", 3]
+    assert to_pandas(pa.table({"u": union}))["u"].to_list() == [1, "b", 3]
 
 
 def pairs_as_records(value):
@@ -85,7 +83,7 @@ def test_maps_anywhere_become_lists_of_pairs_in_awkward(array):
     )
     for part in (slice(None), slice(1, None), slice(1, 3), slice(0, 0)):
         columns = {"m": array[part], "s": nullable[: len(array)][part]}
-        found = Table(pa.table(columns)).to_awkward()
+        found = to_awkward(pa.table(columns))
         assert found["m"].to_list() == pairs_as_records(array[part].to_pylist())
         assert found["s"].to_list() == columns["s"].to_pylist()
 
@@ -96,11 +94,11 @@ def test_many_columns_apart_do_not_scatter_a_frame(union):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        frame = Table(pa.table({"x": [0.5, 1.5, 2.5], **columns})).to_pandas()
+        frame = to_pandas(pa.table({"x": [0.5, 1.5, 2.5], **columns}))
     assert frame.columns.to_list() == ["x", *columns]
     assert frame["c49"].to_list() == [49, pd.NA, 2**53 + 49]
     assert frame["u149"].to_list() == [1, "b", 3]
-    assert Table(pa.table(columns).slice(0, 0)).to_pandas().shape == (0, 200)
+    assert to_pandas(pa.table(columns).slice(0, 0)).shape == (0, 200)
 
 
 def test_slices_of_what_has_nulls_elsewhere_are_right_in_awkward():
@@ -112,20 +110,20 @@ def test_slices_of_what_has_nulls_elsewhere_are_right_in_awkward():
         "member": pa.array([{"x": None}, {"x": 1}, {"x": 2}, {"x": 3}], item),
     }
     for part in (slice(1, None), slice(2, 4), slice(0, 2), slice(3, 4)):
-        found = Table(pa.table(columns))[part].to_awkward()
+        found = to_awkward(pa.table(columns)[part])
         assert found.to_list() == pa.table(columns)[part].to_pylist(), part
 
 
 def test_null_numbers_in_lists_lose_nothing_in_numpy():
     wide = [[2**53 + 1, None], [], [2**53 + 3]]
-    found = Table(pa.table({"v": pa.array(wide, pa.list_(pa.int64()))})).to_numpy()["v"]
+    found = to_numpy(pa.table({"v": pa.array(wide, pa.list_(pa.int64()))}))["v"]
     assert [one.tolist() for one in found] == wide
-    fixed = Table(pa.table({"a": pa.array([[2**53 + 1, None]], pa.list_(pa.int64(), 2))})).to_numpy()["a"]
+    fixed = to_numpy(pa.table({"a": pa.array([[2**53 + 1, None]], pa.list_(pa.int64(), 2))}))["a"]
     assert fixed.tolist() == [[2**53 + 1, None]]
 
 
 def test_a_slice_with_a_step_may_be_empty():
-    table = Table(pa.table({"x": [1, 2, 3]}))
+    table = pa.table({"x": [1, 2, 3]})
     assert table[0:0:2].num_rows == 0
     assert table[::-2]["x"].to_pylist() == [3, 1]
 
@@ -136,30 +134,30 @@ def test_records_of_numbers_become_structured_arrays():
     rows = [{"n": i, "in": {"x": i / 2, "b": i % 2 == 0}, "a": [[i, j] for j in range(3)]} for i in range(6)]
     whole = pa.array(rows, kind)
     for column in (pa.chunked_array([whole]), pa.chunked_array([whole.slice(0, 2), whole.slice(2)])):
-        found = Table(pa.table({"r": column})).to_numpy()["r"]
+        found = to_numpy(pa.table({"r": column}))["r"]
         assert found.dtype == [("n", "i2"), ("in", [("x", "f4"), ("b", "?")]), ("a", "i1", (3, 2))]
         assert found["n"].tolist() == [0, 1, 2, 3, 4, 5]
         assert found["in"]["b"].tolist() == [True, False] * 3
         assert found["a"].tolist() == [row["a"] for row in rows]
-    part = Table(pa.table({"r": whole.slice(3, 2)})).to_numpy()["r"]
+    part = to_numpy(pa.table({"r": whole.slice(3, 2)}))["r"]
     assert part["n"].tolist() == [3, 4]
     assert part["a"].tolist() == [row["a"] for row in rows[3:5]]
     assert part["in"]["x"].tolist() == [1.5, 2.0]
     lists = pa.array([[{"x": 1, "b": True}], [], None, [{"x": 2, "b": None}]], pa.list_(inner))
-    first = Table(pa.table({"r": lists.slice(0, 2)})).to_numpy()["r"]
+    first = to_numpy(pa.table({"r": lists.slice(0, 2)}))["r"]
     assert first[0].tolist() == [(1.0, True)]
     assert first[1].dtype == first[0].dtype
-    assert Table(pa.table({"r": pa.array([], kind)})).to_numpy()["r"].shape == (0,)
+    assert to_numpy(pa.table({"r": pa.array([], kind)}))["r"].shape == (0,)
 
 
 def test_records_with_nulls_become_masked_arrays():
     kind = pa.struct([("n", pa.int64()), ("a", pa.list_(pa.float64(), 2))])
     rows = [{"n": 2**53 + 1, "a": [1, 2]}, None, {"n": None, "a": [3, None]}, {"n": 4, "a": None}]
-    found = Table(pa.table({"r": pa.array(rows, kind)})).to_numpy()["r"]
+    found = to_numpy(pa.table({"r": pa.array(rows, kind)}))["r"]
     assert found["n"].tolist() == [2**53 + 1, None, None, 4]
     assert found["a"].tolist() == [[1, 2], [None, None], [3, None], [None, None]]
     parts = pa.chunked_array([pa.array(rows[:1], kind), pa.array(rows[1:], kind)])
-    assert Table(pa.table({"r": parts})).to_numpy()["r"]["n"].tolist() == found["n"].tolist()
+    assert to_numpy(pa.table({"r": parts}))["r"]["n"].tolist() == found["n"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -191,7 +189,7 @@ def test_records_of_every_number_become_structured_arrays_with_sub_arrays(number
     }
     whole = pa.array([row, row, row], kind)
     for array, n in ((whole, 3), (whole.slice(1), 2)):
-        found = Table(pa.table({"r": array})).to_numpy()["r"]
+        found = to_numpy(pa.table({"r": array}))["r"]
         assert found.dtype.names == ("n", "x", "m", "r")
         assert [found[name].shape for name in found.dtype.names] == [(n,), (n, 3), (n, 2, 3), (n, 2)]
         assert found["m"][0].tolist() == row["m"]
@@ -201,7 +199,7 @@ def test_records_of_every_number_become_structured_arrays_with_sub_arrays(number
 
 def test_arrays_of_fixed_shape_of_which_some_are_null_become_masked_arrays():
     kind = pa.list_(pa.float64(), 2)
-    found = Table(pa.table({"a": pa.array([[1, 2], None, [3, None]], kind)})).to_numpy()["a"]
+    found = to_numpy(pa.table({"a": pa.array([[1, 2], None, [3, None]], kind)}))["a"]
     assert found.tolist() == [[1, 2], [None, None], [3, None]]
 
 
@@ -218,4 +216,4 @@ def test_arrays_of_fixed_shape_of_which_some_are_null_become_masked_arrays():
 )
 def test_other_records_stay_objects(kind):
     array = pa.StructArray.from_buffers(kind, 1, [None], children=[pa.nulls(1, f.type) for f in kind])
-    assert Table(pa.table({"r": array})).to_numpy()["r"].dtype == object
+    assert to_numpy(pa.table({"r": array}))["r"].dtype == object

@@ -24,7 +24,7 @@ def tree(sample):
 
 @pytest.fixture(scope="module")
 def whole(tree):
-    return tree.to_arrow().to_pyarrow()
+    return tree.to_arrow()
 
 
 def selected(whole, rows):
@@ -65,7 +65,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_selects_what_it_says(tree, whole, text):
     wanted = selected(whole, [TEXTS[text](row) for row in whole.to_pylist()])
-    assert tree.to_arrow(filter=text).to_pyarrow().equals(wanted)
+    assert tree.to_arrow(filter=text).equals(wanted)
     batches = list(tree.scan(["weight", "pt"], filter=text, batch_size=3000, n_threads=2))
     assert all(batch.num_rows for batch in batches)
     assert pa.Table.from_batches(batches, wanted.select(["weight", "pt"]).schema).equals(
@@ -90,7 +90,7 @@ EXPRESSIONS = [
 @pytest.mark.parametrize(("expression", "columns"), EXPRESSIONS, ids=str)
 def test_an_expression_of_pyarrow_selects_as_in_pyarrow(tree, whole, expression, columns):
     found = tree.scan(filter=expression)
-    assert found.read_all().to_pyarrow().equals(whole.filter(expression))
+    assert found.read_all().equals(whole.filter(expression))
     assert found.plan.n_entries == whole.filter(expression).num_rows
     # It is not known to pyarrow's users which columns an expression has; it reads no others.
     first = tree.scan("run", filter=expression, trace=True)
@@ -110,11 +110,7 @@ def test_entries_are_chosen_first_and_keep_their_order(tree, whole, entries, tex
     for batch_size in (500, "1 MB"):
         found = pa.table(tree.scan(filter=text, entries=entries, batch_size=batch_size))
         assert found.equals(wanted)
-    assert (
-        tree.to_arrow(["pt", "good"], filter=text, entries=entries)
-        .to_pyarrow()
-        .equals(wanted.select(["pt", "good"]))
-    )
+    assert tree.to_arrow(["pt", "good"], filter=text, entries=entries).equals(wanted.select(["pt", "good"]))
     assert tree.entries_where(text, entries=entries).tolist() == numbers[np.array(rows, dtype=bool)].tolist()
 
 

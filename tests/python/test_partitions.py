@@ -24,13 +24,13 @@ def files(tmp_path_factory):
 
 
 def whole_of(files):
-    return ar.scan(files[0] / "run*.root", tree="Events").read_all().to_pyarrow()
+    return ar.scan(files[0] / "run*.root", tree="Events").read_all()
 
 
 @pytest.mark.parametrize("target", ["1 kB", "5 kB", "20 kB", "1 GB"])
 def test_pieces_are_the_whole_and_end_at_clusters(files, target):
     pieces = ar.partitions(files[0] / "run*.root", "Events", target=target)
-    tables = [pickle.loads(pickle.dumps(piece)).read().to_pyarrow() for piece in pieces]  # noqa: S301 - our own
+    tables = [pickle.loads(pickle.dumps(piece)).read() for piece in pieces]  # noqa: S301 - our own
     assert pa.concat_tables(tables).equals(whole_of(files))
     assert [piece.num_entries for piece in pieces] == [table.num_rows for table in tables]
     for piece in pieces:

@@ -22,7 +22,7 @@ def sent(piece):
 
 
 def read(pieces, columns=None):
-    return pa.concat_tables([sent(piece).read(columns).to_pyarrow() for piece in pieces])
+    return pa.concat_tables([sent(piece).read(columns) for piece in pieces])
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_pieces_with_friends_are_the_whole(files, target, condition):
     columns = ["x", "y", "g.z", "both", "f.both"]
     given = {**arguments(files), "columns": columns, "filter": condition}
     pieces = ar.partitions(**given, target=target)
-    whole = ar.scan(**given).read_all().to_pyarrow()
+    whole = ar.scan(**given).read_all()
     assert read(pieces).equals(whole)
     assert whole["y"].to_pylist() == [2 * x for x in whole["x"].to_pylist()]
     assert whole["g.z"].to_pylist() == [10 * x for x in whole["x"].to_pylist()]
@@ -64,7 +64,7 @@ def test_pieces_with_friends_are_the_whole(files, target, condition):
 def test_all_columns_of_all_are_those_of_a_scan(files):
     given = arguments(files)
     del given["friends"]["g"]
-    whole = ar.scan(**given).read_all().to_pyarrow()
+    whole = ar.scan(**given).read_all()
     assert whole.column_names == ["run", "event", "x", "both", "y", "f.both"]
     pieces = ar.partitions(**given, target="2 kB")
     assert read(pieces).equals(whole)

@@ -55,9 +55,9 @@ def test_what_is_no_regular_file_is_refused(tmp_path):
 
 def test_several_threads_read_one_tree_at_once():
     tree = arrowroot.open(EVENTS)["events"]
-    expected = tree.to_arrow().to_pyarrow()
+    expected = tree.to_arrow()
     with ThreadPoolExecutor(8) as pool:
-        tables = pool.map(lambda n: tree.to_arrow(n_threads=1 + n % 3).to_pyarrow(), range(32))
+        tables = pool.map(lambda n: tree.to_arrow(n_threads=1 + n % 3), range(32))
     assert all(table.equals(expected) for table in tables)
 
 
@@ -65,10 +65,10 @@ def test_several_threads_read_one_tree_at_once():
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_reads_what_its_parent_has_open():
     tree = arrowroot.open(EVENTS)["events"]
-    expected = tree.to_arrow().to_pyarrow()
+    expected = tree.to_arrow()
     child = os.fork()
     if child == 0:
-        os._exit(7 if tree.to_arrow(n_threads=2).to_pyarrow().equals(expected) else 1)
+        os._exit(7 if tree.to_arrow(n_threads=2).equals(expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 

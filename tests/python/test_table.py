@@ -1,4 +1,4 @@
-"""Tables as containers, and how things present themselves."""
+"""How things present themselves."""
 
 import pickle
 
@@ -6,26 +6,10 @@ import pytest
 
 import arrowroot as ar
 
-from .conftest import N_ENTRIES
-
 
 @pytest.fixture
 def tree(sample):
     return ar.open(sample[0])["Events"]
-
-
-def test_a_table_is_a_container_of_columns(tree):
-    table = tree.to_arrow(["run", "pt"])
-    assert table.shape == (N_ENTRIES, 2)
-    assert table.column_names == ["run", "pt"]
-    # pandas would take names that it iterates over for rows.
-    with pytest.raises(TypeError, match="not iterable"):
-        iter(table)
-    with pytest.raises(TypeError, match="not by 0; rows are a slice"):
-        table[[0]]
-    assert "pt" in table
-    assert "weight" not in table
-    assert 3 not in table
 
 
 def test_branches_and_columns_show_what_they_are(tree):
@@ -56,8 +40,6 @@ def test_what_holds_a_file_open_says_why_it_is_not_pickled(sample, tree):
             with pytest.raises(TypeError, match="cannot be pickled: it holds an open file") as caught:
                 pickle.dumps(what)
             assert instead in str(caught.value)
-    table = tree.to_arrow(["run", "pt"])
-    assert pickle.loads(pickle.dumps(table)) == table  # noqa: S301 - our own
 
 
 def test_a_cycle_that_is_no_number_is_named(sample):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from arrowroot import ArrowrootError, Table, Tree
+    import pyarrow as pa
+
+    from arrowroot import ArrowrootError, Tree
 
 _MIN_WIDTH = 3
 _MAX_CELL = 48
@@ -70,7 +72,7 @@ def _faults(tree: Tree, paths: Sequence[str], numbers: Sequence[int]) -> dict[st
 
 
 def _show(
-    options: argparse.Namespace, tree: Tree, table: Table, paths: Sequence[str], numbers: Sequence[int]
+    options: argparse.Namespace, tree: Tree, table: pa.Table, paths: Sequence[str], numbers: Sequence[int]
 ) -> None:
     if options.json:
         import json  # noqa: PLC0415 - text does not need it
@@ -92,7 +94,7 @@ def _show(
     rows = [["entry", *(printable(name) for name in table.column_names)], ["", *types]]
     rows += [
         [str(number), *(scalar_text(value, _MAX_CELL) for value in values)]
-        for number, *values in zip(numbers, *table.to_pyarrow().columns, strict=True)
+        for number, *values in zip(numbers, *table.columns, strict=True)
     ]
     widths = [max(width_of(row[i]) for row in rows) for i in range(len(rows[0]))]
     n_fitting = max(2, columns_that_fit(widths, width))
