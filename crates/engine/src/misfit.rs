@@ -1,4 +1,4 @@
-//! Entries that are not what the file says of their class: damage, or a class that is written by code of its own?
+//! Neighbours that are not what the file says of their class: damage, or a class that is written by code of its own?
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use format::streamer::StreamerInfos;
 const MAX_COMPARED: usize = 32;
 
 /// The entries of a basket, or the objects of a field.
-pub(crate) struct Entries<'a> {
+pub(crate) struct Neighbours<'a> {
     pub(crate) data: &'a [u8],
     /// How many there are.
     pub(crate) n_entries: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Entries<'a> {
     pub(crate) hint: &'static str,
 }
 
-impl Entries<'_> {
+impl Neighbours<'_> {
     fn trace(&self, layout: &Layout, entry: usize) -> Trace {
         let Some(range) = (self.range)(entry) else { return Trace::default() };
         let bytes = self.data.get(range.clone()).unwrap_or_default();

@@ -6,29 +6,29 @@ use arrow_buffer::Buffer;
 use arrowroot_file::{Error, Result};
 use arrowroot_format::decode::kernels::pack_bools;
 
-use super::{Column, Slot};
+use super::{Column, Lease};
 
 /// Bits at the edges of a piece whose bytes another piece shares: bit offset and the bools, set when all are done.
 pub(crate) type Edges = Mutex<Vec<(usize, Vec<u8>)>>;
 
 /// Takes bytes that no piece writes as a whole.
 pub(crate) fn lease_zeros(column: &mut Column, n_bytes: usize) {
-    if let Some(mut slot) = column.lease(n_bytes) {
-        slot.fill(0);
+    if let Some(mut lease) = column.lease(n_bytes) {
+        lease.fill(0);
     }
 }
 
 /// The bytes that hold only bits of `[start_bit, end_bit)`. A byte that two pieces share belongs to neither: its bits
 /// are edges, set in the end.
-pub(crate) fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Slot> {
+pub(crate) fn lease_whole_bytes(values: &mut Column, start_bit: usize, end_bit: usize) -> Result<Lease> {
     let first_whole = start_bit.div_ceil(8);
     let n_whole = (end_bit / 8).saturating_sub(first_whole);
     lease_zeros(values, first_whole.saturating_sub(values.used()));
     values.lease(n_whole).ok_or_else(too_many_entries)
 }
 
-/// Writes bools as bits from bit `start_bit` of the column on: whole bytes to their slot, the rest to the edges.
-pub(crate) fn write_bits(start_bit: usize, whole: &mut Slot, edges: &Edges, bools: &[u8]) {
+/// Writes bools as bits from bit `start_bit` of the column on: whole bytes to their lease, the rest to the edges.
+pub(crate) fn write_bits(start_bit: usize, whole: &mut Lease, edges: &Edges, bools: &[u8]) {
     let lead = (start_bit.next_multiple_of(8) - start_bit).min(bools.len());
     let (before, rest) = bools.split_at(lead);
     let (inside, after) = rest.split_at((whole.len() * 8).min(rest.len()));

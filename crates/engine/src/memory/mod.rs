@@ -1,8 +1,8 @@
 //! Memory for columns: taken in large pieces, written by many threads, handed to Arrow without a copy.
 //!
-//! A [`Column`] of memory leases disjoint [`Slot`]s, front to back; each may be filled by another thread. It becomes an
-//! Arrow buffer once all slots are gone. Fresh pages cost as much as decoding if each is asked for by a fault of its own:
-//! pieces of 2 MiB and more are advised as huge pages, and slots ask for their pages in steps of many before they are
+//! A [`Column`] of memory leases disjoint [`Lease`]s, front to back; each may be filled by another thread. It becomes an
+//! Arrow buffer once all leases are gone. Fresh pages cost as much as decoding if each is asked for by a fault of its own:
+//! pieces of 2 MiB and more are advised as huge pages, and leases ask for their pages in steps of many before they are
 //! written. What was let go is kept for the next batch or the next scan of the process (`pool`).
 
 #![expect(unsafe_code, reason = "disjoint parts of one allocation are written by several threads")]
@@ -36,7 +36,7 @@ const OWN_REGION_BYTES: usize = 8 << 20;
 const SHARED_REGION_BYTES: usize = 16 << 20;
 /// Arrow recommends this alignment.
 const ALIGNMENT: usize = 64;
-/// A mapping that goes back to its pool when the last column and slot of it are gone.
+/// A mapping that goes back to its pool when the last column and lease of it are gone.
 struct Region {
     mapping: Option<Mapping>,
     /// What was asked for; a mapping that was used before may be larger.
@@ -152,18 +152,18 @@ impl Arena {
     }
 }
 
-/// A contiguous part of a region, which is filled front to back through slots.
+/// A contiguous part of a region, which is filled front to back through leases.
 ///
-/// Invariant: no other column has a byte of `[start, start + capacity)`, and the slots that were leased cover
+/// Invariant: no other column has a byte of `[start, start + capacity)`, and the leases that were leased cover
 /// `[start, start + used)` without overlap.
 pub(crate) struct Column {
     region: Arc<Region>,
     start: usize,
     capacity: usize,
     used: usize,
-    /// End in the region of the pages that slots have been told to ask for.
+    /// End in the region of the pages that leases have been told to ask for.
     populated: usize,
-    /// Each slot holds a clone: the column is complete when this is the only one.
+    /// Each lease holds a clone: the column is complete when this is the only one.
     leases: Arc<()>,
 }
 
@@ -183,7 +183,7 @@ impl Column {
     }
 
     /// Leases the next `n_bytes`; `None` if they do not fit.
-    pub(crate) fn lease(&mut self, n_bytes: usize) -> Option<Slot> {
+    pub(crate) fn lease(&mut self, n_bytes: usize) -> Option<Lease> {
         if n_bytes > self.left() {
             return None;
         }
@@ -196,18 +196,18 @@ impl Column {
             fresh = self.populated..(start + n_bytes).next_multiple_of(step).min(self.start + self.capacity);
             self.populated = fresh.end;
         }
-        Some(Slot { region: Arc::clone(&self.region), start, n_bytes, fresh, _lease: Arc::clone(&self.leases) })
+        Some(Lease { region: Arc::clone(&self.region), start, n_bytes, fresh, _lease: Arc::clone(&self.leases) })
     }
 
-    /// What was written, if no slot is left.
+    /// What was written, if no lease is left.
     pub(crate) fn written(&mut self) -> Option<&mut [u8]> {
-        // The count is read with acquire ordering, so that all writes through slots are seen.
+        // The count is read with acquire ordering, so that all writes through leases are seen.
         Arc::get_mut(&mut self.leases)?;
-        // SAFETY: the invariant gives this column the range, no slot is left, and `self` is borrowed mutably.
+        // SAFETY: the invariant gives this column the range, no lease is left, and `self` is borrowed mutably.
         Some(unsafe { std::slice::from_raw_parts_mut(self.region.start().as_ptr().add(self.start), self.used) })
     }
 
-    /// An Arrow buffer of what was written, without a copy; `None` if a slot is left.
+    /// An Arrow buffer of what was written, without a copy; `None` if a lease is left.
     pub(crate) fn into_buffer(mut self) -> Option<Buffer> {
         let n_bytes = self.written()?.len();
         if n_bytes == 0 {
@@ -221,7 +221,7 @@ impl Column {
 }
 
 /// The right to write one part of a column.
-pub(crate) struct Slot {
+pub(crate) struct Lease {
     region: Arc<Region>,
     start: usize,
     n_bytes: usize,
@@ -230,7 +230,7 @@ pub(crate) struct Slot {
     _lease: Arc<()>,
 }
 
-impl Slot {
+impl Lease {
     /// How to write numbers: what a batch before had is in no cache if it is much.
     pub(crate) fn writes(&self) -> Writes {
         let is_used = self.region.mapping.as_ref().is_some_and(|mapping| mapping.is_used);
@@ -238,16 +238,16 @@ impl Slot {
     }
 }
 
-impl Deref for Slot {
+impl Deref for Lease {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the range is inside the mapping, and no other slot or column has it (invariant of `Column`).
+        // SAFETY: the range is inside the mapping, and no other lease or column has it (invariant of `Column`).
         unsafe { std::slice::from_raw_parts(self.region.start().as_ptr().add(self.start), self.n_bytes) }
     }
 }
 
-impl DerefMut for Slot {
+impl DerefMut for Lease {
     fn deref_mut(&mut self) -> &mut [u8] {
         if !self.fresh.is_empty() {
             self.region.populate(std::mem::take(&mut self.fresh));
@@ -306,16 +306,16 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_neighbouring_columns_do_not_touch() {
+    fn leases_of_neighbouring_columns_do_not_touch() {
         let mut arena = arena();
         let mut columns: Vec<Column> = (0..5).map(|_| arena.column(1000).unwrap()).collect();
-        let slots: Vec<Vec<Slot>> =
+        let leases: Vec<Vec<Lease>> =
             columns.iter_mut().map(|column| (0..10).map(|_| column.lease(100).unwrap()).collect()).collect();
         std::thread::scope(|scope| {
-            for (number, slots) in slots.into_iter().enumerate() {
+            for (number, leases) in leases.into_iter().enumerate() {
                 scope.spawn(move || {
-                    for (place, mut slot) in slots.into_iter().enumerate() {
-                        slot.fill(u8::try_from(number * 10 + place).unwrap());
+                    for (place, mut lease) in leases.into_iter().enumerate() {
+                        lease.fill(u8::try_from(number * 10 + place).unwrap());
                     }
                 });
             }
@@ -330,12 +330,12 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_not_given_away_while_a_slot_is_left() {
+    fn a_column_is_not_given_away_while_a_lease_is_left() {
         let mut column = arena().column(64).unwrap();
-        let slot = column.lease(10).unwrap();
+        let lease = column.lease(10).unwrap();
         assert!(column.written().is_none());
         assert!(column.lease(60).is_none());
-        drop(slot);
+        drop(lease);
         assert_eq!(column.written().unwrap(), [0; 10]);
     }
 

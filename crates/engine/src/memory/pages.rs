@@ -73,7 +73,7 @@ pub(super) struct Mapping {
     is_huge: AtomicBool,
 }
 
-// SAFETY: a mapping is plain memory; who may write which part is up to the slots.
+// SAFETY: a mapping is plain memory; who may write which part is up to the leases.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}

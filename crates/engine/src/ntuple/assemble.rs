@@ -20,7 +20,7 @@ use arrowroot_format::streamer::Primitive;
 use super::builder::Filled;
 use super::plan::{NtuplePlan, SlotKind};
 use super::runs::BatchRuns;
-use crate::misfit::Entries;
+use crate::misfit::Neighbours;
 
 const ITEM: &str = "item";
 /// What a variant holds that holds none of its alternatives.
@@ -233,7 +233,7 @@ fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Resul
         layout.decode_entry(&mut reader, object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
             let objects =
-                Entries { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };
+                Neighbours { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };
             Fault::Format(objects.judge(error, layout, number))
         })?;
     }

@@ -17,7 +17,7 @@ const LOOK_UP_BYTES: u64 = 16 << 20;
 
 /// Elements of a slot that have to be looked up, counted in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wanted {
+pub(super) struct Query {
     /// Place of the slot in the plan.
     pub(super) slot: usize,
     /// Place of the cluster in the plan.
@@ -38,7 +38,7 @@ pub(crate) struct PageId {
 /// What was looked up.
 pub(super) struct Found {
     /// Sorted, each once.
-    wanted: Vec<Wanted>,
+    wanted: Vec<Query>,
     /// For each where its values begin, and the end of the last.
     starts: Vec<usize>,
     /// Ends of lists.
@@ -51,7 +51,7 @@ impl Found {
     /// The ends of lists that are wanted, none for what was not looked up.
     ///
     /// `next`: where to look first, 0 in the beginning: whoever asks in order pays no search.
-    pub(super) fn values(&self, wanted: &Wanted, next: &mut usize) -> &[u64] {
+    pub(super) fn values(&self, wanted: &Query, next: &mut usize) -> &[u64] {
         let is_here = |place: &usize| self.wanted.get(*place) == Some(wanted);
         let near = [*next, *next + 1].into_iter().find(is_here);
         let Some(place) = near.or_else(|| self.wanted.binary_search(wanted).ok()) else { return &[] };
@@ -60,7 +60,7 @@ impl Found {
     }
 
     /// What variants that are wanted point to.
-    pub(super) fn switches(&self, wanted: &Wanted) -> Option<&Switches> {
+    pub(super) fn switches(&self, wanted: &Query) -> Option<&Switches> {
         self.switches.get(&self.wanted.binary_search(wanted).ok()?)
     }
 }
@@ -84,7 +84,7 @@ type PageKey = (usize, usize);
 
 impl LookUp<'_> {
     /// Finds what is wanted. Returns it, and the pages that were read for it.
-    pub(super) fn find(&self, mut wanted: Vec<Wanted>) -> Result<(Found, Vec<PageId>)> {
+    pub(super) fn find(&self, mut wanted: Vec<Query>) -> Result<(Found, Vec<PageId>)> {
         wanted.sort();
         wanted.dedup();
         let mut starts = Vec::with_capacity(wanted.len() + 1);
@@ -129,9 +129,9 @@ impl LookUp<'_> {
     }
 
     /// The pages that have some of what is wanted, each with its place there; in order.
-    fn touched(&self, wanted: &[Wanted]) -> Result<Vec<(PageKey, usize)>> {
+    fn touched(&self, wanted: &[Query]) -> Result<Vec<(PageKey, usize)>> {
         let mut touched: Vec<(PageKey, usize)> = Vec::with_capacity(wanted.len());
-        for (place, &Wanted { slot: number, cluster, start, end }) in wanted.iter().enumerate() {
+        for (place, &Query { slot: number, cluster, start, end }) in wanted.iter().enumerate() {
             let slot = &self.slots[number];
             let n_elements = slot.n_elements(cluster as usize);
             if end > n_elements {

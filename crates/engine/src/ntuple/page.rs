@@ -13,7 +13,7 @@ use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_n
 use format::streamer::Primitive;
 
 use super::plan::{PlannedPage, SlotKind};
-use crate::memory::{Edges, Slot, write_bits};
+use crate::memory::{Edges, Lease, write_bits};
 use crate::scan::{Counters, Payload, PayloadBytes, add_ns};
 
 /// Bytes of an element of a switch column: a place, and a tag.
@@ -22,13 +22,13 @@ const SWITCH_BYTES: usize = 12;
 /// Where the elements of a page go.
 pub(crate) enum Target {
     /// Numbers.
-    Numbers(Slot),
+    Numbers(Lease),
     /// Bools as bits: those of whole bytes, and the edges.
-    Bits { start_bit: usize, whole: Slot, edges: Arc<Edges> },
+    Bits { start_bit: usize, whole: Lease, edges: Arc<Edges> },
     /// Offsets of an Arrow list array.
-    Ends(Slot),
+    Ends(Lease),
     /// Types and offsets of an Arrow union.
-    Switches { types: Slot, offsets: Slot },
+    Switches { types: Lease, offsets: Lease },
 }
 
 /// Some elements of a page that follow each other.
@@ -361,7 +361,7 @@ fn take_part(rest: &mut [u8], n_bytes: usize) -> format::Result<(&mut [u8], &mut
 }
 
 /// Writes bits of a page from the target's first bit on.
-fn copy_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &mut Slot, edges: &Edges) {
+fn copy_bits(plain: &[u8], elements: &Range<usize>, start_bit: usize, whole: &mut Lease, edges: &Edges) {
     let lead = (start_bit.next_multiple_of(8) - start_bit).min(elements.len());
     let inside = elements.start + lead..elements.start + lead + (whole.len() * 8).min(elements.len() - lead);
     kernels::copy_bits(plain, &inside, whole, 0);

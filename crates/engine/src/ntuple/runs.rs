@@ -11,7 +11,7 @@ use arrowroot_file::{Error, Result};
 
 use super::Ntuple;
 use super::clusters::Cluster;
-use super::look_up::{Found, LookUp, PageId, Wanted};
+use super::look_up::{Found, LookUp, PageId, Query};
 use super::plan::PlannedSlot;
 use crate::scan::BatchEntries;
 
@@ -228,7 +228,7 @@ impl Finder<'_> {
         self.each_run(place, batch, |slot, run, elements| {
             let path = || self.ntuple.slot_path(self.slots[slot].slot);
             let backwards = || self.ntuple.corrupt(format!("lists of {} that run backwards", path()));
-            let mut values = |[before, within]: [Option<Wanted>; 2]| {
+            let mut values = |[before, within]: [Option<Query>; 2]| {
                 let before = before.and_then(|wanted| found.values(&wanted, next).last().copied());
                 (before, within.map_or(&[][..], |wanted| found.values(&wanted, next)))
             };
@@ -266,8 +266,8 @@ impl Finder<'_> {
 }
 
 /// What has to be looked up for a run: the end before it, and what lies within it.
-fn around(evidence: Evidence, slot: usize, cluster: u32, elements: &Range<u64>) -> [Option<Wanted>; 2] {
-    let wanted = |start: u64, end: u64| (start < end).then_some(Wanted { slot, cluster, start, end });
+fn around(evidence: Evidence, slot: usize, cluster: u32, elements: &Range<u64>) -> [Option<Query>; 2] {
+    let wanted = |start: u64, end: u64| (start < end).then_some(Query { slot, cluster, start, end });
     match evidence {
         Evidence::Tags => [None, wanted(elements.start, elements.end)],
         Evidence::AllEnds | Evidence::EndsAround => {

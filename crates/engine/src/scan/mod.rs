@@ -24,7 +24,7 @@ use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 use crate::memory::Held;
 use fetch::Fetcher;
 use logical::LogicalReads;
-use threads::{Common, Running, Shared};
+use threads::{Common, Run, Running};
 
 pub(crate) use context::Context;
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
@@ -91,7 +91,7 @@ impl Scan {
             max_batches,
         };
         Scan {
-            shared: Arc::new(Shared::new(common, pass)),
+            shared: Arc::new(Run::new(common, pass)),
             helpers: Vec::new(),
             scratch: Lent::default(),
             next: 0,

@@ -52,7 +52,7 @@ pub(crate) trait Running: Send + Sync {
 }
 
 /// What the threads of a scan have in common.
-pub(crate) struct Shared<P: Pass> {
+pub(crate) struct Run<P: Pass> {
     common: Common,
     pass: P,
     state: Mutex<State<P>>,
@@ -103,7 +103,7 @@ enum Placed<F> {
 }
 
 /// Tells the others if a helping thread dies: they would wait for it without end.
-struct PanicGuard<'s, P: Pass>(&'s Shared<P>);
+struct PanicGuard<'s, P: Pass>(&'s Run<P>);
 
 impl<P: Pass> Drop for PanicGuard<'_, P> {
     fn drop(&mut self) {
@@ -136,7 +136,7 @@ impl<P: Pass> Placer<P> {
     /// Places the next window, which is fetched here unless it has been.
     fn advance(
         &mut self,
-        shared: &Shared<P>,
+        shared: &Run<P>,
         fetched: Option<super::fetch::Fetched>,
         is_stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Placed<P::Fill>> {
@@ -174,7 +174,7 @@ impl<P: Pass> Placer<P> {
     }
 }
 
-impl<P: Pass> Threads<P::Work> for &Shared<P> {
+impl<P: Pass> Threads<P::Work> for &Run<P> {
     fn emit(&mut self, tasks: Vec<Task<P::Work>>) {
         self.lock().tasks.extend(tasks);
         self.changed.notify_all();
@@ -198,7 +198,7 @@ impl<P: Pass> Threads<P::Work> for &Shared<P> {
     }
 }
 
-impl<P: Pass> Shared<P> {
+impl<P: Pass> Run<P> {
     pub(crate) fn new(common: Common, pass: P) -> Self {
         let placer = Placer {
             batch: 0,
@@ -219,7 +219,7 @@ impl<P: Pass> Shared<P> {
             is_stopped: false,
             error: None,
         };
-        Shared { common, pass, state: Mutex::new(state), changed: Condvar::new() }
+        Run { common, pass, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<P>> {
@@ -350,7 +350,7 @@ impl<P: Pass> Shared<P> {
     }
 }
 
-impl<P: Pass> Running for Shared<P> {
+impl<P: Pass> Running for Run<P> {
     fn common(&self) -> &Common {
         &self.common
     }

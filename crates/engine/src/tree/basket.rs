@@ -17,23 +17,23 @@ use super::builder::Target;
 use super::counts::ItemCounts;
 use super::plan::{ReadBranch, fixed_bytes};
 use crate::memory::write_bits;
-use crate::misfit::Entries;
+use crate::misfit::Neighbours;
 use crate::scan::{Counters, Payload, PayloadBytes, Piece, add_ns};
 
 /// Which entries of a basket are wanted, counted from its first one.
 #[derive(Debug, Clone)]
-pub(crate) enum Wanted {
+pub(crate) enum Selection {
     /// All between these.
     Range(Range<usize>),
     /// These, in order.
     List(Vec<u32>),
 }
 
-impl Wanted {
+impl Selection {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Wanted::Range(range) => range.len(),
-            Wanted::List(list) => list.len(),
+            Selection::Range(range) => range.len(),
+            Selection::List(list) => list.len(),
         }
     }
 }
@@ -54,7 +54,7 @@ pub(crate) struct BasketWork {
     pub(crate) offsets: Offsets,
     /// Where each object has an array: their numbers of items.
     pub(crate) item_counts: Option<Arc<ItemCounts>>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: Selection,
     pub(crate) target: Target,
     /// Place of the basket in its column.
     pub(crate) basket: u32,
@@ -211,32 +211,32 @@ impl<'a> Basket<'a> {
             .ok_or_else(|| format::Error::corrupt(0, "entries shorter than their headers"))
     }
 
-    fn decode(&self, wanted: &Wanted, target: Target) -> format::Result<()> {
+    fn decode(&self, wanted: &Selection, target: Target) -> format::Result<()> {
         match (target, self.layout) {
-            (Target::Fixed(mut slot), Layout::Fixed { number, dims }) => {
+            (Target::Fixed(mut lease), Layout::Fixed { number, dims }) => {
                 let entry_bytes = fixed_bytes(dims, number.stored_bytes());
                 if number.is_packed() {
                     self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
-                    let mut unpacked = Vec::with_capacity(slot.len());
+                    let mut unpacked = Vec::with_capacity(lease.len());
                     match wanted {
-                        Wanted::Range(range) => {
+                        Selection::Range(range) => {
                             number.append(self.fixed_entries(range, entry_bytes)?, &mut unpacked);
                         }
-                        Wanted::List(_) => self.each_entry(wanted, entry_bytes, |entry| {
+                        Selection::List(_) => self.each_entry(wanted, entry_bytes, |entry| {
                             number.append(entry, &mut unpacked);
                             Ok(())
                         })?,
                     }
-                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut slot, Writes::Cached);
+                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut lease, Writes::Cached);
                 }
                 match wanted {
-                    Wanted::Range(range) => {
+                    Selection::Range(range) => {
                         let stored = self.fixed_entries(range, entry_bytes)?;
-                        let writes = slot.writes();
-                        kernels::copy_numbers(stored, number.primitive, &mut slot, writes)
+                        let writes = lease.writes();
+                        kernels::copy_numbers(stored, number.primitive, &mut lease, writes)
                     }
-                    Wanted::List(_) => {
-                        let mut places = slot.chunks_exact_mut(entry_bytes.max(1));
+                    Selection::List(_) => {
+                        let mut places = lease.chunks_exact_mut(entry_bytes.max(1));
                         self.each_entry(wanted, entry_bytes, |entry| match places.next() {
                             Some(place) => kernels::copy_numbers(entry, number.primitive, place, Writes::Cached),
                             None => Err(format::Error::corrupt(0, "more entries than places")),
@@ -247,11 +247,11 @@ impl<'a> Basket<'a> {
             (Target::Bits { start_bit, mut whole, edges }, Layout::Fixed { dims, .. }) => {
                 let entry_bytes = fixed_bytes(dims, 1);
                 match wanted {
-                    Wanted::Range(range) => {
+                    Selection::Range(range) => {
                         let bools = self.fixed_entries(range, entry_bytes)?;
                         write_bits(start_bit, &mut whole, &edges, bools);
                     }
-                    Wanted::List(_) => {
+                    Selection::List(_) => {
                         self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
                         let mut bools = Vec::with_capacity(wanted.len() * entry_bytes);
                         self.each_entry(wanted, entry_bytes, |entry| {
@@ -264,7 +264,7 @@ impl<'a> Basket<'a> {
                 Ok(())
             }
             (Target::Lists { ends, mut values, base }, Layout::Jagged { header, number, dims }) => {
-                let Wanted::Range(range) = wanted else {
+                let Selection::Range(range) = wanted else {
                     return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
                 };
                 match ends {
@@ -303,7 +303,7 @@ impl<'a> Basket<'a> {
 
     fn each_entry(
         &self,
-        wanted: &Wanted,
+        wanted: &Selection,
         entry_bytes: usize,
         mut take: impl FnMut(&[u8]) -> format::Result<()>,
     ) -> format::Result<()> {
@@ -313,8 +313,8 @@ impl<'a> Basket<'a> {
             take(all.get(start..start + entry_bytes).unwrap_or_default()).map_err(|error| error.inside(start))
         };
         match wanted {
-            Wanted::Range(range) => range.clone().try_for_each(&mut one),
-            Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
+            Selection::Range(range) => range.clone().try_for_each(&mut one),
+            Selection::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
         }
     }
 
@@ -367,7 +367,7 @@ impl<'a> Basket<'a> {
     fn lists_one_by_one(&self, range: &Range<usize>, place: ListPlace<'_>) -> format::Result<()> {
         let ListPlace { ends, values, base, .. } = place;
         let mut collected = Values::empty(&self.layout.data_type());
-        self.collect(&Wanted::Range(range.clone()), self.layout, &mut collected)?;
+        self.collect(&Selection::Range(range.clone()), self.layout, &mut collected)?;
         let Values::List(list_ends, items) = collected else {
             return Err(format::Error::corrupt(0, "lists expected"));
         };
@@ -385,10 +385,10 @@ impl<'a> Basket<'a> {
         Ok(())
     }
 
-    fn collect(&self, wanted: &Wanted, layout: &Layout, values: &mut Values) -> format::Result<()> {
+    fn collect(&self, wanted: &Selection, layout: &Layout, values: &mut Values) -> format::Result<()> {
         let words = self.offset_words()?;
         let data = self.data()?;
-        if let Wanted::Range(range) = wanted
+        if let Selection::Range(range) = wanted
             && layout.has_fast_way()
         {
             let bounds = (range.start..=range.end).map(|entry| self.entry_start(words, entry));
@@ -416,8 +416,8 @@ impl<'a> Basket<'a> {
             decoded.map_err(|error| self.judged(error, data, words, entry, start))
         };
         match wanted {
-            Wanted::Range(range) => range.clone().try_for_each(&mut one),
-            Wanted::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
+            Selection::Range(range) => range.clone().try_for_each(&mut one),
+            Selection::List(list) => list.iter().try_for_each(|&entry| one(entry as usize)),
         }
     }
 
@@ -436,7 +436,7 @@ impl<'a> Basket<'a> {
         let origin = |start: usize| self.head.key_bytes as usize + start;
         let counts = |entry| self.item_counts.and_then(|counts| counts.of_entry(entry));
         let hint = " (raw=True gives the bytes)";
-        let entries = Entries { data, n_entries, range: &range, origin: &origin, counts: &counts, hint };
+        let entries = Neighbours { data, n_entries, range: &range, origin: &origin, counts: &counts, hint };
         let error = entries.judge(error, self.layout, entry);
         error.within(format!("entry {entry} of the basket")).inside(start)
     }

@@ -16,7 +16,7 @@ use arrowroot_format::streamer::Primitive;
 use super::parts::Parts;
 use super::plan::{ReadBranch, item_bytes, leader_of, product};
 use crate::memory::{
-    Arena, Column, Edges, Slot, complete, incomplete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large,
+    Arena, Column, Edges, Lease, complete, incomplete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large,
     too_many_entries,
 };
 use crate::scan::BatchEntries;
@@ -50,11 +50,11 @@ enum Ends {
 /// Where the values of one basket go.
 pub(crate) enum Target {
     /// Numbers.
-    Fixed(Slot),
+    Fixed(Lease),
     /// Bools as bits: those of whole bytes, and the edges.
-    Bits { start_bit: usize, whole: Slot, edges: Arc<Edges> },
+    Bits { start_bit: usize, whole: Lease, edges: Arc<Edges> },
     /// Lists: ends, if they are not those of another column, and items of which the first has number `base`.
-    Lists { ends: Option<Slot>, values: Slot, base: u32 },
+    Lists { ends: Option<Lease>, values: Lease, base: u32 },
     /// Anything else.
     Collected { part: usize, parts: Arc<Parts> },
 }
@@ -106,13 +106,13 @@ impl Builder {
 
     /// Sets aside the place for a basket's `n_entries` entries that hold `n_items` items of lists.
     ///
-    /// `None` if there is no room left and slots are still in use: finish these and ask again.
+    /// `None` if there is no room left and leases are still in use: finish these and ask again.
     pub(crate) fn place(&mut self, column: usize, n_entries: usize, n_items: usize) -> Result<Option<Target>> {
         let arena = &mut self.arena;
         match &mut self.fillings[column] {
             Filling::Fixed { values, entry_bytes } => {
                 let n_bytes = n_entries.checked_mul(*entry_bytes).ok_or_else(too_large)?;
-                values.lease(n_bytes).map(|slot| Some(Target::Fixed(slot))).ok_or_else(too_many_entries)
+                values.lease(n_bytes).map(|lease| Some(Target::Fixed(lease))).ok_or_else(too_many_entries)
             }
             Filling::Bits { values, entry_bits, n_bits, edges } => {
                 let start_bit = *n_bits;
@@ -130,7 +130,7 @@ impl Builder {
                 if *before + n_items > i32::MAX as usize {
                     return Err(Error::BatchTooLong);
                 }
-                let slot = values.lease(n_bytes).ok_or_else(too_large)?;
+                let lease = values.lease(n_bytes).ok_or_else(too_large)?;
                 *before += n_items;
                 let ends = match ends {
                     Ends::Own(ends) => Some(ends.lease(n_entries * 4).ok_or_else(too_many_entries)?),
@@ -140,7 +140,7 @@ impl Builder {
                         None
                     }
                 };
-                Ok(Some(Target::Lists { ends, values: slot, base }))
+                Ok(Some(Target::Lists { ends, values: lease, base }))
             }
             Filling::Collected { parts, n_parts } => {
                 *n_parts += 1;
@@ -270,8 +270,8 @@ fn grow(arena: &mut Arena, column: &mut Column, n_more: usize) -> Result<bool> {
     let used = column.used();
     let Some(written) = column.written() else { return Ok(false) };
     let mut larger = arena.column((used + n_more).saturating_mul(3) / 2 + 4096)?;
-    if let Some(mut slot) = larger.lease(used) {
-        slot.copy_from_slice(written);
+    if let Some(mut lease) = larger.lease(used) {
+        lease.copy_from_slice(written);
     }
     *column = larger;
     Ok(true)
@@ -388,7 +388,7 @@ impl Target {
     /// Bytes set aside; what is collected apart is not known before.
     pub(crate) fn n_bytes(&self) -> usize {
         match self {
-            Target::Fixed(slot) | Target::Bits { whole: slot, .. } => slot.len(),
+            Target::Fixed(lease) | Target::Bits { whole: lease, .. } => lease.len(),
             Target::Lists { ends, values, .. } => ends.as_ref().map_or(0, |ends| ends.len()) + values.len(),
             Target::Collected { .. } => 0,
         }

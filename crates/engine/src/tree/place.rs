@@ -12,7 +12,7 @@ use format::column::{Counter, Header, Layout};
 use format::tree::{BasketHead, EmbeddedBasket};
 
 use super::Tree;
-use super::basket::{Basket, BasketWork, Offsets, Wanted, in_basket, in_stored, unpack_record};
+use super::basket::{Basket, BasketWork, Offsets, Selection, in_basket, in_stored, unpack_record};
 use super::builder::{Builder, Target};
 use super::counts::{ItemCounts, read_counts, read_item_counts};
 use super::pass::TreePass;
@@ -85,7 +85,7 @@ impl<'a> Placer<'a, '_> {
         let layout = column.layout().ok_or_else(|| opened.wrong(format::Error::unsupported(0, "a group")))?;
         let logical = opened.begin_logical(column_place);
         let wanted = wanted_entries(self.builder().entries(), location.first_entry, location.entry_end);
-        let is_whole = matches!(&wanted, Wanted::Range(all) if all.len() == opened.head.n_entries as usize);
+        let is_whole = matches!(&wanted, Selection::Range(all) if all.len() == opened.head.n_entries as usize);
         let places_items = self.builder().places_items(column_place);
         let is_kept = basket.kept == Keeping::Unpacked;
         let kept_as_stored = if is_kept { None } else { opened.payload.kept(basket.kept, &context.held)? };
@@ -281,8 +281,8 @@ impl OpenedBasket<'_> {
     }
 
     /// Number of items in the lists of the wanted entries. Of a part of the basket the payload must be uncompressed.
-    fn n_items(&self, layout: &Layout, wanted: &Wanted, is_whole: bool) -> Result<usize> {
-        let (Layout::Jagged { header, number, dims }, Wanted::Range(range)) = (layout, wanted) else { return Ok(0) };
+    fn n_items(&self, layout: &Layout, wanted: &Selection, is_whole: bool) -> Result<usize> {
+        let (Layout::Jagged { header, number, dims }, Selection::Range(range)) = (layout, wanted) else { return Ok(0) };
         let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
         let n_items = if is_whole {
             whole_items(&self.head, *header, item_bytes)
@@ -357,17 +357,17 @@ fn whole_items(head: &BasketHead, header: Header, item_bytes: usize) -> format::
 }
 
 /// The entries of a basket that a batch wants.
-fn wanted_entries(entries: &BatchEntries, first_entry: u64, entry_end: u64) -> Wanted {
+fn wanted_entries(entries: &BatchEntries, first_entry: u64, entry_end: u64) -> Selection {
     let local = |entry: u64| usize::try_from(entry - first_entry).unwrap_or(usize::MAX);
     match entries {
         BatchEntries::Range(range) => {
-            Wanted::Range(local(range.start.max(first_entry))..local(range.end.min(entry_end)))
+            Selection::Range(local(range.start.max(first_entry))..local(range.end.min(entry_end)))
         }
         BatchEntries::List { sorted, .. } => {
             let start = sorted.partition_point(|&entry| entry < first_entry);
             let stop = sorted.partition_point(|&entry| entry < entry_end);
             let narrow = |&entry: &u64| u32::try_from(entry - first_entry).unwrap_or(u32::MAX);
-            Wanted::List(sorted[start..stop].iter().map(narrow).collect())
+            Selection::List(sorted[start..stop].iter().map(narrow).collect())
         }
     }
 }
