@@ -47,7 +47,7 @@ impl File {
             0 => return Ok(Unlisted::Nothing),
             _ => self.header().begin,
         };
-        if self.source().nature().is_remote() && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
+        if self.source().nature().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
             return match &listed.fault {
                 Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
                 None => Ok(Unlisted::Nothing),
@@ -87,7 +87,7 @@ impl File {
     /// # Errors
     /// That of `opened`; [`Error::Storage`](crate::Error::Storage) if the others cannot be read now.
     pub(crate) fn other_cycle(&self, entry: &Entry, opened: Result<Tree>) -> Result<Tree> {
-        let is_near = !self.source().nature().is_remote() || self.size_bytes() <= MAX_FAR_BYTES;
+        let is_near = !self.source().nature().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
         let walked = if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() };
         let mut others: Vec<&Entry> = self.keys()?.iter().chain(&walked).collect();
         others.retain(|other| {
@@ -109,7 +109,7 @@ impl File {
     /// Whether the baskets of a tree are where it says. Of a far-away file it is taken for granted.
     pub(crate) fn has_baskets(&self, tree: &Tree) -> Result<bool> {
         let source = self.source().as_ref();
-        if source.nature().is_remote() {
+        if source.nature().is_remote {
             return Ok(true);
         }
         let branches: Vec<_> = tree.walk().into_iter().map(|(id, _)| id).collect();
@@ -150,7 +150,7 @@ impl File {
     fn walked_source(&self) -> Arc<dyn Source> {
         let source = Arc::clone(self.source());
         let nature = source.nature();
-        if !nature.is_remote() {
+        if !nature.is_remote {
             return source;
         }
         #[expect(

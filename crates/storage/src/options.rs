@@ -312,7 +312,7 @@ impl Options {
 
     /// The directory of the block cache of a store, if it has one: a local copy of a local file would only cost.
     pub(crate) fn block_cache_of(&self, nature: Nature) -> Option<&Path> {
-        self.block_cache.as_deref().filter(|_| nature.is_remote() && self.block_cache_bytes > 0)
+        self.block_cache.as_deref().filter(|_| nature.is_remote && self.block_cache_bytes > 0)
     }
 
     /// Sets an option from text. `origin` says where it comes from, for the message.
