@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from arrowroot import _native
 from arrowroot._native import (
     AccessDeniedError,
     ArrowrootError,
@@ -232,12 +233,7 @@ class NoSuchColumnError(_NearMissError):
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
     """Return up to three of ``names`` which look like ``name``, the best first."""
-    import difflib  # noqa: PLC0415 - only errors need it
-
-    folded: dict[str, str] = {}
-    for other in names:
-        folded.setdefault(other.casefold(), other)
-    return [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
+    return _native.nearest(name, list(names))
 
 
 def cancelled() -> ArrowrootError:

@@ -211,6 +211,12 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
     of bytes out. Any thread may call it.
     """
 
+def nearest(name: str, names: Sequence[str]) -> list[str]:
+    """Return up to three of ``names``, those most like ``name``, the best first."""
+
+def parse_size(text: str) -> int | None:
+    """Return the bytes of a size as "64 MB", "64 MiB" or "4096"; None if it is not a size."""
+
 def redacted(url: str) -> str:
     """Return a URL as messages may show it: without what gives access."""
 

@@ -4,20 +4,13 @@ import math
 import operator
 import re
 
+from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
 
-_FACTORS: dict[str, int] = {
-    "b": 1,
-    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
-    # As RFIO and ROOT take them.
-    **{letter: 1024**power for power, letter in enumerate("kmgt", start=1)},
-}
-# Patterns are compiled when first used: that takes longer than to read the rest of a module.
-_SIZE = r"(?i)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*"
 _STEP = 1000
 #: What the engine's integers hold.
 LARGEST = 2**63 - 1
+# Compiled when first used: that takes longer than to read the rest of a module.
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _LONGEST_S = 1e9
@@ -32,11 +25,10 @@ def parse_size(size: int | str, what: str = "size") -> int:
     Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
     """
     if isinstance(size, str):
-        match = re.fullmatch(_SIZE, size)
-        factor = _FACTORS.get(match[2].lower() or "b", 0) if match is not None else 0
-        if match is None or factor == 0:
+        parsed = _native.parse_size(size)
+        if parsed is None:
             raise InvalidRequestError(f"{what}: {size!r} is not a size; write 64000000, '64 MB' or '64 MiB'")
-        n_bytes = round(min(float(match[1]) * factor, 2.0 * LARGEST))  # of infinity there is no integer
+        n_bytes = parsed
     else:
         try:
             n_bytes = operator.index(size)
@@ -84,14 +76,15 @@ def parse_rate(text: str, what: str = "bandwidth") -> float:
     """
     amount, slash, unit = text.rpartition("/")
     match = re.fullmatch(_QUANTITY, amount) if slash and unit.strip().lower() == "s" else None
-    if match is not None and match[2].endswith("b") and match[2].lower() in _FACTORS:
+    unit_bytes = _native.parse_size(f"1{match[2]}") if match is not None and match[2] else None
+    if match is not None and match[2].endswith("b") and unit_bytes is not None:
         # Bits to who knows networks, bytes to who does not care for case: a factor of 8.
         number, prefix = match[1], match[2][:-1]
         bits = f" or '{number}{prefix}bit/s'" if f"{prefix.lower()}bit" in _BITS else ""
         raise InvalidRequestError(
             f"{what}: {text!r} could be bits or bytes; write '{number}{prefix}B/s'{bits}"
         )
-    factor = _BITS.get(match[2].lower(), _FACTORS.get(match[2].lower())) if match else None
+    factor = _BITS.get(match[2].lower(), unit_bytes) if match else None
     if match is None or factor is None or not 1 <= float(match[1]) * factor < math.inf:
         raise InvalidRequestError(f"{what}: {text!r} is not a rate; write '12MB/s', '1GiB/s' or '100Mbit/s'")
     return float(match[1]) * factor

@@ -30,8 +30,13 @@ impl FarAway {
     }
 
     fn of(content: &'static [u8], delay: Duration) -> Arc<Self> {
-        let nature =
-            Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 8, max_ranges: 1024 };
+        let nature = Nature {
+            is_remote: true,
+            latency: Duration::from_millis(5),
+            bytes_per_second: 1e7,
+            max_parallel: 8,
+            max_ranges: 1024,
+        };
         Self::like(nature, content, delay)
     }
 

@@ -12,8 +12,13 @@ use arrowroot::storage::{Ledgers, MemorySource, Nature, Opened, Options, ReadEve
 use arrowroot::{Entries, File, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
-const FAR: Nature =
-    Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
+const FAR: Nature = Nature {
+    is_remote: true,
+    latency: Duration::from_millis(50),
+    bytes_per_second: 1e8,
+    max_parallel: 8,
+    max_ranges: 1024,
+};
 
 fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
     let mut set = Options::default();

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use arrowroot_format as format;
+pub use arrowroot_format::nearest;
 use arrowroot_storage as storage;
 
 /// Result of everything in this crate.
@@ -142,48 +143,5 @@ fn near_names(near: &[String]) -> String {
     match near {
         [] => String::new(),
         names => format!("; did you mean {}?", names.join(", ")),
-    }
-}
-
-/// The names most like `name`, at most three.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let wanted = name.to_lowercase();
-    let mut scored: Vec<(usize, &str)> = candidates
-        .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
-        .filter(|&(score, candidate)| score <= 1 + wanted.len().min(candidate.len()) / 3)
-        .collect();
-    scored.sort();
-    scored.dedup();
-    scored.truncate(3);
-    scored.into_iter().map(|(_, candidate)| candidate.to_owned()).collect()
-}
-
-/// Levenshtein distance in bytes; `usize::MAX` for lengths that differ by more than 8, which is spared.
-fn distance(left: &str, right: &str) -> usize {
-    if left.len().abs_diff(right.len()) > 8 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, from) in left.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in right.bytes().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(from != to)).min(above + 1).min(row[j] + 1);
-            diagonal = above;
-        }
-    }
-    row[right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_names_are_found() {
-        let names = ["Muon_pt", "Muon_eta", "nMuon", "Electron_pt"];
-        assert_eq!(nearest("muon_pt", names.into_iter()).first().map(String::as_str), Some("Muon_pt"));
-        assert!(nearest("zzz", names.into_iter()).is_empty());
     }
 }

@@ -43,7 +43,7 @@ impl File {
             0 => return Ok(Unlisted::Nothing),
             _ => self.header().begin,
         };
-        if self.source().nature().is_remote() && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
+        if self.source().nature().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
             return match &listed.fault {
                 Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
                 None => Ok(Unlisted::Nothing),
@@ -80,7 +80,7 @@ impl File {
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if it cannot be read now.
     pub fn walked_keys(&self) -> Result<Vec<FileKey>> {
-        let is_near = !self.source().nature().is_remote() || self.size_bytes() <= MAX_FAR_BYTES;
+        let is_near = !self.source().nature().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
         Ok(if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() })
     }
 
@@ -103,7 +103,7 @@ impl File {
     fn walked_source(&self) -> Arc<dyn Source> {
         let source = Arc::clone(self.source());
         let nature = source.nature();
-        if !nature.is_remote() {
+        if !nature.is_remote {
             return source;
         }
         #[expect(

@@ -6,6 +6,7 @@
 
 mod cursor;
 mod error;
+mod near_names;
 
 pub mod codec;
 pub mod column;
@@ -21,3 +22,4 @@ pub(crate) const MAX_PATH_BYTES: usize = 64 << 20;
 
 pub use cursor::{BYTE_COUNT_MASK, Cursor, VersionFrame};
 pub use error::{Error, Fault, Place, Result, Within};
+pub use near_names::nearest;

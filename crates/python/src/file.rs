@@ -67,7 +67,7 @@ impl PyFile {
 const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
 
 pub(crate) fn is_remote(file: &File) -> bool {
-    file.stack().base().nature().is_remote()
+    file.stack().base().nature().is_remote
 }
 
 /// Opens a file that a Python object reads.

@@ -25,6 +25,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::options, module)?)?;
     module.add_function(wrap_pyfunction!(options::strategies, module)?)?;
     module.add_function(wrap_pyfunction!(options::check_options, module)?)?;
+    module.add_function(wrap_pyfunction!(options::nearest, module)?)?;
+    module.add_function(wrap_pyfunction!(options::parse_size, module)?)?;
     module.add_function(wrap_pyfunction!(options::redacted, module)?)?;
     module.add_function(wrap_pyfunction!(options::origin, module)?)?;
     module.add_function(wrap_pyfunction!(options::may_see_credentials, module)?)?;

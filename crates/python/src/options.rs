@@ -2,6 +2,7 @@
 
 use arrowroot::storage::{self, OPTIONS, Options, Strategy};
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyStringMethods};
 
 use crate::errors::to_python;
 
@@ -30,6 +31,20 @@ pub(crate) fn strategies() -> Vec<&'static str> {
 pub(crate) fn check_options(options: Vec<OptionText>) -> PyResult<Vec<(&'static str, Option<String>)>> {
     let set = options_of(&options)?;
     Ok(OPTIONS.iter().map(|option| (option.name, set.text(option.name))).collect())
+}
+
+/// Bytes of a size as people write it; `None` of what is no size.
+#[pyfunction]
+pub(crate) fn parse_size(text: &Bound<'_, PyString>) -> Option<u64> {
+    storage::parse_size(&text.to_string_lossy())
+}
+
+/// Up to three of the names, those most like one that is not there.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments come by value")]
+pub(crate) fn nearest(name: &Bound<'_, PyString>, names: Vec<Bound<'_, PyString>>) -> Vec<String> {
+    let names: Vec<_> = names.iter().map(PyStringMethods::to_string_lossy).collect();
+    arrowroot::format::nearest(&name.to_string_lossy(), names.iter().map(AsRef::as_ref))
 }
 
 #[pyfunction]

@@ -93,6 +93,12 @@ impl Source for PythonSource {
 
     fn nature(&self) -> Nature {
         // Nothing is known of it: as a store some way off.
-        Nature { latency: Duration::from_millis(10), bytes_per_second: 5e7, max_parallel: 4, max_ranges: 256 }
+        Nature {
+            is_remote: true,
+            latency: Duration::from_millis(10),
+            bytes_per_second: 5e7,
+            max_parallel: 4,
+            max_ranges: 256,
+        }
     }
 }

@@ -54,7 +54,7 @@ pub struct Span {
 /// # Source
 /// That the sum of the gaps is bounded, and not only each: `RPageStorageFile` of ROOT 6.
 pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
-    if !nature.is_remote() {
+    if !nature.is_remote {
         return CoalesceLimits { max_gap_bytes: LOCAL_GAP_BYTES, max_span_bytes: LOCAL_SPAN_BYTES };
     }
     let (payload_bytes, gaps) = gaps_of(ranges);
@@ -79,7 +79,7 @@ pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
 
 /// What could come over the line in the time that one more range costs, if all requests and ranges at a time are in use.
 fn request_bytes(nature: Nature) -> f64 {
-    let Nature { latency, bytes_per_second, max_parallel, max_ranges } = nature;
+    let Nature { latency, bytes_per_second, max_parallel, max_ranges, .. } = nature;
     let seconds = (latency.as_secs_f64() / as_f64(max_parallel.max(1) as u64)).max(REQUEST_SECONDS);
     seconds * bytes_per_second.max(1.0) / as_f64(max_ranges.max(1) as u64)
 }
@@ -197,7 +197,13 @@ mod tests {
     }
 
     fn remote(latency_ms: u64, bytes_per_second: f64, max_parallel: usize, max_ranges: usize) -> Nature {
-        Nature { latency: std::time::Duration::from_millis(latency_ms), bytes_per_second, max_parallel, max_ranges }
+        Nature {
+            is_remote: true,
+            latency: std::time::Duration::from_millis(latency_ms),
+            bytes_per_second,
+            max_parallel,
+            max_ranges,
+        }
     }
 
     /// `n` ranges of `n_bytes`, with gaps of `gap_bytes`.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::http::credentials::bare_token;
-use crate::secret::Secret;
+use crate::secret::{Secret, redacted, redacted_place};
+use crate::sizes::parse_size;
 use crate::source::Nature;
 use crate::trusted::Trusted;
 
@@ -148,8 +149,8 @@ impl Default for Options {
     }
 }
 
-/// One option, as the documentation and `arrowroot config` show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One option: how it is written, as the documentation and `arrowroot config` show it, and where it is kept.
+#[derive(Debug, Clone, Copy)]
 pub struct OptionInfo {
     /// Its name as an argument, in a URL (`arrowroot.NAME=`) and in TOML; `ARROWROOT_NAME` in the environment.
     pub name: &'static str,
@@ -159,63 +160,134 @@ pub struct OptionInfo {
     pub meaning: &'static str,
     /// Whether its value must not be shown.
     pub is_secret: bool,
+    set: fn(&mut Options, &str) -> Result<(), String>,
+    get: fn(&Options) -> Option<String>,
 }
 
 /// More is as good as without end, and less than clocks can count: ten years.
 const MAX_SECONDS: f64 = 10.0 * 365.0 * 24.0 * 3600.0;
 
-const fn option(name: &'static str, takes: &'static str, meaning: &'static str) -> OptionInfo {
-    OptionInfo { name, takes, meaning, is_secret: false }
+/// Defines options. Each has a name, what it takes, its field, how a text is read, how a value is shown, and what it does.
+macro_rules! options {
+    ($($name:ident $($secret:ident)?, $takes:literal, $($field:ident).+, $read:expr, $show:expr, $meaning:literal;)*) => {
+        [$(OptionInfo {
+            name: stringify!($name),
+            takes: $takes,
+            meaning: $meaning,
+            is_secret: !stringify!($($secret)?).is_empty(),
+            set: |options, text| $read(text).map(|value| options.$($field).+ = value),
+            get: |options| $show(&options.$($field).+),
+        },)*]
+    };
 }
 
 /// All options.
-pub const OPTIONS: [OptionInfo; 21] = [
-    option(
-        "strategy",
-        "a name",
-        "how reads are made: auto, direct, application-only, storage-only, lazy-download, readahead, treecache",
-    ),
-    option(
-        "cache_size",
-        "a size",
-        "window of readahead, cache of treecache, window of the other strategies; 0: none, as direct",
-    ),
-    option("max_gap", "a size", "what lies between two ranges is read with them if it is not more"),
-    option("max_span", "a size", "no merged read is larger; 0: nothing is merged"),
-    option("prefetch", "a number", "windows fetched while one is decoded"),
-    option("learn_entries", "a number", "entries during which treecache watches which branches are read"),
-    option(
-        "download_dir",
-        "a directory",
-        "where lazy-download keeps its segments until the last process has read the file; what a killed one leaves is removed an hour later by the next that keeps some there",
-    ),
-    option(
-        "download_size",
-        "a size",
-        "most bytes that copies may take of a local disk, all of a process together: those of lazy-download, and those of files on servers without ranges; half of what is free if it is not set",
-    ),
-    option("block_cache", "a directory", "where blocks are kept between runs"),
-    option(
-        "block_cache_size",
-        "a size",
-        "most bytes of the block cache, which leaves a twentieth of its disk free in any case; 0: no block cache",
-    ),
-    option("timeout", "seconds", "a request that brings nothing for so long has failed"),
-    option("deadline", "seconds", "all tries of one read together"),
-    option("retries", "a number", "tries after the first"),
-    option("connections", "a number", "most connections to one server; 0: as many as the store is good for"),
-    OptionInfo { name: "token", takes: "a token", meaning: "bearer token for HTTP and XRootD", is_secret: true },
-    option("certificate", "a file", "X.509 client certificate or proxy, PEM"),
-    option("key", "a file", "its key, if that is another file, PEM"),
-    option("authorities", "a file or directory", "certificate authorities to trust, PEM"),
-    option("s3_endpoint", "a URL", "S3 service that is not Amazon's"),
-    option("s3_region", "a name", "region of the S3 service"),
-    option(
-        "credentials_for",
-        "hosts",
-        "servers that may see credentials besides those of the URLs that you name: host, host:port or scheme://host:port",
-    ),
-];
+pub const OPTIONS: [OptionInfo; 21] = options! {
+    strategy, "a name", strategy, strategy, |strategy: &Strategy| Some(strategy.name().to_owned()),
+        "how reads are made: auto, direct, application-only, storage-only, lazy-download, readahead, treecache";
+    cache_size, "a size", cache_bytes, some(size), if_set,
+        "window of readahead, cache of treecache, window of the other strategies; 0: none, as direct";
+    max_gap, "a size", max_gap_bytes, some(size), if_set,
+        "what lies between two ranges is read with them if it is not more";
+    max_span, "a size", max_span_bytes, some(size), if_set,
+        "no merged read is larger; 0: nothing is merged";
+    prefetch, "a number", prefetch, some(number::<_, 1024>), if_set,
+        "windows fetched while one is decoded";
+    learn_entries, "a number", learn_entries, number::<_, { u64::MAX }>, always,
+        "entries during which treecache watches which branches are read";
+    download_dir, "a directory", download_directory, path, path_text,
+        "where lazy-download keeps its segments until the last process has read the file; what a killed one leaves is removed an hour later by the next that keeps some there";
+    download_size, "a size", network.max_copy_bytes, some(size), if_set,
+        "most bytes that copies may take of a local disk, all of a process together: those of lazy-download, and those of files on servers without ranges; half of what is free if it is not set";
+    block_cache, "a directory", block_cache, path, path_text,
+        "where blocks are kept between runs";
+    block_cache_size, "a size", block_cache_bytes, size, always,
+        "most bytes of the block cache, which leaves a twentieth of its disk free in any case; 0: no block cache";
+    timeout, "seconds", network.timeout, seconds, seconds_text,
+        "a request that brings nothing for so long has failed";
+    deadline, "seconds", network.deadline, seconds, seconds_text,
+        "all tries of one read together";
+    retries, "a number", network.retries, number::<_, 100>, always,
+        "tries after the first";
+    connections, "a number", network.max_connections, number::<_, 256>, always,
+        "most connections to one server; 0: as many as the store is good for";
+    token secret, "a token", network.token, token, |_| None,
+        "bearer token for HTTP and XRootD";
+    certificate, "a file", network.certificate, path, path_text,
+        "X.509 client certificate or proxy, PEM";
+    key, "a file", network.key, path, path_text,
+        "its key, if that is another file, PEM";
+    authorities, "a file or directory", network.authorities, path, path_text,
+        "certificate authorities to trust, PEM";
+    s3_endpoint, "a URL", network.s3_endpoint, text, |url: &Option<String>| url.as_deref().map(redacted_place),
+        "S3 service that is not Amazon's";
+    s3_region, "a name", network.s3_region, text, Option::clone,
+        "region of the S3 service";
+    credentials_for, "hosts", network.credentials_for, some(Trusted::parse), trusted_text,
+        "servers that may see credentials besides those of the URLs that you name: host, host:port or scheme://host:port";
+};
+
+fn strategy(text: &str) -> Result<Strategy, String> {
+    let found = Strategy::ALL.iter().find(|(_, name)| *name == text.trim());
+    let names = Strategy::ALL.map(|(_, name)| name);
+    Ok(found.ok_or_else(|| format!("{text:?} is none of {}", names.join(", ")))?.0)
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).ok_or_else(|| format!("{text:?} is no size; write such as 512k, 10 MB or 32 MiB"))
+}
+
+/// A number; more than `MOST` is `MOST`.
+fn number<T: TryFrom<u64>, const MOST: u64>(text: &str) -> Result<T, String> {
+    let number = text.trim().parse::<u64>().ok().and_then(|number| T::try_from(number.min(MOST)).ok());
+    number.ok_or_else(|| format!("{text:?} is no number from 0 on"))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.trim().trim_end_matches('s').trim_end().parse().ok();
+    seconds
+        .filter(|&seconds| seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds.min(MAX_SECONDS)).ok())
+        .ok_or_else(|| format!("{text:?} is no number of seconds above 0"))
+}
+
+/// A text; an empty one takes back what was set.
+fn text(text: &str) -> Result<Option<String>, String> {
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+fn path(path: &str) -> Result<Option<PathBuf>, String> {
+    Ok(text(path)?.map(PathBuf::from))
+}
+
+fn token(token: &str) -> Result<Option<Secret>, String> {
+    Ok(text(bare_token(token))?.map(Secret::new))
+}
+
+/// A value that need not be set.
+fn some<T>(read: impl Fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<Option<T>, String> {
+    move |text| read(text).map(Some)
+}
+
+fn if_set<T: ToString>(value: &Option<T>) -> Option<String> {
+    value.as_ref().map(T::to_string)
+}
+
+fn always<T: ToString>(value: &T) -> Option<String> {
+    Some(value.to_string())
+}
+
+fn seconds_text(duration: &Duration) -> Option<String> {
+    always(&duration.as_secs_f64())
+}
+
+fn path_text(path: &Option<PathBuf>) -> Option<String> {
+    path.as_ref().map(|path| redacted(&path.to_string_lossy()))
+}
+
+fn trusted_text(trusted: &Option<Trusted>) -> Option<String> {
+    text(trusted.as_ref()?.text()).ok()?
+}
 
 impl Options {
     /// The options that these settings make: name, text and where it comes from; the others have their defaults.
@@ -241,7 +313,7 @@ impl Options {
 
     /// The directory of the block cache of a store, if it has one: a local copy of a local file would only cost.
     pub(crate) fn block_cache_of(&self, nature: Nature) -> Option<&Path> {
-        self.block_cache.as_deref().filter(|_| nature.is_remote() && self.block_cache_bytes > 0)
+        self.block_cache.as_deref().filter(|_| nature.is_remote && self.block_cache_bytes > 0)
     }
 
     /// Sets an option from text. `origin` says where it comes from, for the message.
@@ -249,137 +321,23 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] if there is no such option or it does not take this.
     pub fn set(&mut self, name: &str, text: &str, origin: &str) -> Result<()> {
-        let wrong = |what: String| Error::Option { option: format!("{name} ({origin})"), what };
-        let size = || {
-            parse_size(text).ok_or_else(|| wrong(format!("{text:?} is no size; write such as 512k, 10 MB or 32 MiB")))
+        let done = match OPTIONS.iter().find(|option| option.name == name) {
+            Some(option) => (option.set)(self, text),
+            None => Err(format!("there is no such option; there are {}", OPTIONS.map(|option| option.name).join(", "))),
         };
-        let number = |least: u64| {
-            text.trim()
-                .parse()
-                .ok()
-                .filter(|&number: &u64| number >= least)
-                .ok_or_else(|| wrong(format!("{text:?} is no number from {least} on")))
-        };
-        let seconds = || {
-            let seconds = text.trim().trim_end_matches('s').trim_end().parse().ok();
-            let duration = seconds
-                .filter(|&seconds: &f64| seconds > 0.0)
-                .map(|seconds| seconds.min(MAX_SECONDS))
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            duration.ok_or_else(|| wrong(format!("{text:?} is no number of seconds above 0")))
-        };
-        let path = || (!text.is_empty()).then(|| PathBuf::from(text));
-        match name {
-            "strategy" => {
-                let found = Strategy::ALL.iter().find(|(_, name)| *name == text.trim());
-                let names: Vec<_> = Strategy::ALL.iter().map(|(_, name)| *name).collect();
-                self.strategy = found.ok_or_else(|| wrong(format!("{text:?} is none of {}", names.join(", "))))?.0;
-            }
-            "cache_size" => self.cache_bytes = Some(size()?),
-            "max_gap" => self.max_gap_bytes = Some(size()?),
-            "max_span" => self.max_span_bytes = Some(size()?),
-            "prefetch" => self.prefetch = Some(usize::try_from(number(0)?.min(1024)).unwrap_or(1024)),
-            "learn_entries" => self.learn_entries = number(0)?,
-            "download_dir" => self.download_directory = path(),
-            "download_size" => self.network.max_copy_bytes = Some(size()?),
-            "block_cache" => self.block_cache = path(),
-            "block_cache_size" => self.block_cache_bytes = size()?,
-            "timeout" => self.network.timeout = seconds()?,
-            "deadline" => self.network.deadline = seconds()?,
-            "retries" => self.network.retries = u32::try_from(number(0)?.min(100)).unwrap_or(100),
-            "connections" => self.network.max_connections = usize::try_from(number(0)?.min(256)).unwrap_or(256),
-            "token" => self.network.token = Some(bare_token(text)).filter(|token| !token.is_empty()).map(Secret::new),
-            "certificate" => self.network.certificate = path(),
-            "key" => self.network.key = path(),
-            "authorities" => self.network.authorities = path(),
-            "s3_endpoint" => self.network.s3_endpoint = (!text.is_empty()).then(|| text.to_owned()),
-            "s3_region" => self.network.s3_region = (!text.is_empty()).then(|| text.to_owned()),
-            "credentials_for" => self.network.credentials_for = Some(Trusted::parse(text).map_err(wrong)?),
-            _ => {
-                let names: Vec<_> = OPTIONS.iter().map(|option| option.name).collect();
-                return Err(wrong(format!("there is no such option; there are {}", names.join(", "))));
-            }
-        }
-        Ok(())
+        done.map_err(|what| Error::Option { option: format!("{name} ({origin})"), what })
     }
 
     /// The value of an option, as [`Options::set`] takes it; `None` if it is not set, is left to the strategy, or must
     /// not be shown.
     pub fn text(&self, name: &str) -> Option<String> {
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| crate::redacted(&path.to_string_lossy()));
-        let network = &self.network;
-        match name {
-            "strategy" => Some(self.strategy.name().to_owned()),
-            "cache_size" => self.cache_bytes.map(|bytes| bytes.to_string()),
-            "max_gap" => self.max_gap_bytes.map(|bytes| bytes.to_string()),
-            "max_span" => self.max_span_bytes.map(|bytes| bytes.to_string()),
-            "prefetch" => self.prefetch.map(|number| number.to_string()),
-            "learn_entries" => Some(self.learn_entries.to_string()),
-            "download_dir" => path(&self.download_directory),
-            "download_size" => network.max_copy_bytes.map(|bytes| bytes.to_string()),
-            "block_cache" => path(&self.block_cache),
-            "block_cache_size" => Some(self.block_cache_bytes.to_string()),
-            "timeout" => Some(network.timeout.as_secs_f64().to_string()),
-            "deadline" => Some(network.deadline.as_secs_f64().to_string()),
-            "retries" => Some(network.retries.to_string()),
-            "connections" => Some(network.max_connections.to_string()),
-            "certificate" => path(&network.certificate),
-            "key" => path(&network.key),
-            "authorities" => path(&network.authorities),
-            "s3_endpoint" => network.s3_endpoint.as_deref().map(crate::secret::redacted_place),
-            "s3_region" => network.s3_region.clone(),
-            "credentials_for" => network
-                .credentials_for
-                .as_ref()
-                .map(|trusted| trusted.text().to_owned())
-                .filter(|text| !text.is_empty()),
-            _ => None,
-        }
+        OPTIONS.iter().find(|option| option.name == name).and_then(|option| (option.get)(self))
     }
-}
-
-/// Bytes of a size as people write it: `4k` and `4 KiB` are 4096 as RFIO and ROOT take them, `10 MB` is 10^7.
-pub fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        _ => return None,
-    };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
-    }
-    #[expect(clippy::cast_precision_loss, reason = "factors are small powers")]
-    let bytes = number.parse::<f64>().ok()? * factor as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
-    // Less than a byte is no size, and not 0, which means something else.
-    ((0.0..1e18).contains(&bytes) && !(bytes > 0.0 && bytes < 1.0)).then_some(bytes as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_read_as_people_write_them() {
-        assert_eq!(parse_size("4k"), Some(4096));
-        assert_eq!(parse_size(" 10 MB "), Some(10_000_000));
-        assert_eq!(parse_size("1.5 MiB"), Some(1_572_864));
-        assert_eq!(parse_size("128"), Some(128));
-        assert_eq!((parse_size("0"), parse_size("0.0 MB"), parse_size("0.5k")), (Some(0), Some(0), Some(512)));
-        for wrong in ["", "k", "-1", "0.5", "0.0001 kB", "1x", "1e400", "99999999999999999999", "."] {
-            assert_eq!(parse_size(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn a_deadline_of_ages_is_one_that_clocks_can_count() {

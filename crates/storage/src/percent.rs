@@ -1,32 +1,18 @@
 //! Percent-encoding.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What is written with a percent in a word of a query: all but letters, digits and these marks (RFC 3986, unreserved).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// What a part of a URL stands for; as it is where that is no text.
 pub(crate) fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = if byte == b'%' { after.get(..2).and_then(|code| std::str::from_utf8(code).ok()) } else { None };
-        let code = code.filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), String::from)
 }
 
-/// As a word of a query: what is no letter, digit or mark becomes a percent and its number.
+/// As a word of a query.
 pub(crate) fn encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]
@@ -37,6 +23,8 @@ mod tests {
     fn what_is_encoded_comes_back_and_what_is_not_stays() {
         assert_eq!(decoded("a%20b%2fc%"), "a b/c%");
         assert_eq!(decoded("100%zz"), "100%zz");
-        assert_eq!(encoded("Bearer a+b/c="), "Bearer%20a%2Bb%2Fc%3D");
+        assert_eq!(decoded("%ff%20"), "%ff%20");
+        assert_eq!(encoded("Bearer a+b/c=-._~é"), "Bearer%20a%2Bb%2Fc%3D-._~%C3%A9");
+        assert_eq!(decoded(&encoded("a/b é")), "a/b é");
     }
 }

@@ -18,6 +18,9 @@ pub struct Part<'b> {
 /// How a store wants to be asked. What is not known yet is a careful guess; stores that measure themselves improve it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Nature {
+    /// Whether it is asked through a network. However soon it answers, it may stall: it is asked early and rarely, and waited
+    /// for in a way that can be interrupted.
+    pub is_remote: bool,
     /// Time from asking for little to having it.
     pub latency: Duration,
     /// Bytes for each second, all requests together.
@@ -30,17 +33,13 @@ pub struct Nature {
 
 impl Nature {
     /// A disk of this machine: reading is copying from the page cache.
-    pub const LOCAL: Nature =
-        Nature { latency: Duration::from_micros(5), bytes_per_second: 5e9, max_parallel: 1, max_ranges: 1 };
-
-    /// Latency of a store that is asked through a network, at least, however soon it answers: it may stall, so that it is
-    /// asked early and rarely, and waited for in a way that can be interrupted.
-    pub(crate) const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
-
-    /// Whether asking early and rarely matters.
-    pub fn is_remote(&self) -> bool {
-        self.latency >= Self::LEAST_OF_NETWORK
-    }
+    pub const LOCAL: Nature = Nature {
+        is_remote: false,
+        latency: Duration::from_micros(5),
+        bytes_per_second: 5e9,
+        max_parallel: 1,
+        max_ranges: 1,
+    };
 }
 
 /// A file somewhere: a store of bytes, or a layer around one. Any number of threads may read at the same time.

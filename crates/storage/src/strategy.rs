@@ -68,11 +68,11 @@ impl Reading {
             return style(each);
         }
         match options.strategy {
-            Strategy::Auto => style(windows(options, nature, nature.is_remote())),
+            Strategy::Auto => style(windows(options, nature, nature.is_remote)),
             Strategy::ApplicationOnly => style(windows(options, nature, false)),
             Strategy::Direct => style(each),
             Strategy::StorageOnly => {
-                let ahead = windows(options, nature, nature.is_remote());
+                let ahead = windows(options, nature, nature.is_remote);
                 behind(Between::Background(ReadStyle { n_ahead: ahead.n_ahead.max(1), ..ahead }))
             }
             Strategy::LazyDownload => {
@@ -114,7 +114,7 @@ fn fixed_limits(options: &Options) -> Option<Merging> {
 /// Size of a window in bytes, and how many are to be on the way, so that the line is never idle: together some times what
 /// it holds. A local file is read when it is needed.
 pub fn ahead_for(nature: Nature) -> (u64, usize) {
-    if !nature.is_remote() {
+    if !nature.is_remote {
         return (LOCAL_WINDOW_BYTES, 0);
     }
     let line_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
@@ -135,7 +135,13 @@ mod tests {
     use std::time::Duration;
 
     fn line(latency_ms: u64, bytes_per_second: f64) -> Nature {
-        Nature { latency: Duration::from_millis(latency_ms), bytes_per_second, max_parallel: 8, max_ranges: 1024 }
+        Nature {
+            is_remote: true,
+            latency: Duration::from_millis(latency_ms),
+            bytes_per_second,
+            max_parallel: 8,
+            max_ranges: 1024,
+        }
     }
 
     #[test]

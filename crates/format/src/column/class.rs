@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::layout::{DataType, Name, Node};
-use crate::streamer::StreamerInfo;
+use super::data_type::{DataType, Name};
+use super::node::Node;
 
 /// What the name of a member adds to the size of an object: long names count as members do, as each place where a class
 /// occurs has them once they become those of Arrow.
@@ -150,10 +150,6 @@ impl Class {
 }
 
 impl Variant {
-    pub(super) fn of(info: &StreamerInfo) -> Self {
-        Variant::new(info.version, info.checksum, Vec::new(), Vec::new())
-    }
-
     /// A version with these members.
     pub fn new(version: u16, checksum: u32, steps: Vec<Step>, absent: Vec<usize>) -> Self {
         let min_bytes = steps.iter().fold(0_usize, |sum, step| sum.saturating_add(step.min_bytes()));

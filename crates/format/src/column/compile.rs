@@ -6,12 +6,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Class, Step, Variant};
+use super::code;
+use super::collections;
 use super::compiled::Spent;
+use super::data_type::{DataType, Name};
 use super::described;
-use super::layout::{DataType, MapNode, Name, Node, Number, node_with_dims};
-use super::linked;
 use super::members::{Members, Path};
 use super::met::Met;
+use super::node::{MapNode, Node, Number, node_with_dims};
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName, scopes};
 
@@ -25,30 +27,6 @@ pub(super) const MAX_SIZE: usize = 50_000;
 const MAX_ELEMENTS: usize = 100_000;
 /// Dimensions of an array. ROOT writes 5 at most into streamer information.
 pub(super) const MAX_DIMS: usize = 32;
-/// Added to a type code for a fixed array, and for a counted pointer.
-pub(super) const ARRAY: i32 = 20;
-const POINTER: i32 = 40;
-
-/// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
-pub(super) mod code {
-    pub(in super::super) const NOTHING: i32 = -1;
-    pub(in super::super) const INT: i32 = 3;
-    pub(in super::super) const CHAR_STAR: i32 = 7;
-    pub(in super::super) const BITS: i32 = 15;
-    pub(in super::super) const OBJECT: i32 = 61;
-    pub(in super::super) const ANY: i32 = 62;
-    pub(in super::super) const OBJECT_NEVER_NULL: i32 = 63;
-    pub(in super::super) const OBJECT_POINTER: i32 = 64;
-    pub(in super::super) const T_STRING: i32 = 65;
-    pub(in super::super) const T_OBJECT: i32 = 66;
-    pub(in super::super) const T_NAMED: i32 = 67;
-    pub(in super::super) const ANY_NEVER_NULL: i32 = 68;
-    pub(in super::super) const ANY_POINTER: i32 = 69;
-    pub(in super::super) const LOOP: i32 = 501;
-    /// Added to a type code for an array that another member counts and that has no flag before it. Of no file: only
-    /// streamers that classes have of their own write such.
-    pub(in super::super) const UNFLAGGED: i32 = 1 << 20;
-}
 
 /// Compiles types against the streamer information of one file.
 pub(super) struct Compiler<'i> {
@@ -383,7 +361,7 @@ impl<'i> Compiler<'i> {
     pub(super) fn symmetric_matrix(&mut self, class_name: &str, item: &TypeName) -> Node {
         let base = self.value(&TypeName { arguments: vec![item.clone()], ..TypeName::plain("TMatrixTBase") }, 0);
         let class = match (&base, item.primitive()) {
-            (Node::Object(base), Some(item)) => linked::symmetric_matrix(class_name, item, base),
+            (Node::Object(base), Some(item)) => collections::symmetric_matrix(class_name, item, base),
             _ => None,
         };
         // Without the length of the rest nothing can be passed over.
@@ -472,7 +450,7 @@ impl<'i> Compiler<'i> {
             return Node::Framed(Box::new(node_with_dims(item, dims)));
         }
         let base_code = match type_code {
-            21..=39 | 81..=87 => type_code - ARRAY,
+            21..=39 | 81..=87 => type_code - code::ARRAY,
             other => other,
         };
         match base_code {
@@ -522,7 +500,7 @@ impl<'i> Compiler<'i> {
     pub(super) fn counted_item(&mut self, element: &Element) -> Node {
         let base_code = match element.type_code {
             unflagged @ code::UNFLAGGED.. => unflagged - code::UNFLAGGED,
-            flagged => flagged - POINTER,
+            flagged => flagged - code::POINTER,
         };
         if let (1..=19, Some(primitive)) = (base_code, Primitive::from_type_code(base_code)) {
             return match base_code {
@@ -585,7 +563,7 @@ pub(super) fn is_collection(name: &TypeName) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::layout::DataType;
+    use crate::column::data_type::DataType;
 
     /// What `TNamed **fTable; //[fN]` holds in a file of this ROOT version.
     fn item_of_table(root_version: u32) -> Node {
@@ -610,8 +588,11 @@ mod tests {
 
     #[test]
     fn arrays_in_maps_are_what_the_pairs_say_and_objects_where_nothing_does() {
-        let items =
-            Element { array_length: 2, max_index: vec![2], ..Element::member("_M_elems", "int", ARRAY + code::INT) };
+        let items = Element {
+            array_length: 2,
+            max_index: vec![2],
+            ..Element::member("_M_elems", "int", code::ARRAY + code::INT)
+        };
         let array = StreamerInfo {
             name: "array<int,2>".to_owned(),
             checksum: 1,

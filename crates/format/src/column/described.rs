@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use super::compile::code;
+use super::code;
 use crate::streamer::{Element, StreamerInfo};
 
 const BASE: i32 = 0;

@@ -5,16 +5,7 @@
 //!
 //! Source: `TStreamerInfo::BuildOld`, `TGenCollectionStreamer` (ROOT 6.40).
 
-use super::layout::{DataType, Node};
-
-/// A value that is stored as another version of its class has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conversion {
-    /// How it is stored.
-    pub stored: Node,
-    /// What comes out.
-    pub to: DataType,
-}
+use super::data_type::DataType;
 
 /// Whether values are converted: numbers of any type to each other, and arrays, containers and pairs of what is converted.
 /// A map is also a container of pairs; arrays are filled item by item, and may grow or shrink. A single number or pointer

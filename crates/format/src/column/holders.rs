@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use super::collections;
 use super::compile::{Compiler, MAX_SIZE, unreadable};
-use super::layout::{AnyNode, ClonesNode, Node, Pointer};
-use super::linked;
+use super::node::{AnyNode, ClonesNode, Node, Pointer};
 use super::special::{self, OwnStreamer};
 use crate::streamer::{StreamerInfo, TypeName};
 
 impl Compiler<'_> {
     /// The streamer of a class, if it is known to have one of its own.
     pub(super) fn own_streamer(&mut self, class: &str) -> Option<OwnStreamer> {
-        if !linked::has_streamer(class) {
+        if !collections::has_streamer(class) {
             return special::streamer_of(class);
         }
         if class == "TClonesArray" {
             return Some(OwnStreamer::Node(if self.is_linked { Node::Clones } else { self.clones() }));
         }
         let place = self.place.clone();
-        let found = linked::streamer_of(class, &mut |part| {
+        let found = collections::streamer_of(class, &mut |part| {
             if self.is_linked {
                 return Node::Link;
             }
@@ -66,7 +66,7 @@ impl Compiler<'_> {
     /// Whether the file describes a class that derives from this one. ROOT's collections are taken for what they are
     /// declared as: `TClonesArray` and `THashList` derive from others, but hardly ever take their place.
     fn has_derived(&mut self, class: &str) -> bool {
-        if linked::has_streamer(class) {
+        if collections::has_streamer(class) {
             return false;
         }
         let infos = self.infos;

@@ -6,10 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::class::{Base, Class, CountedHead, Step, Variant, name_size};
-use super::compile::{ARRAY, Compiler, MAX_DEPTH, MAX_SIZE, code, misdescribed};
-use super::evolve::{self, Conversion};
-use super::layout::{DataType, Name, Node};
-use super::linked;
+use super::code;
+use super::collections;
+use super::compile::{Compiler, MAX_DEPTH, MAX_SIZE, misdescribed};
+use super::data_type::{DataType, Name};
+use super::evolve;
+use super::node::{Conversion, Node};
 use super::special::OwnStreamer;
 use crate::streamer::{Element, ElementClass, Primitive, StlKind, StreamerInfo, TypeName};
 
@@ -158,7 +160,7 @@ impl Compiler<'_> {
         path: Path,
         members: &mut Members,
     ) -> Result<Variant, String> {
-        let mut variant = Variant::of(info);
+        let mut variant = Variant::new(info.version, info.checksum, Vec::new(), Vec::new());
         for element in &info.elements {
             self.spend(1)?;
             let step = self.step(info, element, path, members, &variant)?;
@@ -295,7 +297,7 @@ impl Compiler<'_> {
         match own.or_else(|| self.own_streamer(name)) {
             Some(OwnStreamer::Node(Node::Struct(none))) if none.is_empty() => return Ok(None),
             Some(OwnStreamer::Node(node)) => {
-                let name = if self.is_linked { Name::from(linked::array_name(name)) } else { Arc::clone(name) };
+                let name = if self.is_linked { Name::from(collections::array_name(name)) } else { Arc::clone(name) };
                 return Ok(Some(self.own_base(&name, node, path, members, before)?));
             }
             Some(OwnStreamer::Class(class)) => {
@@ -423,7 +425,7 @@ pub(super) fn counted(element: &Element) -> Option<CountedHead> {
         41..=59 => Some(CountedHead::Flag),
         code::UNFLAGGED.. => Some(CountedHead::Nothing),
         code::LOOP => Some(CountedHead::Frame),
-        loop_array if loop_array == code::LOOP + ARRAY => Some(CountedHead::Frame),
+        loop_array if loop_array == code::LOOP + code::ARRAY => Some(CountedHead::Frame),
         _ => None,
     }
 }
@@ -473,7 +475,7 @@ pub(super) fn absent_somewhere(variants: &mut [Variant], places: std::ops::Range
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::layout::Number;
+    use crate::column::node::Number;
     use crate::streamer::StreamerInfos;
 
     const COUNTER: i32 = 6;

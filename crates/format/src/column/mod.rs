@@ -4,8 +4,11 @@
 //! and says what every basket of it looks like. [`crate::decode`] follows it.
 
 mod class;
+mod code;
+mod collections;
 mod compile;
 mod compiled;
+mod data_type;
 mod described;
 mod evolve;
 mod holders;
@@ -13,15 +16,18 @@ mod layout;
 mod linked;
 mod members;
 mod met;
+mod node;
 mod resolve;
 mod special;
 
 pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
+pub use collections::is_of_root;
 pub(crate) use compiled::Compiled;
-pub use evolve::Conversion;
-pub(crate) use layout::node_with_dims;
-pub use layout::{AnyNode, ClonesNode, DataType, Framing, Header, Layout, MapNode, Name, Node, Number, Pointer};
-pub use linked::{LinkedTypes, is_of_root};
+pub use data_type::{DataType, Name};
+pub use layout::{Framing, Header, Layout};
+pub use linked::LinkedTypes;
 pub use met::Met;
+pub(crate) use node::node_with_dims;
+pub use node::{AnyNode, ClonesNode, Conversion, MapNode, Node, Number, Pointer};
 pub use resolve::{Column, Counter, column_of_streamed_field, column_of_type, resolve};

@@ -5,22 +5,18 @@
 use std::sync::Arc;
 
 use super::class::CountedHead;
+use super::code;
 use super::compile::{Compiler, MAX_DIMS};
-use super::layout::{DataType, Framing, Header, Layout, Name, Node, Number, node_with_dims};
+use super::data_type::{DataType, Name};
+use super::layout::{Framing, Header, Layout};
 use super::members::counted;
 use super::met::Met;
+use super::node::{Node, Number, node_with_dims};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
 use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord};
 
 /// Type codes of elements. Source: `TVirtualStreamerInfo::EReadWrite`.
-mod code {
-    pub(super) const ARRAY: i32 = 20;
-    pub(super) const POINTER: i32 = 40;
-    pub(super) const CHAR_STAR: i32 = 7;
-    pub(super) const BITS: i32 = 15;
-}
-
 /// Node type of a branch whose objects were written by a function of their class, with a version before them.
 const CUSTOM_STREAMER: i32 = -1;
 

@@ -3,7 +3,8 @@
 //! Source: the `Streamer` functions of these classes (ROOT 6.40).
 
 use super::class::{Class, CountedHead, Step, Variant};
-use super::layout::{DataType, Name, Node, Number};
+use super::data_type::{DataType, Name};
+use super::node::{Node, Number};
 use crate::streamer::Primitive;
 
 /// How a class that writes itself does it.

@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
+use super::frame::is_object_wise;
 use super::kernels;
 use super::objects::pick;
 use super::pointers::{class_name, is_class};
-use super::streamed::{IS_REFERENCED, is_object_wise, misfit};
-use super::t_object::{NO_BITS, looks_like_object};
-use super::values::{Values, list_end};
+use super::t_object::{IS_REFERENCED, NO_BITS, looks_like_object};
+use super::values::{Values, list_end, misfit};
 use crate::column::{Framing, Header, Layout, Node, Number, Step, Variant, node_with_dims};
 use crate::cursor::Cursor;
 use crate::error::Result;

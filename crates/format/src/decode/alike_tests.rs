@@ -5,8 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::Reader;
-use super::{Values, decode_streamed};
 use crate::column::{Base, Class, DataType, Framing, Header, Layout, Name, Node, Number, Pointer, Step, Variant};
+use crate::decode::Values;
+use crate::decode::entries::decode_streamed;
 use crate::streamer::{PackingRange, Primitive};
 
 fn array(item: Node, dims: &[u32]) -> Node {

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
+use super::frame::{has_frame, is_object_wise};
 use super::objects::Reader;
-use super::streamed::{has_frame, is_object_wise};
 use super::values::Values;
 use crate::column::{Framing, Layout, Node};
 use crate::cursor::Cursor;

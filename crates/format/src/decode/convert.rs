@@ -4,8 +4,7 @@
 
 use super::objects::Reader;
 use super::refill::{n_in_missing, refill};
-use super::streamed::integer_at;
-use super::values::{Values, append_ends};
+use super::values::{Values, append_ends, integer_at};
 use crate::column::{Conversion, Name, Step};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};

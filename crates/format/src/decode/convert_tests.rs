@@ -2,9 +2,9 @@
 
 use super::Reader;
 use super::Values;
-use super::streamed::decode_streamed;
 use crate::column::Framing::Bare;
 use crate::column::{Class, Conversion, CountedHead, DataType, MapNode, Node, Number, Pointer, Step, Variant};
+use crate::decode::entries::decode_streamed;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::frame::has_frame;
 use super::misfit::{Misfit, Trace};
 use super::objects::Reader;
-use super::streamed::has_frame;
 use super::values::Values;
 use crate::column::{LinkedTypes, Node};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};

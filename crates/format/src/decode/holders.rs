@@ -1,9 +1,9 @@
 //! Objects of classes that only the data tell.
 
+use super::entries::{decode_members_with, decode_with};
 use super::objects::Reader;
 use super::pointers::{Followed, class_name, is_class};
-use super::streamed::{decode_members_with, misfit};
-use super::values::{Values, list_end};
+use super::values::{Values, list_end, misfit};
 use crate::column::{AnyNode, Class, Layout, Met, Name, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -108,6 +108,6 @@ pub fn meet(layout: &Layout, entry: &[u8], origin: usize, met: &mut Met) {
     reader.met = Some(std::mem::take(met));
     let mut values = Values::empty(&node.data_type());
     // What went wrong is said where the entry is read for its values.
-    let _ = super::streamed::decode_with(&mut reader, *framed, node, entry, &mut values);
+    let _ = decode_with(&mut reader, *framed, node, entry, &mut values);
     *met = reader.met.unwrap_or_default();
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::column::{AnyNode, Class, ClonesNode, DataType, Framing, Layout, Met, Node, Number, Pointer, Step, Variant};
-use crate::decode::{Reader, Values, decode_streamed, meet};
+use crate::decode::entries::decode_streamed;
+use crate::decode::{Reader, Values, meet};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Values;
 use super::objects::Reader;
-use super::streamed::decode_with;
-use crate::column::{Class, Layout, Node};
+use crate::column::{Class, Node};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result};
 
@@ -49,23 +47,6 @@ impl Trace {
     pub fn has_read(&self, class: &str) -> bool {
         self.fitted.contains(class)
     }
-}
-
-/// Reads an entry once more, to learn of the classes in it.
-///
-/// `entry`: exactly its bytes; `counts`: as for [`Layout::decode_counted`], if it is read so; `origin`: how far the bytes are
-/// from the start of the key of their basket.
-pub fn trace(layout: &Layout, entry: &[u8], counts: Option<&[i64]>, origin: usize) -> Trace {
-    let Layout::Streamed { framed, node } = layout else { return Trace::default() };
-    let mut reader = Reader::new(entry.len(), origin);
-    reader.trace = Some(Box::default());
-    let mut values = Values::empty(&node.data_type());
-    // What goes wrong is noted.
-    let _ = match counts {
-        Some(counts) => layout.decode_counted(&mut reader, entry, counts, origin, &mut values),
-        None => decode_with(&mut reader, *framed, node, entry, &mut values),
-    };
-    reader.trace.map_or_else(Trace::default, |trace| *trace)
 }
 
 impl<'a> Reader<'a> {

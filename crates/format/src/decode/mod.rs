@@ -12,6 +12,9 @@ mod containers_tests;
 mod convert;
 #[cfg(test)]
 mod convert_tests;
+mod counts;
+mod entries;
+mod frame;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
@@ -34,12 +37,10 @@ mod t_object;
 mod values;
 mod writes;
 
-pub(crate) use alike::{decode_alike, may_be_alike};
-pub(crate) use containers::{decode_containers, may_be_containers};
+pub use entries::trace;
 pub use graph::{OUTERMOST, Object, ObjectGraph, read_graph};
 pub use holders::meet;
-pub use misfit::{Misfit, Trace, trace};
+pub use misfit::{Misfit, Trace};
 pub use objects::Reader;
-pub(crate) use streamed::{decode_arrays, decode_members, decode_streamed};
 pub use values::Values;
 pub use writes::Writes;

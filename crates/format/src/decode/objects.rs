@@ -2,11 +2,12 @@
 //!
 //! Source: `TStreamerInfo::ReadBuffer`, `TBufferFile::ReadVersion` and `ReadVersionForMemberWise` (ROOT 6.40).
 
+use super::counts::{check_fixed, counted_items};
+use super::frame::MEMBER_WISE;
 use super::graph::Links;
 use super::misfit::Trace;
-use super::streamed::{check_fixed, counted_items, last_integers, misfit};
 use super::t_object::Doubts;
-use super::values::{Values, list_end};
+use super::values::{Values, last_integers, list_end, misfit};
 use crate::column::{Base, Class, CountedHead, Met, Name, Node, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
@@ -14,8 +15,6 @@ use crate::streamer::ObjectSlots;
 
 /// Bit of a reference whose object is known by a UUID. Source: `TObject::kHasUUID`.
 const HAS_UUID: i64 = 1 << 5;
-/// Bit 14 of a collection's version: keys and values, or members, are stored one after the other.
-pub(super) const MEMBER_WISE: u16 = 0x4000;
 /// The version of a frame from which on that of the items' class follows.
 const HAS_ITEM_VERSION: u16 = 8;
 /// The version of a frame from which on nothing follows a count of 0.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::column::{Base, Class, CountedHead, DataType, Framing, MapNode, Node, Number, Pointer, Step, Variant};
-use crate::decode::{Reader, Values, decode_streamed};
+use crate::decode::entries::decode_streamed;
+use crate::decode::{Reader, Values};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 

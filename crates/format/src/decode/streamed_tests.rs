@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Reader;
-use super::streamed::decode_streamed;
 use super::values::Values;
 use crate::column::{Class, CountedHead, DataType, Framing, MapNode, Node, Number, Step, Variant};
+use crate::decode::entries::decode_streamed;
 use crate::streamer::Primitive;
 
 #[test]

@@ -3,12 +3,13 @@
 //! Source: `TObject::Streamer` and `TClass::IgnoreTObjectStreamer` (ROOT 6.40).
 
 use super::objects::{Reader, push_absent};
-use super::streamed::{IS_REFERENCED, misfit};
-use super::values::Values;
+use super::values::{Values, misfit};
 use crate::column::{Class, Name, Step};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
+/// Set in `TObject::fBits` when two bytes of process identifier follow.
+pub(super) const IS_REFERENCED: u32 = 1 << 4;
 /// Of the highest byte of `fBits` those that are never set.
 pub(super) const NO_BITS: u8 = 0xF8;
 /// So many values of which nothing is stored may come out of an entry for each of its bytes and one more.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::column::{Class, DataType, Name};
+use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -124,7 +125,7 @@ impl Values {
 
     /// Integers as they are; `None` for anything else, and for what does not fit into 64 bits with a sign.
     pub fn integers(&self) -> Option<Vec<i64>> {
-        super::streamed::last_integers(self, self.len())
+        last_integers(self, self.len())
     }
 
     /// Memory of the buffers in bytes.
@@ -268,4 +269,43 @@ pub(super) fn append_ends(ends: &mut Vec<i32>, more: &[i32], base: usize) -> Res
 /// The end of a list whose items are `n_items` long by now.
 pub(super) fn list_end(n_items: usize) -> Result<i32> {
     i32::try_from(n_items).map_err(|_| Error::batch_too_long())
+}
+
+/// Why a value is not read whose column has another type.
+pub(super) fn misfit(cursor: &Cursor<'_>) -> Error {
+    Error::corrupt(cursor.position(), "a value that does not fit its column")
+}
+
+/// The last value of a column of integers.
+pub(super) fn last_integer(values: &Values) -> Option<i64> {
+    let Values::Primitive(primitive, bytes) = values else { return None };
+    integer_at(*primitive, bytes, (bytes.len() / primitive.stored_bytes()).checked_sub(1)?)
+}
+
+/// The last values of a column of integers; `None` if there are fewer, or other values.
+pub(super) fn last_integers(values: &Values, n_values: usize) -> Option<Vec<i64>> {
+    match values {
+        Values::Primitive(primitive, bytes) => {
+            let n_before = (bytes.len() / primitive.stored_bytes()).checked_sub(n_values)?;
+            (0..n_values).map(|place| integer_at(*primitive, bytes, n_before + place)).collect()
+        }
+        Values::Optional(_, values) => last_integers(values, n_values),
+        _ => None,
+    }
+}
+
+/// An integer in a column of them.
+pub(super) fn integer_at(primitive: Primitive, bytes: &[u8], place: usize) -> Option<i64> {
+    let bytes = bytes.get(place.checked_mul(primitive.stored_bytes())?..)?;
+    Some(match primitive {
+        Primitive::Int8 => i64::from(bytes.first()?.cast_signed()),
+        Primitive::UInt8 | Primitive::Bool => i64::from(*bytes.first()?),
+        Primitive::Int16 => i64::from(i16::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::UInt16 => i64::from(u16::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::Int32 => i64::from(i32::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::UInt32 => i64::from(u32::from_ne_bytes(*bytes.first_chunk()?)),
+        Primitive::Int64 => i64::from_ne_bytes(*bytes.first_chunk()?),
+        Primitive::UInt64 => i64::try_from(u64::from_ne_bytes(*bytes.first_chunk()?)).ok()?,
+        _ => return None,
+    })
 }

@@ -475,8 +475,8 @@ impl Source for HttpStore {
         let client = self.client();
         let origin = self.origin(&client);
         let (latency, bytes_per_second) = origin.measured();
-        let latency = latency.max(Nature::LEAST_OF_NETWORK);
-        Nature { latency, bytes_per_second, max_parallel: origin.max_parallel(), max_ranges: origin.range_limit() }
+        let (max_parallel, max_ranges) = (origin.max_parallel(), origin.range_limit());
+        Nature { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
     }
 
     fn version(&self) -> Option<String> {

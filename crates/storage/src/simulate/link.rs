@@ -22,10 +22,14 @@ pub struct Line {
     pub max_ranges: usize,
 }
 
+/// A line that answers sooner is that to a disk.
+const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
+
 impl Line {
     /// How a store behind this line says that it wants to be asked.
     pub fn nature(&self) -> Nature {
         Nature {
+            is_remote: self.latency >= LEAST_OF_NETWORK,
             latency: self.latency,
             bytes_per_second: self.bytes_per_second,
             max_parallel: self.n_streams.max(1),

@@ -169,7 +169,7 @@ proptest! {
             .collect();
         wanted.sort_by_key(|piece| piece.first_entry);
         let nature =
-            Nature { latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 4, max_ranges: 1 };
+            Nature { is_remote: true, latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 4, max_ranges: 1 };
         let style = match kind {
             0 => each(window_bytes),
             1 => windows(window_bytes, 100),

@@ -87,7 +87,8 @@ impl Meter {
     /// What it comes to.
     pub(crate) fn nature(&self, limits: Option<VectorLimits>) -> Nature {
         Nature {
-            latency: self.latency.max(Nature::LEAST_OF_NETWORK),
+            is_remote: true,
+            latency: self.latency,
             bytes_per_second: self.bytes_per_second.unwrap_or(GUESSED_BYTES_PER_SECOND),
             max_parallel: MAX_PARALLEL,
             max_ranges: limits.unwrap_or(VectorLimits::DEFAULT).max_ranges,

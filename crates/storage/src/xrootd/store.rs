@@ -24,8 +24,13 @@ use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
 /// Connections of one file, at most.
 const MAX_LANES: usize = 16;
 /// Of a file whose connections are all lost.
-const UNMEASURED: Nature =
-    Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
+const UNMEASURED: Nature = Nature {
+    is_remote: true,
+    latency: Duration::from_millis(50),
+    bytes_per_second: 1e8,
+    max_parallel: 8,
+    max_ranges: 1024,
+};
 /// Redirections of one read.
 const MAX_READ_HOPS: usize = 4;
 

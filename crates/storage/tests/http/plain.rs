@@ -90,7 +90,7 @@ fn a_server_without_ranges_is_copied_from_once() {
     check_vector(&opened.source, &content(N_BYTES), &[(0, 10), (999_990, N_BYTES), (5, 500_000)]).unwrap();
     assert_eq!(nginx.pattern(n_requests).lines().count(), n_requests, "{}", nginx.pattern(4));
     assert_eq!(counts(&ledger(&opened, "http"), Operation::StageIn), (1, 1));
-    assert!(!opened.source.nature().is_remote());
+    assert!(!opened.source.nature().is_remote);
 }
 
 #[test]

@@ -47,8 +47,13 @@ impl Drop for Scratch {
     }
 }
 
-pub(crate) const FAR: Nature =
-    Nature { latency: Duration::from_millis(50), bytes_per_second: 1e8, max_parallel: 8, max_ranges: 1024 };
+pub(crate) const FAR: Nature = Nature {
+    is_remote: true,
+    latency: Duration::from_millis(50),
+    bytes_per_second: 1e8,
+    max_parallel: 8,
+    max_ranges: 1024,
+};
 
 /// Content that says it is far away.
 pub(crate) fn far_away(content: &[u8]) -> Arc<dyn Source> {

@@ -1,0 +1,156 @@
+"""No circle of more than six files import each other: a newcomer can read the code in some order."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LARGEST = 6
+# What is still above it, and is to come down to it.
+LARGER = {"engine": 24}
+
+spec = importlib.util.spec_from_file_location("import_circles", REPOSITORY / "tools" / "import_circles.py")
+import_circles = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(import_circles)
+
+OF_THE_REPOSITORY = import_circles.of_repository(REPOSITORY)
+
+
+def test_all_places_are_looked_at():
+    crates = {path.parent.name for path in (REPOSITORY / "crates").glob("*/Cargo.toml")}
+    assert set(OF_THE_REPOSITORY) == {*crates, "python/arrowroot"}
+    assert set(LARGER) <= crates
+    files = {file for imports in OF_THE_REPOSITORY.values() for file in imports}
+    assert set((REPOSITORY / "python" / "arrowroot").rglob("*.py")) <= files
+
+
+@pytest.mark.parametrize("place", OF_THE_REPOSITORY)
+def test_circles_of_files_are_small(place):
+    bound = LARGER.get(place, LARGEST)
+    circles = import_circles.circles(OF_THE_REPOSITORY[place])
+    too_large = [circle for circle in circles if len(circle) > bound]
+    text = "\n\n".join(
+        "\n".join(str(file.relative_to(REPOSITORY)) for file in circle) for circle in too_large
+    )
+    assert not too_large, f"these import each other, at most {bound} may:\n{text}"
+    if place in LARGER:
+        assert max(map(len, circles)) == bound, f"lower the bound of {place}"
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def names(folder, imports):
+    """What imports what, by path, of those that import something."""
+    short = {file: file.relative_to(folder).with_suffix("").as_posix() for file in imports}
+    return {
+        short[file]: sorted(short[other] for other in others) for file, others in imports.items() if others
+    }
+
+
+class TestRust:
+    def imports(self, folder, **files):
+        write(folder, {f"{name.replace('__', '/')}.rs": text for name, text in files.items()})
+        return names(folder, import_circles.of_crate(folder))
+
+    def test_each_form_of_a_path_leads_to_the_file_that_defines_the_name(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            lib="mod a; mod b; mod c; mod d; mod e;",
+            a="use crate::e::{self, inner::{Deep, other as renamed}};\nfn f() { e::g() }",
+            b="fn f(x: crate::a::Missing) -> bool { super::c::there() }",
+            c="use std::e::Thing;\nuse crate::d;\npub fn there() { d::Kind::Of.x() }",
+            d="pub(crate) enum Kind { Of }",
+            e__mod="pub mod inner;\npub fn g() {}",
+            e__inner="pub struct Deep; pub fn other() {}",
+        )
+        assert found == {"a": ["e/inner", "e/mod"], "b": ["a", "c"], "c": ["d"]}
+
+    def test_a_name_that_is_handed_on_is_of_the_file_that_defines_it(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            lib="mod face; mod glob; mod user; pub use face::{A, B, C};",
+            user="use crate::{A, face::{B as Renamed, D}};",
+            face__mod="mod a; mod b; pub use a::*; pub(crate) use b::{B, C, D}; fn f(_: C) {}",
+            glob="use crate::face::*;",
+            face__a="pub struct A;",
+            face__b="use super::A; pub struct B; pub type C = B; pub type D = B;",
+        )
+        assert found == {
+            "user": ["face/a", "face/b"],
+            "glob": ["face/mod"],
+            "face/mod": ["face/b"],
+            "face/b": ["face/a"],
+        }
+
+    def test_tests_comments_and_strings_import_nothing(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            lib="mod a; mod b; mod c;",
+            a="""
+            // use crate::b::B;
+            /* crate::b::f() */
+            const C: char = '"'; const TEXT: &str = "crate::b::f() \\" { "; const RAW: &str = r#"crate::b"::f"#;
+            #[cfg(test)]
+            pub(crate) fn made(a: [u8; 4]) { crate::b::f() }
+            #[cfg(test)]
+            #[path = "x.rs"]
+            mod elsewhere;
+            fn f<'a>(x: &'a str) { crate::c::f() }
+            #[cfg(test)]
+            mod tests { use crate::b::B; fn g() { if true { crate::b::f() } } }
+            """,
+            b="pub struct B; pub fn f() {}",
+            c="pub fn f() {}",
+        )
+        assert found == {"a": ["c"]}
+
+    def test_names_that_lead_in_a_circle_end(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            lib="mod a; mod b;",
+            a="pub use super::b::X; pub use super::b::*; pub use proptest::prelude::*;",
+            b="pub use super::a::X; pub use super::a::*; fn f() { X::new(); Y::new() }",
+        )
+        assert found == {}
+
+
+class TestPython:
+    def imports(self, folder, **files):
+        write(folder / "pack", {f"{name.replace('_of_', '/')}.py": text for name, text in files.items()})
+        return names(folder / "pack", import_circles.of_package(folder / "pack"))
+
+    def test_imports_count_in_functions_and_not_for_types(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            __init__="",
+            a="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pack.b import B\nelse:\n    import pack.c",
+            b="def f():\n    from . import a\n    from .sub.d import D",
+            c="import os\nfrom os import path",
+            sub_of___init__="",
+            sub_of_d="from ..c import C",
+        )
+        assert found == {"a": ["c"], "b": ["a", "sub/d"], "sub/d": ["c"]}
+
+    def test_a_name_that_is_handed_on_is_of_the_file_that_defines_it(self, tmp_path):
+        found = self.imports(
+            tmp_path,
+            __init__="from pack.sub import D\nfrom pack.a import A\nfrom pack.b import B\nB()",
+            a="from pack import D, Other",
+            b="",
+            sub_of___init__="from pack.sub.d import D",
+            sub_of_d="",
+        )
+        assert found == {"__init__": ["b"], "a": ["__init__", "sub/d"]}
+
+
+def test_circles_are_found_whole_and_the_largest_first():
+    arrows = {"a": "b", "b": "c", "c": "ad", "d": "e", "e": "d", "f": "af", "g": ""}
+    imports = {Path(file): {Path(other) for other in others} for file, others in arrows.items()}
+    assert import_circles.circles(imports) == [[Path("a"), Path("b"), Path("c")], [Path("d"), Path("e")]]
