@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._config import check_arguments
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, SchemaMismatchError, warn_left_out
-from arrowroot._friends import Together, refuse_reshuffled, together
+from arrowroot._friends import Names, Together, by_all_names, refuse_reshuffled, side_by_side, together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._row import Row, opened_trees
+from arrowroot._row import Row
 from arrowroot._scan import Scan
 from arrowroot._select import select, single_names, texts_of
 from arrowroot._url import expand
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal, TypeAlias
 
+    import pyarrow as pa
     from typing_extensions import Unpack
 
     from arrowroot._config import StorageOptions
     from arrowroot._entries import Entries, EntrySet
-    from arrowroot._filter import FilterLike
+    from arrowroot._filter import Filter, FilterLike
     from arrowroot._filtered import Files, Filtered, Maker
     from arrowroot._friends import FriendBranch
     from arrowroot._options import Strings
@@ -86,19 +88,20 @@ def scan(
     chain = opened_chain(paths, tree, friends, storage)
     if columns is not None:
         columns = texts_of(columns, "columns")
-    make: Maker = chain.row.source
     if is_of_branches:
         chosen = chain.row.choose(columns, filter_name, assemble=assemble, raw=raw)
     else:
-        chosen, make = chain.chosen(columns, filter_name)
+        chosen = chain.choose(columns, filter_name)
+    condition = None if filter is None else chain.bound(filter, options)
+    # All that is chosen is known by now: what opens the other files looks for it in each of them.
     chosen_entries = chain.row.entry_set(entries)
-    if filter is None:
+    make = chain.maker()
+    if condition is None:
         return Scan(lambda: make(chosen, chosen_entries, options), chain.row.where)
     from arrowroot._filtered import FilteredSource  # noqa: PLC0415
 
-    filtered = chain.filtered(filter, chosen, chosen_entries, options)
-    make = chain.maker()
-    return Scan(lambda: FilteredSource(make, filtered, options), chain.row.where, filtered.condition.text)
+    filtered = chain.filtered(condition, chosen, chosen_entries)
+    return Scan(lambda: FilteredSource(make, filtered, options), chain.row.where, condition.text)
 
 
 class Friends(NamedTuple):
@@ -112,8 +115,8 @@ class Friends(NamedTuple):
 def opened_chain(
     paths: Location | Iterable[Location], tree: str | None, friends: FriendsLike, storage: StorageOptions
 ) -> Chain:
-    """Open trees in a row, and those that are read beside them."""
-    chain = Chain(Row(opened_trees(expand(paths, tree), storage)))
+    """Open the first of trees in a row, and of those that are read beside them."""
+    chain = Chain(Row(expand(paths, tree), storage))
     if friends and not hasattr(friends, "items"):
         kind = type(friends).__name__
         raise InvalidRequestError(
@@ -121,20 +124,24 @@ def opened_chain(
         )
     for alias, given in (friends or {}).items():
         other = given if isinstance(given, Friends) else Friends(given)
-        opened = opened_trees(expand(other.paths, other.tree), storage)
-        chain.add_friend(alias, Row(opened, with_index=other.index is None), other.index)
+        row = Row(expand(other.paths, other.tree), storage, with_index=other.index is None)
+        chain.add_friend(alias, row, other.index)
     return chain
 
 
 class Chain:
-    """Trees in a row, and those that are read beside them."""
+    """Trees in a row, and those that are read beside them.
+
+    The first files are open. What is chosen is chosen of them, and asked of the others as they are opened: when passes
+    are made, or when something is asked that takes all of them.
+    """
 
     def __init__(self, row: Row) -> None:
         self.row = row
-        # Not of the chain: what hold each other keep their files open until Python looks for such.
-        self._together = Together(row)
         #: Those that are read beside it, with their aliases and the columns of their index; None: by number.
         self.friends: list[tuple[str, Row, list[str] | None]] = []
+        #: Aliases of friends that are joined by number because nobody said how, and they record no index.
+        self._by_default: list[str] = []
 
     def add_friend(self, alias: str, row: Row, index: str | Iterable[str] | Literal[False] | None) -> None:
         """Read the columns of other trees in a row beside these."""
@@ -144,89 +151,144 @@ class Chain:
         elif index is not False:
             keys = single_names(index, "index")
         if index is None and keys is None:
-            refuse_reshuffled(alias, row.reshuffled or self.row.reshuffled)
+            self._by_default.append(alias)
         names = None if keys is None else list(keys)
-        self._together.add(alias, row, names)
         self.friends.append((alias, row, names))
 
-    def chosen(
-        self, columns: list[str] | None, filter_name: str | Iterable[str] | None
-    ) -> tuple[list[str], Maker]:
-        """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
-        if not self._together.friends:
-            return self.row.choose(columns, filter_name), self.row.source
-        candidates = self._together.candidates(columns)
+    @cached_property
+    def _together(self) -> Together:
+        """All of them as one. Of rows alone: what hold each other keep their files open until Python looks for such."""
+        all_of_them = Together(self.row)
+        for alias, row, keys in self.friends:
+            if alias in self._by_default:
+                refuse_reshuffled(alias, row.reshuffled or self.row.reshuffled)
+            all_of_them.add(alias, row, keys)
+        return all_of_them
+
+    @property
+    def _rows(self) -> list[Row]:
+        return [self.row, *(row for _, row, _ in self.friends)]
+
+    @property
+    def _names(self) -> list[Names]:
+        """The branches of the first files."""
+        return [
+            Names(None, self.row.branches),
+            *(Names(alias, row.branches) for alias, row, _ in self.friends),
+        ]
+
+    def choose(self, columns: list[str] | None, filter_name: str | Iterable[str] | None) -> list[str]:
+        """Return the names of the columns to deliver, those of friends too, which all files must have."""
+        if not self.friends:
+            return self.row.choose(columns, filter_name)
+        candidates = together(self._names, columns)
         try:
             selection = select(candidates, columns, filter_name, self.row.where)
         except NoSuchColumnError:
             self._refuse_what_others_have(columns, filter_name, [branch.path for branch in candidates])
+            self._open_others()
             raise
         self._refuse_what_others_have(columns, filter_name, selection.paths)
         warn_left_out(selection.left_out, self.row.where)
-        return selection.paths, self._together.maker(candidates)
+        self._require(selection.paths)
+        return selection.paths
+
+    def _open_others(self) -> None:
+        for row in self._rows:
+            row.open_others()
+
+    def _require(self, names: Iterable[str]) -> None:
+        """Have no file in which some columns have not the types of the first: SchemaMismatchError."""
+        if not self.friends:
+            self.row.require(names)
+            return
+        by_path = {branch.path: branch for branch in by_all_names(self._names)}
+        found = [by_path[name] for name in names]
+        for part, row in enumerate(self._rows):
+            of_part = {branch.inner for branch in found if branch.part == part}
+            row.require(of_part)
+            keys = self.friends[part - 1][2] if part and of_part else None
+            for one in (self.row, row) if keys else ():
+                one.require(select(one.branches, keys, None, one.where).paths)
 
     def _refuse_what_others_have(
         self, columns: list[str] | None, filter_name: str | Iterable[str] | None, chosen: Iterable[str]
     ) -> None:
-        """Raise SchemaMismatchError if some file, here or of a friend, has more to choose than the first one there."""
-        parts = self._together.names
-        for place, row in enumerate([self.row, *(row for _, row, _ in self.friends)]):
+        """Have no file, here or of a friend, that has more to choose than the first one there: SchemaMismatchError."""
+        parts = self._names
+        where = self.row.where
+        for place, row in enumerate(self._rows):
 
             def chosen_in(member: Member, place: int = place) -> list[str]:
                 beside = [*parts]
                 beside[place] = parts[place]._replace(branches=member.tree().branches)
-                return select(together(beside, columns), columns, filter_name, self.row.where).paths
+                return select(together(beside, columns), columns, filter_name, where).paths
 
             row.refuse_what_others_have(chosen_in, chosen)
 
     def maker(self) -> Maker:
         """Return what makes passes over the columns of all, by every name that they have."""
-        return self._together.maker(self._together.all_names()) if self._together.friends else self.row.source
+        return self._together.maker(self._together.all_names()) if self.friends else self.row.source
 
     def owned(self, names: Iterable[str]) -> list[FriendBranch]:
-        """Return whose columns these names are, once they are known to be so whichever of the files are read.
+        """Return whose columns these names are, which they must be whichever of the files are read.
 
-        Raises: SchemaMismatchError if in some file a friend's column has a name that another one has there, too.
+        Raises: SchemaMismatchError, here or as files are opened, if a friend's column has a name that another one has
+        there, too.
         """
-        by_name = {branch.path: branch for branch in self._together.all_names()}
-        found = [by_name[name] for name in names]
-        for part, row in enumerate([self.row, *(row for _, row, _ in self.friends)]):
+        by_path = {branch.path: branch for branch in by_all_names(self._names)}
+        found = [by_path[name] for name in names]
+        where = self.row.where
+        for part, row in enumerate(self._rows):
             # The names of the main tree's own columns are always theirs.
             short = {branch.path for branch in found if branch.part not in (0, part)}
-            for member in row.members if short else ():
+
+            def refuse(member: Member, _: object, short: set[str] = short) -> None:
                 wrong = short & {branch.path for branch in member.tree().branches}
                 if wrong:
                     raise SchemaMismatchError(
-                        f"{member.url}: has a column {min(wrong)!r}, which is a friend's beside {self.row.where}; "
+                        f"{member.url}: has a column {min(wrong)!r}, which is a friend's beside {where}; "
                         "choose it as ALIAS.COLUMN, by an alias that no column begins with"
                     )
+
+            if short:
+                row.obey(refuse)
         return found
 
-    def filtered(
-        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
-    ) -> Filtered:
-        """Bind a filter to the columns of the first file, once all files are known to have the same."""
-        first = self.row.members[0].tree()
-        make = self.maker()
+    def bound(self, condition: FilterLike, options: Options) -> Filter:
+        """Bind a filter to the columns of the first files, which all files must have."""
+        tree = self.row.first.tree()
+        branches = by_all_names(self._names) if self.friends else tree.branches
         try:
-            bound = first.filtered(
-                condition,
-                names,
-                entries,
-                options,
-                make=make,
-                branches=self._together.all_names() if self._together.friends else None,
-            )
+            bound = tree.bound(condition, branches, lambda names: self._schema_of(names, options))
         except NoSuchColumnError as error:
-            known = [branch.path for branch in self._together.all_names()]
-            self._refuse_what_others_have([error.name], None, known)
+            self._refuse_what_others_have([error.name], None, [branch.path for branch in branches])
+            self._open_others()
             raise
-        # Whether all files have them, and of which type, is told before the reading.
-        make(bound.condition.columns, (0, 0), options)
-        return bound._replace(
-            num_entries=self.row.num_entries,
-            partnered=self._together.partnered() if self._together.friends else None,
-            files=self._files_of(entries),
+        self._require(bound.columns)
+        return bound
+
+    def _schema_of(self, names: list[str], options: Options) -> pa.Schema:
+        """Return the types of columns in the first files."""
+        firsts = [row.first.tree() for row in self._rows]
+        if not self.friends:
+            return firsts[0].source(names, (0, 0), options).schema()
+        by_path = {branch.path: branch for branch in by_all_names(self._names)}
+        chosen = [by_path[name] for name in names]
+        return side_by_side(chosen, lambda part, paths: firsts[part].source(paths, (0, 0), options)).schema()
+
+    def filtered(self, condition: Filter, names: list[str], entries: EntrySet) -> Filtered:
+        """Return what a filter selects from. ``condition``: bound by this chain."""
+        from arrowroot._filtered import Filtered  # noqa: PLC0415
+
+        return Filtered(
+            condition,
+            names,
+            entries,
+            self.row.num_entries,
+            self.row.first.tree().entry_bytes(),
+            self._together.partnered() if self.friends else None,
+            self._files_of(entries),
         )
 
     def _files_of(self, entries: EntrySet) -> Files | None:

@@ -214,6 +214,18 @@ def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any
     return values.astype(np.uint64)
 
 
+def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[str]], Source]) -> Source:
+    """Return a pass over columns of several parts. ``source_of``: that over the columns of one part, by their paths."""
+    used = sorted({branch.part for branch in chosen}) or [0]
+    return SideBySide(
+        [
+            source_of(part, list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)))
+            for part in used
+        ],
+        [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
+    )
+
+
 class Together:
     """A tree and its friends as one."""
 
@@ -256,9 +268,7 @@ class Together:
 
     def all_names(self) -> list[FriendBranch]:
         """Return the branches of all by every name that they have, with and without aliases."""
-        names = self.names
-        inside = {_alias_of(branch) for one in names for branch in one.aliased}
-        return together(names, [*(f"{friend.alias}." for friend in self.friends), *inside])
+        return by_all_names(self.names)
 
     def maker(self, candidates: list[FriendBranch]) -> Maker:
         """Return what makes passes over columns by the names of ``candidates``."""
@@ -266,19 +276,15 @@ class Together:
 
         def make(names: list[str], entries: EntrySet, options: Options) -> Source:
             chosen = [by_path[name] for name in names]
-            used = sorted({branch.part for branch in chosen}) or [0]
+            shared = options.shared_by(len({branch.part for branch in chosen} or {0}))
             of_main = (0, self._main.num_entries) if entries is None else entries
-            return SideBySide(
-                [
-                    self.parts[part][1].source(
-                        list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)),
-                        self.friends[part - 1].entries(of_main) if part else of_main,
-                        options.shared_by(len(used)),
-                    )
-                    for part in used
-                ],
-                [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
-            )
+            parts = self.parts
+
+            def source_of(part: int, paths: list[str]) -> Source:
+                of_part = self.friends[part - 1].entries(of_main) if part else of_main
+                return parts[part][1].source(paths, of_part, shared)
+
+            return side_by_side(chosen, source_of)
 
         return make
 
@@ -304,6 +310,12 @@ class Together:
             return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
 
         return those_of
+
+
+def by_all_names(names: Sequence[Names]) -> list[FriendBranch]:
+    """Return the branches of several trees by every name that they have, with and without aliases."""
+    inside = {_alias_of(branch) for one in names for branch in one.aliased}
+    return together(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
 
 
 def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:

@@ -372,7 +372,7 @@ def pick(
     # Where nothing is found the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
-    row = Row(opened_trees(files, storage, named_by=known.path))
-    entries = row.entries_of(events)
+    row = Row(files, storage, named_by=known.path)
     chosen = row.choose(columns, filter_name)
+    entries = row.entries_of(events)
     return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()

@@ -12,7 +12,7 @@ from arrowroot._file import open_file
 from arrowroot._friends import Together
 from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
 from arrowroot._render import printable
-from arrowroot._row import Row, opened_trees
+from arrowroot._row import Row
 from arrowroot._select import NOT, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._tree import Tree
@@ -169,7 +169,7 @@ class Partition:
 
     def _friend(self, friend: FriendFiles) -> Row:
         files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
-        row = Row(opened_trees(files, cast("StorageOptions", self.storage)))
+        row = Row(files, cast("StorageOptions", self.storage))
         for member, (_, _, identity) in zip(row.members, friend.files, strict=True):
             _refuse_changed(_identity(member), identity, f"{member.url}:{member.path}")
         return row
@@ -261,15 +261,14 @@ def partitions(
     if columns is not None:
         columns = texts_of(columns, "columns")
     if friends:
-        chosen, make = chain.chosen(columns, filter_name)
-        # Whether all files have them, and of which type.
-        make(chosen, (0, 0), options)
+        chosen = chain.choose(columns, filter_name)
     else:
         chosen = chain.row.choose(columns, filter_name, assemble=assemble)
-    of_filter: Collection[str] = ()
-    if filter is not None:
-        of_filter = chain.filtered(filter, chosen, None, options).condition.columns
+    of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
     owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
+    if friends:
+        # Whether the columns of their index are one.
+        chain.maker()(chosen, (0, 0), options)
     # Of each tree and friend the columns to read, by their paths there.
     needed = [{b.inner for b in owned if b.part == part} for part in range(len(chain.friends) + 1)]
     beside = sum(

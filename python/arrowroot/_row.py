@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot import _entries
 from arrowroot._ahead import in_order
@@ -48,6 +48,8 @@ _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
 #: they were used: of this step, of the one before, and what is fetched ahead meanwhile.
 _N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 24, parse_size("16 MB")
 _NONE: Mapping[str, str | None] = {}
+#: Raises SchemaMismatchError of a tree that must not be in the row; with what differs in it from the first tree.
+Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
 #: So many far-away files are opened at a time.
 _N_OPENED_AHEAD = 16
 
@@ -193,59 +195,128 @@ def _open_member(location: str, name: str | None, storage: StorageOptions, named
 
 
 class Row:
-    """Trees in a row, whose entries count on from one to the next."""
+    """Trees in a row, whose entries count on from one to the next.
 
-    def __init__(self, opened: Iterator[Opened], *, with_index: bool = False) -> None:
-        """Take trees as they are opened. ``with_index``: look at the index that they record."""
-        self.members: list[Member] = []
-        #: That all trees record; None: none does, or nobody looked.
-        self.recorded_index: tuple[str, ...] | None = None
-        #: A tree whose entries are in an order by chance, if there is one.
-        self.reshuffled: str | None = None
-        self.num_entries = 0
+    The first file is open at once. The others are opened when something is asked that takes all of them, and what was
+    chosen until then is looked for in each of them as it is opened.
+    """
+
+    def __init__(
+        self,
+        files: list[tuple[str, str | None]],
+        storage: StorageOptions,
+        *,
+        named_by: str | None = None,
+        with_index: bool = False,
+    ) -> None:
+        """Open the first file. ``named_by``: as for ``opened_trees``. ``with_index``: look at the index of each."""
+        self._n_files = len(files)
+        #: The others, and where they are; None: all are open.
+        self._waiting: Iterator[Opened] | None = opened_trees(files, storage, named_by=named_by)
+        self._members: list[Member] = []
+        self._num_entries = 0
+        self._reshuffled: str | None = None
+        self._with_index = with_index
+        self._reopened = Reopened()
+        self._kept_bytes = 0
         #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
         self._types: dict[str, str] = {}
         self._other_types: list[Mapping[str, str | None]] = []
-        #: Columns that are known to be the same in all files.
-        self._checked: set[str] = set()
+        #: What must be true of each file.
+        self._rules: list[Rule] = []
+        #: Columns that some rule says to be the same in all files.
+        self._required: set[str] = set()
         #: Numbers of the first entries of all trees; None until they are asked for.
         self._starts: npt.NDArray[np.int64] | None = None
-        reopened = Reopened()
-        kept_bytes = 0
-        for url, location, path, tree, came_bytes, reopen in opened:
-            if with_index:
-                self._note_index(url, tree.recorded_index)
-            if tree.entries_reshuffled and self.reshuffled is None:
-                self.reshuffled = tree.where
-            types, metadata_bytes = tree.digest()
-            if not self.members:
-                self._types = types
-            self._other_types.append(_differences(self._types, types))
-            held_bytes = came_bytes + metadata_bytes
-            kept_bytes += held_bytes
-            is_kept = not self.members or (len(self.members) < _N_KEPT_OPEN and kept_bytes <= _KEPT_BYTES)
-            self.members.append(
-                Member(
-                    len(self.members),
-                    url,
-                    location,
-                    path,
-                    tree.num_entries,
-                    self.num_entries,
-                    tree.file_identity,
-                    tree if is_kept else None,
-                    reopen,
-                    held_bytes,
-                    reopened,
-                )
+        first = next(self._waiting)
+        #: The index that all trees record; None: none does, or nobody looked.
+        self.recorded_index = first.tree.recorded_index if with_index else None
+        self._add(first)
+
+    def _add(self, opened: Opened) -> None:
+        """Take the next tree. Raises: what the rules do of it."""
+        tree = opened.tree
+        types, metadata_bytes = tree.digest()
+        if not self._members:
+            self._types = types
+        elif self._with_index and tree.recorded_index != self.recorded_index:
+            raise SchemaMismatchError(
+                f"{opened.url}: has another index than {self._members[0].url}: "
+                f"{tree.recorded_index}, {self.recorded_index}"
             )
-            self.num_entries += tree.num_entries
+        if tree.entries_reshuffled and self._reshuffled is None:
+            self._reshuffled = tree.where
+        held_bytes = opened.came_bytes + metadata_bytes
+        self._kept_bytes += held_bytes
+        place = len(self._members)
+        is_kept = place == 0 or (place < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
+        member = Member(
+            place,
+            opened.url,
+            opened.location,
+            opened.path,
+            tree.num_entries,
+            self._num_entries,
+            tree.file_identity,
+            tree,
+            opened.reopen,
+            held_bytes,
+            self._reopened,
+        )
+        differences = _differences(self._types, types)
+        for rule in self._rules:
+            rule(member, differences)
+        self._other_types.append(differences)
+        self._members.append(member if is_kept else member._replace(kept=None))
+        self._num_entries += tree.num_entries
+
+    @property
+    def first(self) -> Member:
+        """The tree whose columns the others are compared with."""
+        return self._members[0]
+
+    def open_others(self) -> None:
+        """Open the files that are not open yet.
+
+        Raises: SchemaMismatchError once a file is open that does not have what was chosen of the others.
+        """
+        if self._waiting is None:
+            return
+        # Where one fails the row stays without those behind it and is of no use: nothing is taken from it any more.
+        waiting, self._waiting = self._waiting, iter(())
+        for _, opened in zip(range(self._n_files - 1), waiting, strict=True):
+            self._add(opened)
+        self._waiting = None
+        self._rules.clear()
+
+    @property
+    def members(self) -> list[Member]:
+        """All trees, opened if they are not. Raises: as ``open_others``."""
+        self.open_others()
+        return self._members
+
+    @property
+    def num_entries(self) -> int:
+        """Of all trees."""
+        return self.members[-1].end_entry
+
+    @property
+    def reshuffled(self) -> str | None:
+        """A tree whose entries are in an order by chance, if there is one."""
+        return self._reshuffled if self.members else None
+
+    def obey(self, rule: Rule) -> None:
+        """Have a rule hold for all trees: for those that are open now, and for the others as they are opened."""
+        for member, differences in zip(self._members, self._other_types, strict=True):
+            rule(member, differences)
+        if self._waiting is not None:
+            self._rules.append(rule)
 
     @property
     def where(self) -> str:
         """The first tree, and how many there are besides."""
-        first = self.members[0]
-        others = f" and {counted(len(self.members) - 1, 'more file')}" if len(self.members) > 1 else ""
+        first = self.first
+        others = f" and {counted(self._n_files - 1, 'more file')}" if self._n_files > 1 else ""
         return f"{first.url}:{first.path}{others}"
 
     @property
@@ -257,21 +328,12 @@ class Row:
     @property
     def branches(self) -> list[_native.Branch]:
         """All branches of the first tree."""
-        return self.members[0].tree().branches
+        return self.first.tree().branches
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
         """Yield what ``look`` finds in each tree; far-away ones that were not kept open wait together."""
         jobs = (lambda member=member: look(member.tree()) for member in self.members)
         return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
-
-    def _note_index(self, url: str, columns: tuple[str, ...] | None) -> None:
-        if not self.members:
-            self.recorded_index = columns
-        elif columns != self.recorded_index:
-            first = self.members[0].url
-            raise SchemaMismatchError(
-                f"{url}: has another index than {first}: {columns}, {self.recorded_index}"
-            )
 
     def choose(
         self,
@@ -281,21 +343,23 @@ class Row:
         assemble: bool = False,
         raw: bool = False,
     ) -> list[str]:
-        """Return the paths chosen in the first file, once all files are known to choose the same.
+        """Return the paths chosen in the first file, which the others must choose, too.
 
-        Raises: SchemaMismatchError, the same in every order of the files, if one has a column that another lacks.
+        Raises: SchemaMismatchError, the same in every order of the files, if one that is open has a column that another
+        lacks; what opens the others raises it of them.
         """
-        first = self.members[0]
+        first = self.first.tree()
 
         def chosen_in(member: Member) -> list[str]:
             return member.tree().selection(columns, filter_name, assemble=assemble, raw=raw).paths
 
         try:
-            chosen = first.tree().choose(columns, filter_name, assemble=assemble, raw=raw)
+            chosen = first.choose(columns, filter_name, assemble=assemble, raw=raw)
         except NoSuchColumnError:
             self.refuse_what_others_have(chosen_in, self._types)
+            self.open_others()  # one that has it is the one to tell of
             raise
-        self._check(chosen, whole_objects=assemble and not raw)
+        self.require(chosen, whole_objects=assemble and not raw)
         is_by_path = (
             columns is not None and filter_name is None and all(name in self._types for name in columns)
         )
@@ -306,48 +370,55 @@ class Row:
     def refuse_what_others_have(
         self, chosen_in: Callable[[Member], Iterable[str]], chosen: Iterable[str]
     ) -> None:
-        """Raise SchemaMismatchError if in some file a choice has columns that are not chosen in the first."""
+        """Have no file in which a choice has columns that are not chosen in the first: SchemaMismatchError."""
         expected = set(chosen)
         looked_at: set[frozenset[str]] = set()
-        for member, types in zip(self.members, self._other_types, strict=True):
-            more = frozenset(path for path in types if path not in self._types)
+
+        def refuse(member: Member, differences: Mapping[str, str | None]) -> None:
+            more = frozenset(path for path in differences if path not in self._types)
             if not more or more in looked_at:
-                continue
+                return
             looked_at.add(more)
             try:
                 found = [path for path in chosen_in(member) if path not in expected]
             except (InvalidRequestError, NotFoundError, UnsupportedError):
-                continue  # what this file lacks is told by the columns of the first
+                return  # what this file lacks is told by the columns of the first
             if found:
-                raise self._mismatch_of(found[0], None, member, types.get(found[0]))
+                raise self._mismatch_of(found[0], None, member, differences.get(found[0]))
+
+        self.obey(refuse)
 
     def _mismatch_of(
         self, path: str, first: str | None, member: Member, found: str | None
     ) -> SchemaMismatchError:
         """Return the error of a column whose types differ in the first file and in another one."""
-        text = _mismatch(path, self.members[0].url, first, member.url, found)
+        text = _mismatch(path, self.first.url, first, member.url, found)
         return SchemaMismatchError(f"{text}; choose columns that all files have")
 
-    def _check(self, chosen: list[str], *, whole_objects: bool = False) -> None:
-        unchecked = {path for path in chosen if path not in self._checked}
-        if not unchecked:
+    def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
+        """Have no file in which columns, by their paths, have not the types of the first: SchemaMismatchError."""
+        required = {path for path in paths if path not in self._required}
+        if not required:
             return
-        for member, types in zip(self.members, self._other_types, strict=True):
+
+        def refuse(member: Member, differences: Mapping[str, str | None]) -> None:
             wrong: dict[str, str] = {}
-            for path in types:
-                outer = _outermost(path, unchecked)
+            for path in differences:
+                outer = _outermost(path, required)
                 if outer is not None:
                     wrong.setdefault(outer, path)
             for outer, path in wrong.items():
                 # A whole object may be in branches of its own in one file, and in one in another.
                 if not (whole_objects and self._is_same_object(member, outer)):
-                    raise self._mismatch_of(path, self._types.get(path), member, types[path])
-        self._checked.update(unchecked)
+                    raise self._mismatch_of(path, self._types.get(path), member, differences[path])
+
+        self.obey(refuse)
+        self._required.update(required)
 
     def _is_same_object(self, member: Member, path: str) -> bool:
         """Return whether a whole object is the same in a file and in the first, however its members are stored."""
         fields = []
-        for tree in (self.members[0].tree(), member.tree()):
+        for tree in (self.first.tree(), member.tree()):
             try:
                 fields.append(tree.source([path], (0, 0), Options.default()).schema().field(0))
             except (NotFoundError, UnsupportedError):
@@ -365,20 +436,20 @@ class Row:
     def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers in the row of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
+            paths = self.choose(list(events.index.columns), None)
             found = events.found_among(self.members)
             entries = events.entries(found, self.where)
-            paths = self.choose(list(events.index.columns), None)
             source = self.source(paths, entries, Options.default())
             events.refuse_others(found, batches_of(source), paths, self.where)
             return entries
-        columns = events.columns_in(self.members[0].tree().has_branch, self.where)
+        columns = events.columns_in(self.first.tree().has_branch, self.where)
         paths = self.choose(list(columns), None)
         source = self.source(paths, None, Options.default())
         return events.entries(events.found_in(batches_of(source), paths), self.where)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
-        self._check(names)
+        self.require(names)
         parts, order = self.parts(entries)
         row = InARow(parts, names, options)
         return row if order is None else Reordered(row, order, options.batch_bytes or 1)
@@ -389,6 +460,8 @@ class Row:
             return [(member, None) for member in self.members], None
         if isinstance(entries, tuple):
             start, stop = entries
+            if start == stop:
+                return [(self.first, (0, 0))], None
             low = max(0, bisect_right(self.members, start, key=_first_entry) - 1)
             high = bisect_left(self.members, stop, key=_first_entry)
             parts: list[tuple[Member, EntrySet]] = []

@@ -37,14 +37,16 @@ if TYPE_CHECKING:
     from arrowroot._entries import Entries, EntrySet
     from arrowroot._events import Missing
     from arrowroot._file import File
-    from arrowroot._filter import FilterLike
+    from arrowroot._filter import Filter, FilterLike
     from arrowroot._filtered import Filtered, Maker
     from arrowroot._options import Strings
     from arrowroot._select import Candidate
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 #: What scans, chains and friends ask of a tree.
-_FOR_SCANS = frozenset({"choose", "digest", "filtered", "friend_in", "selection", "source"})
+_FOR_SCANS = frozenset(
+    {"bound", "choose", "digest", "entry_bytes", "filtered", "friend_in", "selection", "source"}
+)
 
 
 class Tree(TreeMetadata):
@@ -398,34 +400,35 @@ class Tree(TreeMetadata):
         return self._together.maker(self._together.all_names()) if self._together else self.source
 
     def filtered(
-        self,
-        condition: FilterLike,
-        names: list[str],
-        entries: EntrySet,
-        options: Options,
-        *,
-        make: Maker | None = None,
-        branches: Sequence[Candidate] | None = None,
+        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
     ) -> Filtered:
-        """Bind a filter to this tree's columns and its friends', or to others that a chain has beside it."""
-        from arrowroot import _filter  # noqa: PLC0415
+        """Bind a filter to this tree's columns and its friends'."""
         from arrowroot._filtered import Filtered  # noqa: PLC0415
 
-        make = make or self._maker()
-        if branches is None:
-            branches = self._together.all_names() if self._together else self.branches
-        with self._saying_aliases():
-            bound = _filter.bind(
-                condition,
-                branches,
-                lambda paths: make(paths, (0, 0), options).schema(),
-                self.where,
-                self._native.canonical,
-            )
-        # A friend's columns count as a byte: it is an estimate.
-        sizes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
+        make = self._maker()
+        bound = self.bound(
+            condition,
+            self._together.all_names() if self._together else self.branches,
+            lambda paths: make(paths, (0, 0), options).schema(),
+        )
         partnered = self._together.partnered() if self._together else None
-        return Filtered(bound, names, entries, self.num_entries, sizes, partnered)
+        return Filtered(bound, names, entries, self.num_entries, self.entry_bytes(), partnered)
+
+    def bound(
+        self,
+        condition: FilterLike,
+        branches: Sequence[Candidate],
+        schema_of: Callable[[list[str]], pa.Schema],
+    ) -> Filter:
+        """Bind a filter to some columns, this tree's or others that a chain has beside it."""
+        from arrowroot import _filter  # noqa: PLC0415
+
+        with self._saying_aliases():
+            return _filter.bind(condition, branches, schema_of, self.where, self._native.canonical)
+
+    def entry_bytes(self) -> dict[str, float]:
+        """Return what an entry of each column takes in memory on average, an estimate."""
+        return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
 
     def entries_where(
         self,

@@ -6,6 +6,7 @@ from collections import Counter
 import awkward as ak
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import uproot
 
@@ -175,6 +176,94 @@ def test_a_tree_without_the_columns_is_refused_wherever_it_stands(triggers):
                 ar.scan(files, "Events", columns)
     with pytest.raises(ar.NoSuchColumnError):
         ar.scan(paths, "Events", "nowhere*")
+
+
+N_LINKED = 200
+
+
+@pytest.fixture(scope="module")
+def linked(triggers, tmp_path_factory):
+    """So many files of which the third differs: "more" has a column that the others lack, "fewer" lacks one."""
+    folder = tmp_path_factory.mktemp("linked")
+    for name, (usual, other) in {"more": ("less", "more"), "fewer": ("more", "less")}.items():
+        (folder / name).mkdir()
+        for number in range(N_LINKED):
+            kind = other if number == 2 else usual
+            (folder / name / f"f{number:03}.root").hardlink_to(triggers / f"{kind}.root")
+    return folder
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return the files that were opened by scans, in order."""
+    found = []
+
+    def opening(urls, options):
+        found.append(urls[0])
+        return open_native(urls, options)
+
+    open_native = _row.open_native
+    monkeypatch.setattr(_row, "open_native", opening)
+    return found
+
+
+def scan_as_dask(*arguments, **options):
+    return pytest.importorskip("arrowroot.dask").dataframe(*arguments, **options)
+
+
+@pytest.mark.parametrize("read", [ar.scan, ar.partitions, scan_as_dask])
+@pytest.mark.parametrize("name", ["more", "fewer"])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"columns": "HLT_*"},
+        {"columns": ["HLT_b"]},
+        {"filter_name": "HLT_*"},
+        {"columns": "pt", "filter": "HLT_b"},
+        {"columns": "pt", "filter": pc.field("HLT_b")},
+        {"assemble": True},
+    ],
+    ids=str,
+)
+def test_a_file_that_differs_is_refused_when_it_is_opened(linked, opened, read, name, choice):
+    with pytest.raises(ar.SchemaMismatchError, match=r"f002\.root: column 'HLT_b' is .*f000\.root"):
+        read(f"{linked / name}/*.root", "Events", **choice)
+    assert len(opened) == 3
+
+
+@pytest.mark.parametrize("columns", [None, "w.HLT_*", ["w.HLT_b"]], ids=str)
+@pytest.mark.parametrize("read", [ar.scan, ar.partitions])
+def test_a_friends_file_that_differs_is_refused_when_it_is_opened(linked, triggers, opened, read, columns):
+    main = [triggers / "less.root"] * N_LINKED
+    friends = {"w": f"{linked}/fewer/*.root"}
+    with pytest.raises(ar.SchemaMismatchError, match=r"f002\.root: column 'w?\.?HLT_b' is missing"):
+        read(main, "Events", columns, friends=friends)
+    assert len([path for path in opened if "fewer" in path]) == 3
+
+
+def test_a_file_of_the_main_tree_that_differs_is_refused_before_friends_are_opened(linked, triggers, opened):
+    friends = {"w": [triggers / "more.root"] * N_LINKED}
+    for columns in (None, ["w.pt", "HLT_b"]):
+        with pytest.raises(ar.SchemaMismatchError, match=r"f002\.root: column 'HLT_b' is missing"):
+            ar.scan(f"{linked}/fewer/*.root", "Events", columns, friends=friends)
+        assert len(opened) == 4
+        opened.clear()
+
+
+def test_a_filter_of_pyarrow_asks_of_other_files_for_its_own_columns_alone(triggers):
+    paths = [triggers / "more.root", triggers / "less.root"]
+    for files in (paths, paths[::-1]):
+        assert ar.scan(files, "Events", "pt", filter=pc.field("pt") < 2).read_all().num_rows == 4
+
+
+def test_a_row_that_was_refused_gives_nothing(linked):
+    row = _row.Row([(str(path), "Events") for path in sorted((linked / "more").iterdir())], {})
+    row.choose(["HLT_*"], None)
+    with pytest.raises(ar.SchemaMismatchError):
+        row.open_others()
+    with pytest.raises(ValueError, match="shorter"):
+        _ = row.num_entries
 
 
 def test_which_tree_must_be_clear(files, tmp_path):
