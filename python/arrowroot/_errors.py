@@ -118,12 +118,12 @@ class FilterError(InvalidRequestError):
         self.expression = expression
         self.start = start
         self.end = end
-        super().__init__(f"filter: {message}{pointed_at(expression, start, end)}")
+        super().__init__(f"filter: {message}")
+        #: Lines to end the message with: the filter, and where in it.
+        self.pointed = pointed_at(expression, start, end)
 
     def __str__(self) -> str:
-        # The lines below the first are the filter, and where in it.
-        first = f"filter: {self.reason}"
-        return printable(first) + str(self.args[0])[len(first) :]
+        return printable(str(self.args[0])) + self.pointed
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A Dask worker sends it as any other."""
@@ -159,7 +159,7 @@ class MissingEventsError(NotFoundError):
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.
-        return str(self.args[0])
+        return printable(str(self.args[0]))
 
 
 #: Of a long filter so much is shown before and after the place that is meant.
@@ -203,6 +203,8 @@ class _NearMissError(NotFoundError):
         super().__init__(message)
         self.name = name
         self.nearest = list(nearest_names)
+        #: Lines to end the message with: a filter, and where in it.
+        self.pointed = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker sends it as any other: the message is whole, and not made again."""
@@ -210,7 +212,7 @@ class _NearMissError(NotFoundError):
 
     def __str__(self) -> str:
         # KeyError would show the message in quotes.
-        return str(self.args[0])
+        return printable(str(self.args[0])) + self.pointed
 
 
 class NoSuchKeyError(_NearMissError):

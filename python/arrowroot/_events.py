@@ -427,8 +427,8 @@ class EventIndex:
 
     def __repr__(self) -> str:
         return (
-            f"<EventIndex {self.path}: {counted(self.num_entries, 'event')} in {counted(len(self.files), 'tree')}, "
-            f"by {printable(', '.join(self.columns))}>"
+            f"<EventIndex {printable(self.path)}: {counted(self.num_entries, 'event')} in "
+            f"{counted(len(self.files), 'tree')}, by {printable(', '.join(self.columns))}>"
         )
 
     def find(self, ids: Sequence[Id]) -> Found:

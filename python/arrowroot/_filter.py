@@ -139,8 +139,7 @@ class TextFilter:
 
     def _pointing(self, error: NoSuchColumnError, node: Node) -> NoSuchColumnError:
         """Return the error with the place in the text."""
-        pointed = pointed_at(self.text, node.place.start, node.place.end)
-        error.args = (f"{error.args[0]}{pointed}", *error.args[1:])
+        error.pointed = pointed_at(self.text, node.place.start, node.place.end)
         return error
 
     def _fail(self, message: str, node: Node) -> None:

@@ -513,9 +513,7 @@ class Tree(TreeMetadata):
         except NoSuchColumnError as error:
             expression = self.aliases.get(error.name)
             if expression is not None:
-                first, newline, rest = str(error).partition("\n")
-                hint = f"it is an alias of the tree, for {expression!r}"
-                error.args = (f"{first}; {hint}{newline}{rest}",)
+                error.args = (f"{error.args[0]}; it is an alias of the tree, for {expression!r}",)
             raise
 
     def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:

@@ -1,8 +1,10 @@
 """A filter selects what its text says, reads its columns once, and of the others what has selected entries."""
 
+import contextlib
 import math
 import operator
 import pickle
+import random
 
 import hypothesis
 import hypothesis.strategies as st
@@ -605,3 +607,74 @@ def test_what_is_passed_ends_with_the_last_entry_delivered(tree, entries, column
     assert [numbers[n_passed - 1] for _, n_passed in done] == [selected[n - 1] for n, _ in done]
     assert stats.n_passed == stats.n_looked_at == len(numbers)
     assert tree.scan(columns).drain().n_passed == 0
+
+
+def test_what_an_error_shows_of_names_and_filters_drives_no_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\n b.root"
+    write_tree(path, n_entries=3)
+    tree = ar.open(path)["Events"]
+    letters = [
+        "run",
+        "é",
+        " ",
+        ">",
+        "1",
+        "\n",
+        "\r",
+        "\x1b",
+        "\u2028",
+        "`",
+        "'",
+        "(",
+        ")",
+        ".",
+        "&&",
+        "\x85",
+        "\x0b",
+    ]
+    chance = random.Random(1)
+    shown = set()
+    for _ in range(2000):
+        text = "".join(chance.choices(letters, k=chance.randrange(1, 9)))
+        with contextlib.suppress(ar.FilterError, ar.NoSuchColumnError):
+            tree.scan(filter=text)
+            continue
+        with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
+            tree.scan(filter=text)
+        shown.add(str(caught.value))
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
+    for text in shown:
+        lines = text.split("\n")
+        assert len(lines) in (1, 3), text
+        assert all(line.isprintable() for line in lines), text
+    assert len(shown) > 100
+    with pytest.raises(ar.NoSuchColumnError) as caught:
+        tree.to_arrow("nowhere")
+    assert str(caught.value).isprintable()
+
+
+def test_what_an_error_and_an_index_show_of_its_path_drives_no_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\n b.parquet"
+    for content in (None, b"nothing"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ar.ArrowrootError) as caught:
+            ar.EventIndex(path)
+        assert str(caught.value).isprintable()
+    path.unlink()
+    write_tree(tmp_path / "a.root", n_entries=3)
+    ar.index(tmp_path / "a.root", path, "Events", columns=["run"])
+    index = ar.EventIndex(path)
+    assert repr(index).isprintable()
+    events = ar.EventList([(10**9,)], index=index)
+    assert repr(events).isprintable()
+    tree = ar.open(tmp_path / "a.root")["Events"]
+    write_tree(tmp_path / "b.root", n_entries=4)
+    for read in (lambda: tree.to_arrow(entries=events), lambda: ar.pick(index, [(10**9,)])):
+        with pytest.raises(ar.MissingEventsError) as caught:
+            read()
+        assert str(caught.value).isprintable()
+    for ids, one in (([(1, 2)], tree), ([(1,)], ar.open(tmp_path / "b.root")["Events"])):
+        with pytest.raises(ar.InvalidRequestError, match="x1b") as caught:
+            one.to_arrow(entries=ar.EventList(ids, index=index))
+        assert str(caught.value).isprintable()

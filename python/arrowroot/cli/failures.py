@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from arrowroot import (
     ArrowrootError,
     CorruptFileError,
-    FilterError,
     InvalidRequestError,
-    NoSuchColumnError,
     NotFoundError,
     UnsupportedError,
 )
@@ -63,10 +61,8 @@ def worst(codes: Iterable[int]) -> int:
 def _judge(error: Exception) -> tuple[str, int]:
     # str() of a KeyError would put its text in quotes.
     whole = str(error.args[0] if len(error.args) == 1 else error)
-    first, newline, pointed = whole.partition("\n    ")
     # What is wrong in a filter is shown below the message, in place.
-    is_pointed = bool(newline) and isinstance(error, FilterError | NoSuchColumnError)
-    text = " ".join(first.split()) + f"\n    {pointed}" if is_pointed else " ".join(whole.split())
+    text = " ".join(whole.split()) + getattr(error, "pointed", "")
     if isinstance(error, UnsupportedError):
         return text, EXIT_UNSUPPORTED
     if isinstance(error, CorruptFileError):
