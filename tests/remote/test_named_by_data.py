@@ -5,10 +5,12 @@ Ways in which a location can come from data, and where each is tested:
 - friends that a tree records, in a local and in a remote file, by URL, by a relative name, through fsspec;
 - friends that those friends record;
 - the files of an index of events;
-- redirects of HTTP servers (XRootD passes tokens on to the servers that it redirects to, as federations need);
+- redirects of HTTP servers;
+- redirects of XRootD servers, to which tokens go that the first server may see, as federations need, and no others;
+- metalinks, as a document and in the head of an answer, and the place that S3 names for a bucket: nobody follows them;
 - the baskets of a branch in another file (TBranch::SetFile), which are not opened at all;
 - the file names of an entry list and the elements of a TChain in a file, which are names and nothing else;
-- lists of a server (HTTP, S3, XRootD), which nobody asks for: globs are of local files;
+- lists of a server (HTTP, S3, XRootD), which nobody asks for: globs are of local files, and a list is no file;
 - partitions, which hold what was typed;
 - the configuration of the working directory, which nobody reads.
 """
@@ -27,7 +29,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._tree_metadata import TreeMetadata
-from arrowroot_servers import S3, Certificates, Nginx
+from arrowroot_servers import S3, Certificates, Nginx, XRootD
 from tests.servers.fixtures import installed
 
 from . import data
@@ -39,12 +41,23 @@ TOKEN = "Hush7Fg2LantErn"  # noqa: S105
 class Listening(BaseHTTPRequestHandler):
     """Answers ranges of files, and notes what it was shown."""
 
-    def __init__(self, directory, seen, redirect, *arguments):
-        self.directory, self.seen, self.redirect = directory, seen, redirect
+    def __init__(self, server, *arguments):
+        self.directory, self.seen, self.redirect = server.directory, server.seen, server.redirect
+        self.asked, self.answer = server.asked, server.answer
         super().__init__(*arguments)
 
     def do_GET(self):
         self.seen.append(self.headers["Authorization"])
+        self.asked.append(self.path)
+        if self.answer is not None:
+            status, headers, body = self.answer
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
         if self.redirect:
             self.send_response(307)
             self.send_header("Location", self.redirect)
@@ -72,14 +85,17 @@ class Listening(BaseHTTPRequestHandler):
 
 
 class Server:
-    """What a server was shown, and where it is."""
+    """What a server was shown, and where it is.
 
-    def __init__(self, directory, redirect=""):
+    redirect: where it sends everybody. answer: what it answers whatever it is asked, as status, headers and body.
+    """
+
+    def __init__(self, directory, redirect="", answer=None):
         self.seen = []
+        self.asked = []
         self.directory = directory
-        self._server = ThreadingHTTPServer(
-            ("127.0.0.1", 0), partial(Listening, directory, self.seen, redirect)
-        )
+        self.redirect, self.answer = redirect, answer
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Listening, self))
         Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         self.place = f"127.0.0.1:{self._server.server_port}"
 
@@ -100,8 +116,8 @@ class Server:
 def server(served):
     with contextlib.ExitStack() as stack:
 
-        def start(redirect=""):
-            found = Server(served, redirect)
+        def start(redirect="", answer=None):
+            found = Server(served, redirect, answer)
             stack.callback(found.close)
             return found
 
@@ -424,3 +440,135 @@ def test_an_xrootd_server_is_not_told_the_account(served, records, monkeypatch):
             assert TOKEN.encode() not in heard
             if not is_named:
                 assert b"Acc0unt" not in heard
+
+
+METALINK = """<?xml version="1.0" encoding="UTF-8"?>
+<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="events.root"><size>1000</size>
+<url location="ch" priority="1">{url}</url><metaurl mediatype="torrent">{url}.torrent</metaurl></file></metalink>
+"""
+
+
+@pytest.mark.parametrize("way", GIVEN)
+@pytest.mark.parametrize("status", [200, 300])
+def test_a_metalink_leads_nowhere(server, monkeypatch, way, status):
+    """Neither one that is the answer, nor the links in the head of one (RFC 5854, RFC 6249)."""
+    other = server()
+    query, options, environment = GIVEN[way]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    headers = {
+        "Content-Type": "application/metalink4+xml",
+        "Link": f"<{other.url()}>; rel=duplicate; pri=1, <{other.url()}.meta4>; rel=describedby",
+        "Digest": "SHA-256=",
+    }
+    main = server(answer=(status, headers, METALINK.format(url=other.url()).encode()))
+    for name in (EVENTS, f"{EVENTS}.meta4", f"{EVENTS}.metalink"):
+        with pytest.raises(ar.ArrowrootError) as caught:
+            ar.open(main.url(name) + query, retries=0, **options)
+        assert TOKEN not in str(caught.value)
+    assert main.was_shown()
+    assert not other.seen
+
+
+def test_the_links_beside_a_file_are_not_followed_when_it_fails(server, served):
+    other = server()
+    head = {"Content-Range": "bytes 0-99/1000", "Link": f"<{other.url()}>; rel=duplicate"}
+    main = server(answer=(206, head, (served / EVENTS).read_bytes()[:100]))
+    with pytest.raises(ar.ArrowrootError):
+        ar.open(main.url(), token=TOKEN, retries=0)[data.TREE].to_arrow()
+    assert main.was_shown()
+    assert not other.seen
+
+
+LISTING = """<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><IsTruncated>true</IsTruncated>
+<NextContinuationToken>{url}</NextContinuationToken><Contents><Key>{url}</Key><Size>9</Size></Contents></ListBucketResult>
+"""
+ELSEWHERE = """<?xml version="1.0" encoding="UTF-8"?>
+<Error><Code>PermanentRedirect</Code><Endpoint>{place}</Endpoint><Bucket>bucket</Bucket></Error>
+"""
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "Hush7Fg2LantErn", "AWS_REGION": "r"}
+
+
+@pytest.mark.parametrize("answer", ["list", "redirect", "redirect with its place"])
+def test_what_an_s3_server_names_is_asked_for_nothing_with_its_keys(server, monkeypatch, answer):
+    """It is never asked for a list; what it says to be elsewhere gets no signature."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    other = server()
+    body = (LISTING if answer == "list" else ELSEWHERE).format(url=other.url(), place=other.place).encode()
+    headers = {"Location": other.url()} if answer == "redirect with its place" else {}
+    main = server(answer=(200 if answer == "list" else 307, headers, body))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{main.place}")
+    for key in ("f.root", "*.root", "folder/"):
+        with contextlib.suppress(ar.ArrowrootError):
+            ar.scan(f"s3://bucket/{key}", data.TREE, ["x001"], retries=0)
+    assert main.asked
+    assert all("X-Amz-Signature" in path for path in main.asked)
+    assert not any("list-type" in path for path in main.asked)
+    assert not other.was_shown() if headers else not other.seen
+    assert not any("X-Amz" in path or "AKIA" in path for path in other.asked)
+
+
+class Overheard:
+    """What clients send to a server, which they reach through here."""
+
+    def __init__(self, port):
+        self.heard = bytearray()
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._target))
+                Thread(target=self._pass, args=(client, server, self.heard), daemon=True).start()
+                Thread(target=self._pass, args=(server, client, bytearray()), daemon=True).start()
+
+    def _pass(self, source, sink, heard):
+        with contextlib.suppress(OSError):
+            while some := source.recv(1 << 16):
+                heard += some
+                sink.sendall(some)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self._listener.close()
+
+
+@pytest.fixture
+def redirecting(start, served):
+    """Two XRootD servers, the first of which redirects to the second, and what both hear."""
+    back = start(lambda: XRootD(served))
+    with contextlib.closing(Overheard(back.port)) as behind:
+        front = start(lambda: XRootD(served, redirect_to=behind.port))
+        with contextlib.closing(Overheard(front.port)) as before:
+            yield front.url(EVENTS, before.port), before, behind
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_where_an_xrootd_server_redirects_no_more_is_told_than_the_first_may_know(
+    redirecting, served, records, monkeypatch, is_named
+):
+    """A token goes encrypted only; what the connections are not is plain to hear."""
+    monkeypatch.setenv("USER", "Acc0untOfMine")
+    url, before, behind = redirecting
+    main = str(served / EVENTS)
+    records[main] = url
+    with_friends(main, token=TOKEN, credentials_for=[f"127.0.0.1:{before.port}"] if is_named else [])
+    for server in (before, behind):
+        assert server.heard
+        assert TOKEN.encode() not in server.heard
+        assert (b"Acc0unt" in server.heard) is is_named
+
+
+def test_what_was_typed_for_an_xrootd_server_goes_where_that_redirects(redirecting):
+    url, before, behind = redirecting
+    assert ar.open(f"{url}?authz={TOKEN}")[data.TREE].num_entries == data.N_ENTRIES
+    for server in (before, behind):
+        assert TOKEN.encode() in server.heard
