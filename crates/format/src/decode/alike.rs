@@ -393,3 +393,6 @@ fn bytes_of_numbers(out: &mut Values) -> Option<&mut Vec<u8>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

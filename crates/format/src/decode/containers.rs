@@ -79,3 +79,6 @@ fn read_entry<'a>(
     reader.read(&mut cursor, node, out).ok()?;
     (cursor.position() == range.end).then_some(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,3 +111,6 @@ pub fn meet(layout: &Layout, entry: &[u8], origin: usize, met: &mut Met) {
     let _ = decode_with(&mut reader, *framed, node, entry, &mut values);
     *met = reader.met.unwrap_or_default();
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::Reader;
 use crate::column::{Base, Class, DataType, Framing, Header, Layout, Name, Node, Number, Pointer, Step, Variant};
+use crate::decode::Reader;
 use crate::decode::Values;
 use crate::decode::entries::decode_streamed;
 use crate::streamer::{PackingRange, Primitive};

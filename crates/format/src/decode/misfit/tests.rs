@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::graph::{OUTERMOST, ObjectGraph, read_graph};
-use super::{Misfit, Values, trace};
 use crate::column::{Class, CountedHead, Framing, Layout, Node, Number, Step, Variant};
+use crate::decode::graph::{OUTERMOST, ObjectGraph, read_graph};
+use crate::decode::{Misfit, Values, trace};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos};
 

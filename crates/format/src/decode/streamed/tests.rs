@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Reader;
-use super::values::Values;
 use crate::column::{Class, CountedHead, DataType, Framing, MapNode, Node, Number, Step, Variant};
+use crate::decode::Reader;
 use crate::decode::entries::decode_streamed;
+use crate::decode::values::Values;
 use crate::streamer::Primitive;
 
 #[test]

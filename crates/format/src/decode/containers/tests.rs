@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Reader, Values};
 use crate::column::{Framing, Layout, MapNode, Node, Number};
+use crate::decode::{Reader, Values};
 use crate::streamer::{PackingRange, Primitive};
 
 /// A node, for which bytes are made by [`stored`].
