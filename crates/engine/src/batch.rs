@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take;
-use arrowroot_format::column::{Counter, Header, Layout};
+use arrowroot_format::column::{Counter, EntryForm, Header};
 use arrowroot_format::decode::kernels::pack_bools;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::BasketLocation;
@@ -230,8 +230,8 @@ pub(crate) fn shown(text: &[u8]) -> String {
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
 fn leader_of(column: &PlannedColumn, place: usize, leaders: &mut HashMap<Counter, usize>) -> Option<usize> {
-    let counter = match column.layout() {
-        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
+    let counter = match column.form() {
+        Some(EntryForm::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
             column.column()?.counter?
         }
         _ => return None,
@@ -251,14 +251,14 @@ pub(crate) fn density(columns: &[PlannedColumn], n_entries: u64) -> Density {
     let mut in_baskets: Vec<(&PlannedColumn, Option<Header>)> = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        match column.layout() {
-            Some(Layout::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
+        match column.form() {
+            Some(EntryForm::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
                 each_bytes += product(dims) as f64 / 8.0;
             }
-            Some(Layout::Fixed { number, dims }) => {
+            Some(EntryForm::Fixed { number, dims }) => {
                 each_bytes += product(dims).saturating_mul(number.in_memory().stored_bytes()) as f64;
             }
-            Some(Layout::Jagged { header, number, .. }) if !number.is_packed() => {
+            Some(EntryForm::Jagged { header, number, .. }) if !number.is_packed() => {
                 let has_ends = leader_of(column, place, &mut leaders).is_none();
                 each_bytes += if has_ends { 4.0 } else { 0.0 };
                 in_baskets.push((column, Some(*header)));
@@ -290,14 +290,14 @@ fn sized(columns: &[PlannedColumn], entries: &BatchEntries, n_entries: usize) ->
 
 /// Bytes of the buffers of a column, roughly: ends and values of lists, or values alone.
 fn sizes(column: &PlannedColumn, entries: &BatchEntries, n_entries: usize) -> [usize; 2] {
-    match (column.layout(), entries) {
-        (Some(Layout::Fixed { number, dims }), _) => {
+    match (column.form(), entries) {
+        (Some(EntryForm::Fixed { number, dims }), _) => {
             let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
             let is_bool = number.primitive == Primitive::Bool;
             let n_bytes = n_entries.saturating_mul(entry_bytes);
             [if is_bool { n_bytes.div_ceil(8) } else { n_bytes }, 0]
         }
-        (Some(Layout::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
+        (Some(EntryForm::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
             [n_entries.saturating_mul(4).saturating_add(4), estimated_bytes(column, range, *header)]
         }
         _ => [0, 0],
@@ -312,17 +312,17 @@ fn sink(
     leader: Option<usize>,
 ) -> Result<Sink> {
     let sized = |item_bytes: usize| n_entries.checked_mul(item_bytes).ok_or_else(too_large);
-    Ok(match (column.layout(), entries) {
-        (Some(Layout::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
+    Ok(match (column.form(), entries) {
+        (Some(EntryForm::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
             let entry_bits = product(dims);
             let n_bytes = sized(entry_bits)?.div_ceil(8);
             Sink::Bits { values: arena.column(n_bytes)?, entry_bits, n_bits: 0, edges: Arc::default() }
         }
-        (Some(Layout::Fixed { number, dims }), _) => {
+        (Some(EntryForm::Fixed { number, dims }), _) => {
             let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
             Sink::Fixed { values: arena.column(sized(entry_bytes)?)?, entry_bytes }
         }
-        (Some(Layout::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
+        (Some(EntryForm::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
             let item_bytes = product(dims).saturating_mul(number.stored_bytes()).max(1);
             let ends = match leader {
                 Some(leader) => Ends::Of { leader, baskets: Vec::new() },
@@ -403,8 +403,10 @@ struct Finishing<'a> {
 
 impl Finishing<'_> {
     fn finish(&self, sink: Sink, all_ends: &mut HashMap<usize, Buffer>) -> Result<ArrayRef> {
-        let (primitive, dims): (Primitive, &[u32]) = match self.column.layout() {
-            Some(Layout::Fixed { number, dims } | Layout::Jagged { number, dims, .. }) => (number.in_memory(), dims),
+        let (primitive, dims): (Primitive, &[u32]) = match self.column.form() {
+            Some(EntryForm::Fixed { number, dims } | EntryForm::Jagged { number, dims, .. }) => {
+                (number.in_memory(), dims)
+            }
             _ => (Primitive::UInt8, &[]),
         };
         let numbers = |n_values: usize, buffer: Buffer| {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use arrowroot_format::column::{Column, DataType, Layout};
+use arrowroot_format::column::{Column, DataType, EntryForm};
 use arrowroot_format::tree::{BasketLocation, BranchId};
 use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
@@ -128,8 +128,8 @@ impl PlannedColumn {
     }
 
     /// How its entries are laid out.
-    pub(crate) fn layout(&self) -> Option<&Layout> {
-        self.column()?.layout.as_ref()
+    pub(crate) fn form(&self) -> Option<&EntryForm> {
+        self.column()?.form.as_ref()
     }
 }
 
@@ -449,15 +449,15 @@ fn baskets_of_batch(
 /// The entries that a basket is said to hold must be possible: memory is set aside for them before it is read.
 fn check_claim(tree: &Tree, column: &PlannedColumn, basket: &BasketLocation) -> Result<()> {
     let n_entries = basket.entry_end - basket.first_entry;
-    let entry_bytes = match column.layout() {
-        Some(Layout::Fixed { number, dims }) => fixed_bytes(dims, number.stored_bytes()) as u64,
+    let entry_bytes = match column.form() {
+        Some(EntryForm::Fixed { number, dims }) => fixed_bytes(dims, number.stored_bytes()) as u64,
         _ => 1,
     };
     let most_bytes = match basket.embedded {
         Some(place) => {
             let embedded = column.branch().and_then(|branch| tree.branch(branch).embedded.get(place));
             let data = embedded.map_or(0, |embedded| embedded.data.len() as u64);
-            if matches!(column.layout(), Some(Layout::Fixed { .. })) { data } else { u64::MAX }
+            if matches!(column.form(), Some(EntryForm::Fixed { .. })) { data } else { u64::MAX }
         }
         None => u64::from(basket.stored_bytes).saturating_mul(MAX_RATIO),
     };

@@ -232,7 +232,7 @@ fn describe(tree: &Tree, id: BranchId) -> arrowroot::Result<Description> {
     let branch = tree.branch(id);
     let column = lasting(tree.column(id))?;
     let data_type = column.as_ref().ok().and_then(|column| column.data_type());
-    let is_group = column.as_ref().is_ok_and(|column| column.layout.is_none());
+    let is_group = column.as_ref().is_ok_and(|column| column.form.is_none());
     let element_class = || {
         // The title of a plain branch is its leaf list.
         branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())

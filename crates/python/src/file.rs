@@ -428,7 +428,7 @@ impl PyTree {
         let paths = patiently(py, is_remote(tree.file()), move || {
             let path = |name: &String| {
                 let Some(id) = tree.found(name) else { return Ok(None) };
-                let is_column = lasting(tree.column(id))?.is_ok_and(|column| column.layout.is_some());
+                let is_column = lasting(tree.column(id))?.is_ok_and(|column| column.form.is_some());
                 Ok(is_column.then(|| tree.path(id).to_owned()))
             };
             names.iter().map(path).collect::<arrowroot::Result<Option<Vec<String>>>>()
