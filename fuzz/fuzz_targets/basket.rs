@@ -1,20 +1,20 @@
-//! Baskets: head, payload, entry offsets, and values of any layout; the fast kernels beside the plain way.
+//! Baskets: head, payload, entry offsets, and values of any form; the fast kernels beside the plain way.
 //!
-//! Input: a byte for the size of the layout's script, the script (`arrowroot_fuzz::layout`), the record.
+//! Input: a byte for the size of the form's script, the script (`arrowroot_fuzz::form`), the record.
 #![no_main]
 
 use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks};
-use arrowroot_format::column::{Header, Layout, Number};
+use arrowroot_format::column::{Header, EntryForm, Number};
 use arrowroot_format::decode::{Reader, Values, Writes, kernels};
 use arrowroot_format::tree::BasketHead;
-use arrowroot_fuzz::{MAX_BYTES, layout};
+use arrowroot_fuzz::{MAX_BYTES, form};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Cursor::new(data);
     let Ok(script) = input.u8().and_then(|n_bytes| input.take(usize::from(n_bytes))) else { return };
-    let layout = layout(&mut Cursor::new(script));
+    let form = form(&mut Cursor::new(script));
     let record = &data[input.position()..];
     let Ok(head) = BasketHead::parse(record) else { return };
     let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
@@ -27,29 +27,29 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let data = &payload[..head.data_bytes as usize];
-    let mut values = Values::empty(&layout.data_type());
+    let mut values = Values::empty(&form.data_type());
     match head.stored_offsets(&payload) {
-        Ok(Some(words)) => entries(&head, &layout, data, words, &mut values),
+        Ok(Some(words)) => entries(&head, &form, data, words, &mut values),
         _ if head.n_entries > 0 => {
             let entry_bytes = (data.len() / head.n_entries as usize).max(1);
             let _ = data
                 .chunks(entry_bytes)
-                .try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut values));
+                .try_for_each(|entry| form.decode_entry(&mut Reader::default(), entry, 0, &mut values));
         }
         _ => {}
     }
     assert!(values.n_bytes() <= 64 * (1 + MAX_BYTES));
 });
 
-fn entries(head: &BasketHead, layout: &Layout, data: &[u8], words: &[u8], values: &mut Values) {
+fn entries(head: &BasketHead, form: &EntryForm, data: &[u8], words: &[u8], values: &mut Values) {
     let starts = words.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
     let ends = starts.clone().skip(1).chain(std::iter::once(head.key_bytes + head.data_bytes));
     let plain = starts.zip(ends).try_for_each(|(start, end)| {
         let local = |offset: u32| offset.checked_sub(head.key_bytes).map(|offset| offset as usize);
         let entry = local(start).zip(local(end)).and_then(|(start, end)| data.get(start..end));
-        entry.and_then(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, values).ok())
+        entry.and_then(|entry| form.decode_entry(&mut Reader::default(), entry, 0, values).ok())
     });
-    if let Layout::Jagged { header: header @ (Header::Nothing | Header::Vector), number, dims } = layout
+    if let EntryForm::Jagged { header: header @ (Header::Nothing | Header::Vector), number, dims } = form
         && dims.is_empty()
         && !number.is_packed()
         && words.first_chunk::<4>() == Some(&head.key_bytes.to_be_bytes())

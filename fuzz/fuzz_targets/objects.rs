@@ -30,20 +30,20 @@ fuzz_target!(|data: &[u8]| {
     for name in std::iter::once(type_name).chain(described) {
         let compile = |met: &Met| column_of_type(&name, choices & 1 != 0, &infos, &Arc::new(met.clone()));
         let Ok(column) = compile(&Met::new()) else { continue };
-        let Some(layout) = &column.layout else { continue };
+        let Some(form) = &column.form else { continue };
         let mut met = Met::new();
-        meet(layout, entry, usize::from(choices), &mut met);
+        meet(form, entry, usize::from(choices), &mut met);
         met.settle();
         let Ok(column) = compile(&met) else { continue };
-        let Some(layout) = &column.layout else { continue };
-        let mut values = Values::empty(&layout.data_type());
-        let decoded = layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values);
+        let Some(form) = &column.form else { continue };
+        let mut values = Values::empty(&form.data_type());
+        let decoded = form.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values);
         // As two entries, or as none.
-        let mut together = Values::empty(&layout.data_type());
+        let mut together = Values::empty(&form.data_type());
         let (twice, bounds) = (entry.repeat(2), [0, entry.len(), 2 * entry.len()]);
-        if layout.decode_entries(&twice, &bounds, &mut together).is_ok_and(|is_read| is_read) {
+        if form.decode_entries(&twice, &bounds, &mut together).is_ok_and(|is_read| is_read) {
             decoded.unwrap();
-            layout.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values).unwrap();
+            form.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values).unwrap();
             assert_eq!(together, values);
         }
         // Empty lists and nulls are larger than their bytes, by no more than so much.

@@ -48,13 +48,13 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let footer = Footer::parse(&footer, &mut schema);
     let slots = Slots::new(&schema).ok()?;
     let infos = schema.streamer_infos();
-    let layout_of = |field: StreamedField<'_>| {
+    let form_of = |field: StreamedField<'_>| {
         let infos = infos.as_ref().map_err(Clone::clone)?;
         let column = column_of_streamed_field(field.type_name, infos, &Arc::new(Met::new()))?;
-        Ok(Arc::new(column.layout.unwrap_or_else(|| Column::of_bytes("").layout.unwrap())))
+        Ok(Arc::new(column.form.unwrap_or_else(|| Column::of_bytes("").form.unwrap())))
     };
     for member in schema.members().iter().take(1000) {
-        let _ = slots.shape(&schema, &schema.chain(member.field()), &layout_of);
+        let _ = slots.shape(&schema, &schema.chain(member.field()), &form_of);
     }
     if let Ok(footer) = footer {
         assert!(footer.n_entries() <= i64::MAX as u64);

@@ -31,24 +31,24 @@ fuzz_target!(|data: &[u8]| {
         let id = BranchId(u32::try_from(place).unwrap());
         let mut met = Arc::new(Met::new());
         let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &met) else { continue };
-        if let (true, Some(layout)) = (column.holds_objects(), &column.layout) {
+        if let (true, Some(form)) = (column.holds_objects(), &column.form) {
             for basket in &branch.embedded {
                 let entry = &object_data[basket.data.clone()];
-                meet(layout, entry, usize::from(key_bytes), Arc::make_mut(&mut met));
+                meet(form, entry, usize::from(key_bytes), Arc::make_mut(&mut met));
             }
             column = resolve(&tree, id, &|| Ok(&infos), &met).unwrap_or(column);
         }
-        let Some(layout) = &column.layout else { continue };
-        let mut values = Values::empty(&layout.data_type());
+        let Some(form) = &column.form else { continue };
+        let mut values = Values::empty(&form.data_type());
         for basket in &branch.embedded {
-            let _ = layout.decode_entry(
+            let _ = form.decode_entry(
                 &mut Reader::default(),
                 &object_data[basket.data.clone()],
                 usize::from(key_bytes),
                 &mut values,
             );
         }
-        let _ = layout.decode_entry(&mut Reader::default(), &[], 0, &mut values);
+        let _ = form.decode_entry(&mut Reader::default(), &[], 0, &mut values);
     }
 });
 

@@ -122,7 +122,7 @@ def node(name: str) -> bytes:
     return bytes([0]) + found if found else bytes([1])
 
 
-def layout_script(branch: uproot.TBranch) -> bytes:
+def form_script(branch: uproot.TBranch) -> bytes:
     """Return the script of what a basket of a branch holds."""
     name = branch.typename.removeprefix("const ")
     item, bracket, dims = name.partition("[")
@@ -244,7 +244,7 @@ def parts_of_trees(file: Any, data: bytes, infos: bytes) -> Iterator[Part]:
                 and not branch.branches
                 and (seek := int(branch.member("fBasketSeek")[0])) > 0
             ):
-                script = layout_script(branch)
+                script = form_script(branch)
                 size = int(branch.member("fBasketBytes")[0])
                 yield "basket", bytes([len(script)]) + script + data[seek : seek + size]
 

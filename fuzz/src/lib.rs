@@ -1,7 +1,7 @@
-//! What several targets share: the layout of a branch made from bytes, and the limits of a run.
+//! What several targets share: the form of a branch made from bytes, and the limits of a run.
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Framing, Header, Layout, MapNode, Name, Node, Number, Pointer};
+use arrowroot_format::column::{Framing, Header, EntryForm, MapNode, Name, Node, Number, Pointer};
 use arrowroot_format::streamer::{PackingRange, Primitive};
 
 /// Inputs and what they unpack to may be so large: what is found in a large file is found in a small one, and sooner.
@@ -23,17 +23,17 @@ const PRIMITIVES: [Primitive; 13] = [
     Primitive::Double32,
 ];
 
-/// A layout of any shape; where the script ends all choices are 0. `seeds/make.py` writes the same in Python.
-pub fn layout(script: &mut Cursor<'_>) -> Layout {
+/// A form of any shape; where the script ends all choices are 0. `seeds/make.py` writes the same in Python.
+pub fn form(script: &mut Cursor<'_>) -> EntryForm {
     match choice(script) % 3 {
-        0 => Layout::Fixed { number: number(script), dims: dims(script) },
+        0 => EntryForm::Fixed { number: number(script), dims: dims(script) },
         1 => {
             let header = [Header::Nothing, Header::Flag, Header::Vector][usize::from(choice(script) % 3)];
-            Layout::Jagged { header, number: number(script), dims: dims(script) }
+            EntryForm::Jagged { header, number: number(script), dims: dims(script) }
         }
         _ => {
             let framed = [Framing::Bare, Framing::Framed, Framing::IfItFits][usize::from(choice(script) % 3)];
-            Layout::Streamed { framed, node: node(script, 0) }
+            EntryForm::Streamed { framed, node: node(script, 0) }
         }
     }
 }

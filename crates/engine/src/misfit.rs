@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use arrowroot_format as format;
-use format::column::Layout;
+use format::column::EntryForm;
 use format::decode::{Misfit, Trace, trace};
 use format::streamer::StreamerInfos;
 
@@ -26,10 +26,10 @@ pub(crate) struct Neighbours<'a> {
 }
 
 impl Neighbours<'_> {
-    fn trace(&self, layout: &Layout, entry: usize) -> Trace {
+    fn trace(&self, form: &EntryForm, entry: usize) -> Trace {
         let Some(range) = (self.range)(entry) else { return Trace::default() };
         let bytes = self.data.get(range.clone()).unwrap_or_default();
-        trace(layout, bytes, (self.counts)(entry), (self.origin)(range.start))
+        trace(form, bytes, (self.counts)(entry), (self.origin)(range.start))
     }
 
     fn is_zero(&self, entry: usize) -> bool {
@@ -40,17 +40,17 @@ impl Neighbours<'_> {
     /// Says of an error in an entry whether its class may be written by code of its own, and takes it for unsupported where
     /// that is more likely than damage: the objects of an entry do not begin with byte counts, or no object of the class is
     /// as described in several entries. A class of which others can be read, and one of ROOT's own, is as described.
-    pub(crate) fn judge(&self, error: format::Error, layout: &Layout, entry: usize) -> format::Error {
+    pub(crate) fn judge(&self, error: format::Error, form: &EntryForm, entry: usize) -> format::Error {
         if !error.is_doubtful() {
             return error;
         }
-        let found = self.trace(layout, entry);
+        let found = self.trace(form, entry);
         let Some(Misfit { class, has_byte_count, is_inside }) = found.misfit() else { return error };
         let others = (0..self.n_entries).filter(|&other| other != entry).take(MAX_COMPARED);
         let mut n_failed = 0_usize;
         let mut has_read = found.has_read(class) || StreamerInfos::is_of_root(class);
         for other in others {
-            let other = self.trace(layout, other);
+            let other = self.trace(form, other);
             has_read |= other.has_read(class);
             n_failed += usize::from(other.misfit().is_some_and(|misfit| misfit.class == *class));
         }

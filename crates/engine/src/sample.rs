@@ -54,10 +54,10 @@ pub(crate) fn resolve_by_sample(
     }
     let sample = read().within(|| "first entries")?;
     for _ in 0..MAX_ROUNDS {
-        let Some(layout) = column.layout.as_ref() else { break };
+        let Some(form) = column.form.as_ref() else { break };
         let mut more = Met::clone(&met);
         for (range, origin) in &sample.entries {
-            meet(layout, sample.payload.get(range.clone()).unwrap_or_default(), *origin, &mut more);
+            meet(form, sample.payload.get(range.clone()).unwrap_or_default(), *origin, &mut more);
         }
         if more.len() == met.len() {
             break;

@@ -12,7 +12,7 @@ use arrowroot_arrow::text::list_of;
 use arrowroot_arrow::types::primitive_type;
 use arrowroot_arrow::{Fault, TextForm, arrow_type as object_type};
 use arrowroot_format as format;
-use arrowroot_format::column::{DataType, Layout};
+use arrowroot_format::column::{DataType, EntryForm};
 use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::streamer::Primitive;
@@ -31,7 +31,7 @@ pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
     let is_nullable = match shape {
         // A variant that holds nothing, or a null, is one: so arrow-rs has it.
         Shape::Optional { .. } | Shape::Variant { .. } => true,
-        Shape::Streamed { layout, .. } => matches!(layout.data_type(), DataType::Optional(_)),
+        Shape::Streamed { form, .. } => matches!(form.data_type(), DataType::Optional(_)),
         _ => false,
     };
     Field::new(name, arrow_type(shape, text), is_nullable)
@@ -72,7 +72,7 @@ fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
         }
         Shape::Struct { members } => ArrowType::Struct(struct_fields(members, text)),
         Shape::Variant { alternatives, .. } => ArrowType::Union(union_fields(alternatives, text), UnionMode::Dense),
-        Shape::Streamed { layout, .. } => object_type(&layout.data_type(), text),
+        Shape::Streamed { form, .. } => object_type(&form.data_type(), text),
     }
 }
 
@@ -155,10 +155,10 @@ impl Assembly<'_> {
                 ArrayData::builder(data_type()).len(n).child_data(columns).build()?
             }
             Shape::Variant { switch, alternatives } => self.variants(*switch, alternatives, n)?,
-            Shape::Streamed { ends, bytes, layout } => {
+            Shape::Streamed { ends, bytes, form } => {
                 let (ends, _) = self.ends(*ends)?;
                 let bytes = self.values(*bytes, Primitive::UInt8)?;
-                objects(ends.typed_data(), &bytes, layout, self.text)?
+                objects(ends.typed_data(), &bytes, form, self.text)?
             }
             Shape::Cardinality { ends, primitive } => {
                 let (ends, _) = self.ends(*ends)?;
@@ -222,19 +222,19 @@ fn check_order(types: &[u8], offsets: &[i32]) -> Result<(), format::Error> {
 }
 
 /// Objects, from the bytes that streamers wrote.
-fn objects(ends: &[i32], bytes: &[u8], layout: &Layout, text: TextForm) -> Result<ArrayData, Fault> {
-    let mut values = Values::empty(&layout.data_type());
+fn objects(ends: &[i32], bytes: &[u8], form: &EntryForm, text: TextForm) -> Result<ArrayData, Fault> {
+    let mut values = Values::empty(&form.data_type());
     let place = |number: usize| ends.get(number).and_then(|&end| usize::try_from(end).ok());
     let range = |number: usize| Some(place(number)?..place(number + 1)?);
     let n_entries = ends.len().saturating_sub(1);
     let mut reader = Reader::default();
     for number in 0..n_entries {
         let object = range(number).and_then(|range| bytes.get(range)).unwrap_or_default();
-        layout.decode_entry(&mut reader, object, 0, &mut values).map_err(|error| {
+        form.decode_entry(&mut reader, object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
             let objects =
                 Neighbours { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };
-            Fault::Format(objects.judge(error, layout, number))
+            Fault::Format(objects.judge(error, form, number))
         })?;
     }
     Ok(collected(values, text)?.to_data())

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use arrow_schema::Field;
 use arrowroot_format as format;
 use arrowroot_storage::Part;
-use format::column::Layout;
+use format::column::EntryForm;
 use format::rntuple::{
     ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema, Slots,
 };
@@ -54,7 +54,7 @@ struct Inner {
     groups: Groups,
     infos: OnceLock<format::Result<StreamerInfos>>,
     /// How the objects of fields that ROOT's streamers wrote are read, as far as that was found out.
-    streamed: Mutex<HashMap<FieldId, format::Result<Arc<Layout>>>>,
+    streamed: Mutex<HashMap<FieldId, format::Result<Arc<EntryForm>>>>,
 }
 
 /// What the pages of a field and its parts take.

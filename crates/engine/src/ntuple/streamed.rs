@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use arrowroot_format as format;
 use format::Within;
-use format::column::{Column, Layout, column_of_streamed_field};
+use format::column::{Column, EntryForm, column_of_streamed_field};
 use format::rntuple::{ColumnType, Encoding, Page, Shape, SlotId, StreamedField};
 use format::streamer::StreamerInfos;
 
@@ -25,8 +25,8 @@ impl Ntuple {
     pub fn shape(&self, id: ColumnId) -> Result<Shape> {
         let (schema, member) = (self.schema(), self.member(id));
         let answers = Answers::default();
-        let layout_of = |field: StreamedField<'_>| answers.give(self.streamed_layout(field))?;
-        let shape = self.slots().shape(schema, &schema.chain(member.field()), &layout_of);
+        let form_of = |field: StreamedField<'_>| answers.give(self.streamed_form(field))?;
+        let shape = self.slots().shape(schema, &schema.chain(member.field()), &form_of);
         answers.settle(shape)?.map_err(|error| format_error(self.file().source().as_ref(), member.path(), error))
     }
 
@@ -34,16 +34,16 @@ impl Ntuple {
     ///
     /// # Errors
     /// Those of reads, which are tried again; what the format says against it is a result.
-    fn streamed_layout(&self, field: StreamedField<'_>) -> Result<format::Result<Arc<Layout>>> {
+    fn streamed_form(&self, field: StreamedField<'_>) -> Result<format::Result<Arc<EntryForm>>> {
         let known = || self.inner.streamed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(layout) = known().get(&field.id) {
-            return Ok(layout.clone());
+        if let Some(form) = known().get(&field.id) {
+            return Ok(form.clone());
         }
-        let layout = self.compile_streamed(field)?.and_then(|column| {
+        let form = self.compile_streamed(field)?.and_then(|column| {
             let nothing = || format::Error::unsupported(0, format!("objects of {}", field.type_name));
-            column.layout.map(Arc::new).ok_or_else(nothing)
+            column.form.map(Arc::new).ok_or_else(nothing)
         });
-        Ok(known().entry(field.id).or_insert(layout).clone())
+        Ok(known().entry(field.id).or_insert(form).clone())
     }
 
     fn compile_streamed(&self, field: StreamedField<'_>) -> Result<format::Result<Column>> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use arrowroot_file::{Lent, Scratch, unpack};
 use arrowroot_format as format;
-use format::column::{Header, Layout};
+use format::column::{EntryForm, Header};
 use format::decode::{Reader, Values, Writes, kernels};
 use format::streamer::Primitive;
 use format::tree::BasketHead;
@@ -100,8 +100,8 @@ impl BasketWork {
         };
         let unpacked = Instant::now();
         add_ns(&counters.decompress_ns, unpacked.duration_since(start));
-        let layout = column.layout().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
-        let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), layout };
+        let form = column.form().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
+        let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), form };
         let decoded = basket.decode(&wanted, target);
         decoded.map_err(|error| error.placed(tree.payload_place(column.id, location, &head)))?;
         add_ns(&counters.decode_ns, unpacked.elapsed());
@@ -155,7 +155,7 @@ pub(crate) struct Basket<'a> {
     pub(crate) payload: &'a [u8],
     pub(crate) offsets: &'a Offsets,
     pub(crate) item_counts: Option<&'a ItemCounts>,
-    pub(crate) layout: &'a Layout,
+    pub(crate) form: &'a EntryForm,
 }
 
 impl<'a> Basket<'a> {
@@ -212,8 +212,8 @@ impl<'a> Basket<'a> {
     }
 
     fn decode(&self, wanted: &Selection, target: Target) -> format::Result<()> {
-        match (target, self.layout) {
-            (Target::Fixed(mut lease), Layout::Fixed { number, dims }) => {
+        match (target, self.form) {
+            (Target::Fixed(mut lease), EntryForm::Fixed { number, dims }) => {
                 let entry_bytes = fixed_bytes(dims, number.stored_bytes());
                 if number.is_packed() {
                     self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
@@ -244,7 +244,7 @@ impl<'a> Basket<'a> {
                     }
                 }
             }
-            (Target::Bits { start_bit, mut whole, edges }, Layout::Fixed { dims, .. }) => {
+            (Target::Bits { start_bit, mut whole, edges }, EntryForm::Fixed { dims, .. }) => {
                 let entry_bytes = fixed_bytes(dims, 1);
                 match wanted {
                     Selection::Range(range) => {
@@ -263,7 +263,7 @@ impl<'a> Basket<'a> {
                 }
                 Ok(())
             }
-            (Target::Lists { ends, mut values, base }, Layout::Jagged { header, number, dims }) => {
+            (Target::Lists { ends, mut values, base }, EntryForm::Jagged { header, number, dims }) => {
                 let Selection::Range(range) = wanted else {
                     return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
                 };
@@ -281,8 +281,8 @@ impl<'a> Basket<'a> {
                     }
                 }
             }
-            (Target::Collected { part, parts }, layout) => {
-                parts.collect(part, || layout.data_type(), |values| self.collect(wanted, layout, values))
+            (Target::Collected { part, parts }, form) => {
+                parts.collect(part, || form.data_type(), |values| self.collect(wanted, form, values))
             }
             _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),
         }
@@ -366,8 +366,8 @@ impl<'a> Basket<'a> {
 
     fn lists_one_by_one(&self, range: &Range<usize>, place: ListPlace<'_>) -> format::Result<()> {
         let ListPlace { ends, values, base, .. } = place;
-        let mut collected = Values::empty(&self.layout.data_type());
-        self.collect(&Selection::Range(range.clone()), self.layout, &mut collected)?;
+        let mut collected = Values::empty(&self.form.data_type());
+        self.collect(&Selection::Range(range.clone()), self.form, &mut collected)?;
         let Values::List(list_ends, items) = collected else {
             return Err(format::Error::corrupt(0, "lists expected"));
         };
@@ -385,16 +385,16 @@ impl<'a> Basket<'a> {
         Ok(())
     }
 
-    fn collect(&self, wanted: &Selection, layout: &Layout, values: &mut Values) -> format::Result<()> {
+    fn collect(&self, wanted: &Selection, form: &EntryForm, values: &mut Values) -> format::Result<()> {
         let words = self.offset_words()?;
         let data = self.data()?;
         if let Selection::Range(range) = wanted
-            && layout.has_fast_way()
+            && form.has_fast_way()
         {
             let bounds = (range.start..=range.end).map(|entry| self.entry_start(words, entry));
             // What is wrong with a bound is said when its entry is read.
             if let Ok(bounds) = bounds.collect::<format::Result<Vec<usize>>>()
-                && layout.decode_entries(data, &bounds, values)?
+                && form.decode_entries(data, &bounds, values)?
             {
                 return Ok(());
             }
@@ -406,11 +406,11 @@ impl<'a> Basket<'a> {
                 data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
             let origin = self.head.key_bytes as usize + start;
             let decoded = match self.item_counts {
-                None => layout.decode_entry(&mut reader, bytes, origin, values),
+                None => form.decode_entry(&mut reader, bytes, origin, values),
                 Some(counts) => {
                     let missing = || format::Error::corrupt(start, "no counts of the items of its arrays");
                     let counts = counts.of_entry(entry).ok_or_else(missing)?;
-                    layout.decode_counted(&mut reader, bytes, counts, origin, values)
+                    form.decode_counted(&mut reader, bytes, counts, origin, values)
                 }
             };
             decoded.map_err(|error| self.judged(error, data, words, entry, start))
@@ -437,7 +437,7 @@ impl<'a> Basket<'a> {
         let counts = |entry| self.item_counts.and_then(|counts| counts.of_entry(entry));
         let hint = " (raw=True gives the bytes)";
         let entries = Neighbours { data, n_entries, range: &range, origin: &origin, counts: &counts, hint };
-        let error = entries.judge(error, self.layout, entry);
+        let error = entries.judge(error, self.form, entry);
         error.within(format!("entry {entry} of the basket")).inside(start)
     }
 }

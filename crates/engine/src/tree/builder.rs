@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::take::take;
 use arrowroot_arrow::{Fault, TextForm, arrays};
 use arrowroot_file::{Error, Result};
-use arrowroot_format::column::{Header, Layout};
+use arrowroot_format::column::{EntryForm, Header};
 use arrowroot_format::decode::kernels::pack_bools;
 use arrowroot_format::streamer::Primitive;
 
@@ -200,14 +200,14 @@ fn sized(columns: &[ReadBranch], entries: &BatchEntries, n_entries: usize) -> Ve
 
 /// Bytes of the buffers of a column, roughly: ends and values of lists, or values alone.
 fn sizes(column: &ReadBranch, entries: &BatchEntries, n_entries: usize) -> [usize; 2] {
-    match (column.layout(), entries) {
-        (Some(Layout::Fixed { number, dims }), _) => {
+    match (column.form(), entries) {
+        (Some(EntryForm::Fixed { number, dims }), _) => {
             let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
             let is_bool = number.primitive == Primitive::Bool;
             let n_bytes = n_entries.saturating_mul(entry_bytes);
             [if is_bool { n_bytes.div_ceil(8) } else { n_bytes }, 0]
         }
-        (Some(Layout::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
+        (Some(EntryForm::Jagged { header, number, .. }), BatchEntries::Range(range)) if !number.is_packed() => {
             [n_entries.saturating_mul(4).saturating_add(4), estimated_bytes(column, range, *header)]
         }
         _ => [0, 0],
@@ -222,17 +222,17 @@ fn filling(
     leader: Option<usize>,
 ) -> Result<Filling> {
     let sized = |item_bytes: usize| n_entries.checked_mul(item_bytes).ok_or_else(too_large);
-    Ok(match (column.layout(), entries) {
-        (Some(Layout::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
+    Ok(match (column.form(), entries) {
+        (Some(EntryForm::Fixed { number, dims }), _) if number.primitive == Primitive::Bool => {
             let entry_bits = product(dims);
             let n_bytes = sized(entry_bits)?.div_ceil(8);
             Filling::Bits { values: arena.column(n_bytes)?, entry_bits, n_bits: 0, edges: Arc::default() }
         }
-        (Some(Layout::Fixed { number, dims }), _) => {
+        (Some(EntryForm::Fixed { number, dims }), _) => {
             let entry_bytes = product(dims).saturating_mul(number.in_memory().stored_bytes());
             Filling::Fixed { values: arena.column(sized(entry_bytes)?)?, entry_bytes }
         }
-        (Some(Layout::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
+        (Some(EntryForm::Jagged { header, number, dims }), BatchEntries::Range(range)) if !number.is_packed() => {
             let item_bytes = product(dims).saturating_mul(number.stored_bytes()).max(1);
             let ends = match leader {
                 Some(leader) => Ends::Of { leader, baskets: Vec::new() },
@@ -289,8 +289,10 @@ struct Finishing<'a> {
 
 impl Finishing<'_> {
     fn finish(&self, filling: Filling, all_ends: &mut HashMap<usize, Buffer>) -> Result<ArrayRef> {
-        let (primitive, dims): (Primitive, &[u32]) = match self.column.layout() {
-            Some(Layout::Fixed { number, dims } | Layout::Jagged { number, dims, .. }) => (number.in_memory(), dims),
+        let (primitive, dims): (Primitive, &[u32]) = match self.column.form() {
+            Some(EntryForm::Fixed { number, dims } | EntryForm::Jagged { number, dims, .. }) => {
+                (number.in_memory(), dims)
+            }
             _ => (Primitive::UInt8, &[]),
         };
         let numbers = |n_values: usize, buffer: Buffer| {

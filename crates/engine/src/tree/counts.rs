@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrowroot_format as format;
 use arrowroot_format::Place;
-use arrowroot_format::column::{CountedHead, Counter, Framing, Layout, Node};
+use arrowroot_format::column::{CountedHead, Counter, EntryForm, Framing, Node};
 use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::tree::{BasketHead, BranchId};
 
@@ -40,8 +40,8 @@ impl ItemCounts {
 
     /// Where the entries of a basket begin, as [`Offsets::Given`](super::basket::Offsets::Given) has it; `None` if the
     /// counts do not tell.
-    pub(crate) fn offsets(&self, layout: &Layout, head: &BasketHead) -> Option<Vec<u8>> {
-        let Layout::Streamed { node: Node::ArrayOfEach { item, factor, head: CountedHead::Flag }, .. } = layout else {
+    pub(crate) fn offsets(&self, form: &EntryForm, head: &BasketHead) -> Option<Vec<u8>> {
+        let EntryForm::Streamed { node: Node::ArrayOfEach { item, factor, head: CountedHead::Flag }, .. } = form else {
             return None;
         };
         let Node::Number(number) = &**item else { return None };
@@ -68,13 +68,13 @@ struct CountPlace {
 
 impl CountPlace {
     /// `None` if the entries differ in size, or hold something else there.
-    fn find(layout: &Layout, leaf: usize) -> Option<Self> {
-        match layout {
-            Layout::Fixed { number, dims } if dims.is_empty() && leaf == 0 => {
+    fn find(form: &EntryForm, leaf: usize) -> Option<Self> {
+        match form {
+            EntryForm::Fixed { number, dims } if dims.is_empty() && leaf == 0 => {
                 let n_bytes = number.stored_bytes();
                 Some(CountPlace { offset: 0, n_bytes, entry_bytes: n_bytes })
             }
-            Layout::Streamed { framed: Framing::Bare, node: Node::Struct(leaves) } => {
+            EntryForm::Streamed { framed: Framing::Bare, node: Node::Struct(leaves) } => {
                 let Node::Number(number) = leaves.get(leaf)?.1 else { return None };
                 let sizes: Option<Vec<usize>> = leaves.iter().map(|(_, node)| node.fixed_bytes()).collect();
                 let sizes = sizes?;
@@ -101,7 +101,7 @@ pub(crate) fn read_counts(
 ) -> Result<(Range<u64>, Vec<u32>)> {
     let column = ReadBranch::counter(tree, counter.branch)?;
     let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
-    let Some(place) = column.layout().and_then(|layout| CountPlace::find(layout, counter.leaf)) else {
+    let Some(place) = column.form().and_then(|form| CountPlace::find(form, counter.leaf)) else {
         let what = format!(
             "without entry offsets, counted by a leaf of branch {:?} that has no fixed place",
             column.planned.path
@@ -140,17 +140,16 @@ pub(crate) fn read_item_counts(
     let column = ReadBranch::new(tree, counter)?;
     let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
     let missing = |what: &str| in_branch(format::Error::corrupt(0, format!("{what} for entries {wanted:?}")));
-    let Some(layout @ Layout::Jagged { .. }) = column.layout() else {
+    let Some(form @ EntryForm::Jagged { .. }) = column.form() else {
         return Err(in_branch(format::Error::unsupported(0, "a counter that is not a list of numbers")));
     };
     let n_objects = n_objects.ok_or_else(|| missing("nothing that counts objects"))?;
-    let mut values = Values::empty(&layout.data_type());
+    let mut values = Values::empty(&form.data_type());
     let mut range = wanted.start..wanted.start;
     for location in touched(&column, wanted) {
         let (payload, place) = payload(context, tree, &column, location, scratch)?;
         // As if the basket were one entry: all its numbers, one after the other.
-        layout
-            .decode_entry(&mut Reader::default(), &payload, 0, &mut values)
+        form.decode_entry(&mut Reader::default(), &payload, 0, &mut values)
             .map_err(|error| in_branch(error.placed(place)))?;
         if range.is_empty() {
             range.start = location.first_entry;

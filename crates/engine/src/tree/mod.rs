@@ -249,7 +249,7 @@ impl Tree {
     /// As [`Tree::column`]; a group is an error too.
     pub(crate) fn readable_column(&self, id: BranchId) -> Result<&Column> {
         let column = self.column(id)?;
-        if column.layout.is_some() {
+        if column.form.is_some() {
             return Ok(column);
         }
         let kind = if column.type_name.is_empty() { "a group" } else { column.type_name.as_str() };
@@ -264,7 +264,7 @@ impl Tree {
     pub fn readable(&self) -> Result<Vec<BranchId>> {
         let mut readable = Vec::new();
         for (id, _) in self.walk() {
-            if lasting(self.column(id))?.is_ok_and(|column| column.layout.is_some()) {
+            if lasting(self.column(id))?.is_ok_and(|column| column.form.is_some()) {
                 readable.push(id);
             }
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use arrowroot_file::{Error, Result, format_error};
 use arrowroot_format as format;
-use format::column::{Counter, Header, Layout};
+use format::column::{Counter, EntryForm, Header};
 use format::tree::{BasketHead, EmbeddedBasket};
 
 use super::Tree;
@@ -82,7 +82,7 @@ impl<'a> Placer<'a, '_> {
         let mut opened = self.open_basket(context, basket, window, range)?;
         let (column, location) = (opened.column, opened.location);
         let column_place = basket.column as usize;
-        let layout = column.layout().ok_or_else(|| opened.wrong(format::Error::unsupported(0, "a group")))?;
+        let form = column.form().ok_or_else(|| opened.wrong(format::Error::unsupported(0, "a group")))?;
         let logical = opened.begin_logical(column_place);
         let wanted = wanted_entries(self.builder().entries(), location.first_entry, location.entry_end);
         let is_whole = matches!(&wanted, Selection::Range(all) if all.len() == opened.head.n_entries as usize);
@@ -93,23 +93,23 @@ impl<'a> Placer<'a, '_> {
             let n_unpacked = self.unpack_now(&mut opened, logical)?;
             self.waiting_bytes += if is_kept { 0 } else { n_unpacked };
         }
-        let item_counts = match layout.needs_counts() {
+        let item_counts = match form.needs_counts() {
             true => Some(self.item_counts(context, column, location.first_entry..location.entry_end)?),
             false => None,
         };
         // Whole baskets of lists whose ends are those of another column need no offsets.
-        let needs_offsets = match layout {
-            Layout::Fixed { .. } => false,
+        let needs_offsets = match form {
+            EntryForm::Fixed { .. } => false,
             _ => !is_whole || !self.builder().shares_ends(column_place),
         };
         if needs_offsets {
-            let known = item_counts.as_deref().and_then(|counts| counts.offsets(layout, &opened.head));
+            let known = item_counts.as_deref().and_then(|counts| counts.offsets(form, &opened.head));
             match known {
                 Some(words) if !opened.head.has_offsets() => opened.offsets = Offsets::Given(words),
                 _ => self.find_offsets(&mut opened)?,
             }
         }
-        let n_items = if places_items { opened.n_items(layout, &wanted, is_whole)? } else { 0 };
+        let n_items = if places_items { opened.n_items(form, &wanted, is_whole)? } else { 0 };
         let target = self.lease(column_place, wanted.len(), n_items)?;
         let payload = if is_kept { opened.payload.kept(basket.kept, &context.held)? } else { kept_as_stored };
         if let Some(payload) = payload {
@@ -217,7 +217,7 @@ impl<'a> Placer<'a, '_> {
             opened.offsets = Offsets::Given(summed(head.key_bytes, sizes.take(n_entries)));
             return Ok(());
         }
-        let (Some(counter), Some(Layout::Jagged { header, number, dims })) = (column.column.counter, column.layout())
+        let (Some(counter), Some(EntryForm::Jagged { header, number, dims })) = (column.column.counter, column.form())
         else {
             let error = format::Error::corrupt(0, "a basket without entry offsets, and nothing that counts its items");
             return Err(opened.wrong(error));
@@ -281,14 +281,16 @@ impl OpenedBasket<'_> {
     }
 
     /// Number of items in the lists of the wanted entries. Of a part of the basket the payload must be uncompressed.
-    fn n_items(&self, layout: &Layout, wanted: &Selection, is_whole: bool) -> Result<usize> {
-        let (Layout::Jagged { header, number, dims }, Selection::Range(range)) = (layout, wanted) else { return Ok(0) };
+    fn n_items(&self, form: &EntryForm, wanted: &Selection, is_whole: bool) -> Result<usize> {
+        let (EntryForm::Jagged { header, number, dims }, Selection::Range(range)) = (form, wanted) else {
+            return Ok(0);
+        };
         let item_bytes = fixed_bytes(dims, number.stored_bytes()).max(1);
         let n_items = if is_whole {
             whole_items(&self.head, *header, item_bytes)
         } else {
             let Payload::Ready(payload) = &self.payload else { return Err(Error::Cancelled) };
-            let view = Basket { head: &self.head, payload, offsets: &self.offsets, item_counts: None, layout };
+            let view = Basket { head: &self.head, payload, offsets: &self.offsets, item_counts: None, form };
             view.n_items(*header, item_bytes, range)
         };
         n_items.map_err(|error| self.wrong(error))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowroot_arrow::ArrowTypes;
 use arrowroot_file::{Error, Result, format_error};
-use arrowroot_format::column::{Column, Counter, DataType, Header, Layout};
+use arrowroot_format::column::{Column, Counter, DataType, EntryForm, Header};
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::BranchId;
 use arrowroot_storage::ReadStyle;
@@ -49,8 +49,8 @@ impl ReadBranch {
     }
 
     /// How its entries are laid out.
-    pub(crate) fn layout(&self) -> Option<&Layout> {
-        self.column.layout.as_ref()
+    pub(crate) fn form(&self) -> Option<&EntryForm> {
+        self.column.form.as_ref()
     }
 
     fn piece(&self, planned: &PlannedPiece) -> &Piece {
@@ -166,15 +166,15 @@ fn baskets_of_batch(
 /// The entries that a basket is said to hold must be possible: memory is set aside for them before it is read.
 fn check_claim(tree: &Tree, column: &ReadBranch, basket: &Piece) -> Result<()> {
     let n_entries = basket.entry_end - basket.first_entry;
-    let entry_bytes = match column.layout() {
-        Some(Layout::Fixed { number, dims }) => fixed_bytes(dims, number.stored_bytes()) as u64,
+    let entry_bytes = match column.form() {
+        Some(EntryForm::Fixed { number, dims }) => fixed_bytes(dims, number.stored_bytes()) as u64,
         _ => 1,
     };
     let most_bytes = match basket.embedded {
         Some(place) => {
             let embedded = tree.branch(column.id).embedded.get(place);
             let data = embedded.map_or(0, |embedded| embedded.data.len() as u64);
-            if matches!(column.layout(), Some(Layout::Fixed { .. })) { data } else { u64::MAX }
+            if matches!(column.form(), Some(EntryForm::Fixed { .. })) { data } else { u64::MAX }
         }
         None => u64::from(basket.stored_bytes).saturating_mul(MAX_RATIO),
     };
@@ -215,8 +215,10 @@ fn check_cover(tree: &Tree, column: &ReadBranch, span: &Range<u64>) -> Result<()
 
 /// Which column has the ends of the lists of this one, if not itself: both have the same counter.
 pub(super) fn leader_of(column: &ReadBranch, place: usize, leaders: &mut HashMap<Counter, usize>) -> Option<usize> {
-    let counter = match column.layout() {
-        Some(Layout::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => column.column.counter?,
+    let counter = match column.form() {
+        Some(EntryForm::Jagged { header: Header::Nothing, number, .. }) if !number.is_packed() => {
+            column.column.counter?
+        }
         _ => return None,
     };
     let leader = *leaders.entry(counter).or_insert(place);
@@ -234,14 +236,14 @@ fn density(columns: &[ReadBranch], n_entries: u64) -> Density {
     let mut in_baskets: Vec<(&ReadBranch, Option<Header>)> = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        match column.layout() {
-            Some(Layout::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
+        match column.form() {
+            Some(EntryForm::Fixed { number, dims }) if number.primitive == Primitive::Bool => {
                 each_bytes += product(dims) as f64 / 8.0;
             }
-            Some(Layout::Fixed { number, dims }) => {
+            Some(EntryForm::Fixed { number, dims }) => {
                 each_bytes += product(dims).saturating_mul(number.in_memory().stored_bytes()) as f64;
             }
-            Some(Layout::Jagged { header, number, .. }) if !number.is_packed() => {
+            Some(EntryForm::Jagged { header, number, .. }) if !number.is_packed() => {
                 let has_ends = leader_of(column, place, &mut leaders).is_none();
                 each_bytes += if has_ends { 4.0 } else { 0.0 };
                 in_baskets.push((column, Some(*header)));

@@ -115,7 +115,7 @@ impl Table for Tree {
     }
 
     fn is_readable(&self, id: ColumnId) -> Result<bool> {
-        Ok(lasting(self.column(branch_of(id)))?.is_ok_and(|column| column.layout.is_some()))
+        Ok(lasting(self.column(branch_of(id)))?.is_ok_and(|column| column.form.is_some()))
     }
 
     fn describe(&self, id: ColumnId) -> Result<Description> {
@@ -128,7 +128,7 @@ impl Table for Tree {
         let data_type = column.as_ref().ok().and_then(|column| column.data_type());
         Ok(Description {
             title: branch.title.clone(),
-            is_group: column.as_ref().is_ok_and(|column| column.layout.is_none()),
+            is_group: column.as_ref().is_ok_and(|column| column.form.is_none()),
             type_name: column.as_ref().map_or_else(|_| element_class(), |column| column.type_name.clone()),
             arrow_type: data_type.map(|data_type| arrow_type(&data_type, TextForm::Utf8)),
             unsupported: column.err().map(|error| error.fault().what.clone()),

@@ -292,7 +292,7 @@ impl<'i> Compiler<'i> {
         }
     }
 
-    /// Whether a class was compiled for this layout.
+    /// Whether a class was compiled for this form.
     pub(super) fn is_known(&self, class: &str) -> bool {
         self.classes.contains_key(class)
     }

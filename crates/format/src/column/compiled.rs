@@ -10,7 +10,7 @@ use super::class::Class;
 /// classes than this is made to harm.
 const MAX_FOR_EACH: usize = 20;
 const MAX_BESIDES: usize = 150_000;
-/// Elements of a layout that are not counted: files have thousands of branches.
+/// Elements of a form that are not counted: files have thousands of branches.
 const FREE: usize = 200;
 
 /// A class, or why there is none that can be read.
@@ -41,19 +41,19 @@ impl Compiled {
         classes.insert(class, found);
     }
 
-    /// Elements that may still be compiled for a layout.
+    /// Elements that may still be compiled for a form.
     pub(super) fn room(&self) -> usize {
         let most = self.n_described.saturating_mul(MAX_FOR_EACH).saturating_add(MAX_BESIDES);
         most.saturating_sub(self.n_spent.load(Ordering::Relaxed)).max(FREE)
     }
 
-    /// Begins to count what is compiled for a layout.
+    /// Begins to count what is compiled for a form.
     pub(super) fn begin(self: &Arc<Self>) -> Spent {
         Spent { of: Arc::clone(self), n_elements: 0 }
     }
 }
 
-/// Elements that were compiled for a layout; taken from those of the file when it is done.
+/// Elements that were compiled for a form; taken from those of the file when it is done.
 pub(super) struct Spent {
     of: Arc<Compiled>,
     n_elements: usize,

@@ -9,7 +9,7 @@ const MAX_PLACES: usize = 1024;
 
 /// Which classes were met, by the place that holds their objects: a member of a class, or what is inside of one.
 ///
-/// Compiling a layout with what the layout before has met gives those objects their members.
+/// Compiling a form with what the form before has met gives those objects their members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Met {
     by_place: BTreeMap<String, BTreeSet<String>>,

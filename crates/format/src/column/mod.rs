@@ -1,6 +1,6 @@
 //! From a branch to the way its entries are read.
 //!
-//! A [`Layout`] is compiled once for each branch, from its class, its leaves and the streamer information of the file,
+//! An [`EntryForm`] is compiled once for each branch, from its class, its leaves and the streamer information of the file,
 //! and says what every basket of it looks like. [`crate::decode`] follows it.
 
 mod class;
@@ -10,9 +10,9 @@ mod compile;
 mod compiled;
 mod data_type;
 mod described;
+mod entry_form;
 mod evolve;
 mod holders;
-mod layout;
 mod linked;
 mod members;
 mod met;
@@ -25,7 +25,7 @@ pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use collections::is_of_root;
 pub(crate) use compiled::Compiled;
 pub use data_type::{DataType, Name};
-pub use layout::{Framing, Header, Layout};
+pub use entry_form::{EntryForm, Framing, Header};
 pub use linked::LinkedTypes;
 pub use met::Met;
 pub(crate) use node::node_with_dims;

@@ -1,4 +1,4 @@
-//! Which layout a branch has.
+//! Which form a branch has.
 //!
 //! Source: `TBranch::GetEntry`, `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket` (ROOT 6.40).
 
@@ -8,7 +8,7 @@ use super::class::CountedHead;
 use super::code;
 use super::compile::{Compiler, MAX_DIMS};
 use super::data_type::{DataType, Name};
-use super::layout::{Framing, Header, Layout};
+use super::entry_form::{EntryForm, Framing, Header};
 use super::members::counted;
 use super::met::Met;
 use super::node::{Node, Number, node_with_dims};
@@ -48,7 +48,7 @@ pub struct Column {
     /// The C++ type of an entry.
     pub type_name: String,
     /// `None` for a branch that only groups others.
-    pub layout: Option<Layout>,
+    pub form: Option<EntryForm>,
     /// What tells the number of items of each entry, if anything does; needed where entry offsets are not stored.
     pub counter: Option<Counter>,
     /// Items for each count.
@@ -60,12 +60,12 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(type_name: impl Into<String>, layout: Layout) -> Self {
-        Column { layout: Some(layout), ..Column::group(type_name.into()) }
+    fn new(type_name: impl Into<String>, form: EntryForm) -> Self {
+        Column { form: Some(form), ..Column::group(type_name.into()) }
     }
 
     fn group(type_name: String) -> Self {
-        Column { type_name, layout: None, counter: None, count_factor: 1, item_counter: None, is_base: false }
+        Column { type_name, form: None, counter: None, count_factor: 1, item_counter: None, is_base: false }
     }
 
     /// The number of objects in each entry of a split collection, which is what its own branch holds.
@@ -73,27 +73,27 @@ impl Column {
     /// Source: `TBranchElement::ReadLeavesCollection` and `ReadLeavesClones` (ROOT 6.40).
     pub fn of_counts(branch: &Branch) -> Option<Self> {
         let is_collection = branch.element.as_ref().is_some_and(|part| matches!(part.node_type, 3 | 4));
-        let layout = Layout::Fixed { number: Number::plain(Primitive::Int32), dims: Vec::new() };
-        is_collection.then(|| Column::new("int", layout))
+        let form = EntryForm::Fixed { number: Number::plain(Primitive::Int32), dims: Vec::new() };
+        is_collection.then(|| Column::new("int", form))
     }
 
     /// The bytes of each entry as they are stored, of a branch of any type.
     pub fn of_bytes(type_name: &str) -> Self {
-        Column::new(type_name, Layout::Streamed { framed: Framing::Bare, node: Node::Raw })
+        Column::new(type_name, EntryForm::Streamed { framed: Framing::Bare, node: Node::Raw })
     }
 
     /// Whether it holds objects of classes that only the data tell.
     pub fn holds_objects(&self) -> bool {
-        matches!(&self.layout, Some(Layout::Streamed { node, .. }) if node.holds_objects())
+        matches!(&self.form, Some(EntryForm::Streamed { node, .. }) if node.holds_objects())
     }
 
     /// What comes out; `None` for a group.
     pub fn data_type(&self) -> Option<DataType> {
-        self.layout.as_ref().map(Layout::data_type)
+        self.form.as_ref().map(EntryForm::data_type)
     }
 }
 
-/// Compiles the layout of a branch.
+/// Compiles the form of a branch.
 ///
 /// `infos` are asked for only if the branch is one of a class, and numbers do without where they are not there; `met`: classes that the data of the branch have told,
 /// where it [holds objects](Column::holds_objects) of any.
@@ -125,7 +125,7 @@ pub fn resolve<'i>(
         // Whatever it is, there is none of it.
         Err(Error::Unsupported(_)) if branch.entry_end == 0 && branch.n_entries == 0 => {
             let node = Node::Unreadable(Arc::from(branch.name.as_str()));
-            Ok(Column::new("", Layout::Streamed { framed: Framing::Bare, node }))
+            Ok(Column::new("", EntryForm::Streamed { framed: Framing::Bare, node }))
         }
         column => column,
     }
@@ -191,7 +191,7 @@ fn of_leaf_object<'i>(
     let class = leaf.title.trim();
     let type_name = TypeName::parse(class).map_err(|_| unsupported(branch, class))?;
     let node = readable(&branch.name, Compiler::with_met(infos()?, met).named(&type_name))?;
-    Ok(Column::new(class, Layout::Streamed { framed: Framing::Bare, node }))
+    Ok(Column::new(class, EntryForm::Streamed { framed: Framing::Bare, node }))
 }
 
 fn leaf_number(leaf: &Leaf, primitive: Primitive) -> Number {
@@ -214,8 +214,8 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
     let primitive = match &leaf.kind {
         LeafKind::Number(primitive) => *primitive,
         LeafKind::Text => {
-            let layout = Layout::Streamed { framed: Framing::Bare, node: Node::TextOrNothing };
-            return Ok(Column::new("char*", layout));
+            let form = EntryForm::Streamed { framed: Framing::Bare, node: Node::TextOrNothing };
+            return Ok(Column::new("char*", form));
         }
         LeafKind::Object => return Err(unsupported(branch, "leaf list with objects")),
         LeafKind::Element { .. } => return Err(unsupported(branch, "TLeafElement without TBranchElement")),
@@ -224,15 +224,15 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
     let number = leaf_number(leaf, primitive);
     let dims = leaf_dims(leaf)?;
     let mut type_name = primitive.name().to_owned();
-    let layout = match leaf.counter {
-        None => Layout::Fixed { number, dims: dims.clone() },
+    let form = match leaf.counter {
+        None => EntryForm::Fixed { number, dims: dims.clone() },
         Some(_) => {
             type_name.push_str("[]");
-            Layout::Jagged { header: Header::Nothing, number, dims: dims.clone() }
+            EntryForm::Jagged { header: Header::Nothing, number, dims: dims.clone() }
         }
     };
     type_name.push_str(&bracketed(&dims));
-    let mut column = Column::new(type_name, layout);
+    let mut column = Column::new(type_name, form);
     column.counter = leaf.counter.and_then(|counter| Counter::of_leaf(tree, counter));
     column.count_factor = dims.iter().product();
     Ok(column)
@@ -274,8 +274,8 @@ fn of_leaf_list(tree: &TreeRecord, branch: &Branch, leaves: &[&Leaf]) -> Result<
         // The size of the entry does not tell how its end divides.
         return Err(unsupported(branch, "leaf list with an array that another branch counts before text or arrays"));
     }
-    let layout = Layout::Streamed { framed: Framing::Bare, node: Node::Struct(members) };
-    Ok(Column::new(format!("struct {{{};}}", declarations.join("; ")), layout))
+    let form = EntryForm::Streamed { framed: Framing::Bare, node: Node::Struct(members) };
+    Ok(Column::new(format!("struct {{{};}}", declarations.join("; ")), form))
 }
 
 /// Dimensions as C++ writes them.
@@ -380,29 +380,29 @@ fn of_member(
         let item = readable(&branch.name, compiler.counted_item(element))?;
         return Ok(match (head, item) {
             (CountedHead::Flag, Node::Number(number)) => {
-                Column::new(type_name, Layout::Jagged { header: Header::Flag, number, dims: Vec::new() })
+                Column::new(type_name, EntryForm::Jagged { header: Header::Flag, number, dims: Vec::new() })
             }
             (_, item) => {
                 let node = Node::ToEnd(Box::new(item));
-                Column::new(type_name, Layout::Streamed { framed: Framing::Framed, node })
+                Column::new(type_name, EntryForm::Streamed { framed: Framing::Framed, node })
             }
         });
     }
     let node = readable(&branch.name, compiler.member(element))?;
-    let layout = match node_without_dims(&node, &dims) {
-        Some(&Node::Number(number)) if in_collection => Layout::Jagged { header: Header::Nothing, number, dims },
-        Some(&Node::Number(number)) => Layout::Fixed { number, dims },
+    let form = match node_without_dims(&node, &dims) {
+        Some(&Node::Number(number)) if in_collection => EntryForm::Jagged { header: Header::Nothing, number, dims },
+        Some(&Node::Number(number)) => EntryForm::Fixed { number, dims },
         _ => match (node, in_collection) {
             (Node::Framed(node), true) => {
                 let framed = if matches!(*node, Node::Text) { Framing::IfItFits } else { Framing::Framed };
-                Layout::Streamed { framed, node: Node::ToEnd(node) }
+                EntryForm::Streamed { framed, node: Node::ToEnd(node) }
             }
-            (Node::Framed(node), false) => framed_layout(*node, is_bitset(&element.type_name)),
-            (node, true) => Layout::Streamed { framed: Framing::Bare, node: Node::ToEnd(Box::new(node)) },
-            (node, false) => Layout::Streamed { framed: Framing::Bare, node },
+            (Node::Framed(node), false) => framed_form(*node, is_bitset(&element.type_name)),
+            (node, true) => EntryForm::Streamed { framed: Framing::Bare, node: Node::ToEnd(Box::new(node)) },
+            (node, false) => EntryForm::Streamed { framed: Framing::Bare, node },
         },
     };
-    Ok(Column::new(type_name, layout))
+    Ok(Column::new(type_name, form))
 }
 
 /// An array for each object of a split collection: the member that counts its items is in the branch beside.
@@ -414,7 +414,7 @@ fn of_arrays(tree: &TreeRecord, branch: &Branch, element: &Element, item: Node, 
     let type_name = format!("{}[{}][]", element.type_name, element.count_name);
     let counter = counter.ok_or_else(|| unsupported(branch, &format!("{type_name}, without branch {wanted}")))?;
     let node = Node::ArrayOfEach { item: Box::new(item), factor: element.array_length.max(1), head };
-    let column = Column::new(type_name, Layout::Streamed { framed: Framing::Bare, node });
+    let column = Column::new(type_name, EntryForm::Streamed { framed: Framing::Bare, node });
     Ok(Column { item_counter: Some(counter), ..column })
 }
 
@@ -431,7 +431,7 @@ fn of_base(branch: &Branch, element: &Element, in_collection: bool, compiler: &m
             readable(&branch.name, Node::MembersOfEach(Arc::new(class)))?
         }
     };
-    let column = Column::new(element.name.to_string(), Layout::Streamed { framed: Framing::Bare, node });
+    let column = Column::new(element.name.to_string(), EntryForm::Streamed { framed: Framing::Bare, node });
     Ok(Column { is_base: true, ..column })
 }
 
@@ -449,14 +449,16 @@ fn node_without_dims<'n>(node: &'n Node, dims: &[u32]) -> Option<&'n Node> {
 }
 
 /// What stands behind a frame: lists of numbers have kernels.
-fn framed_layout(node: Node, is_bitset: bool) -> Layout {
+fn framed_form(node: Node, is_bitset: bool) -> EntryForm {
     match node {
         Node::List(item) => match *item {
-            Node::Number(number) if !is_bitset => Layout::Jagged { header: Header::Vector, number, dims: Vec::new() },
-            item => Layout::Streamed { framed: Framing::Framed, node: Node::List(Box::new(item)) },
+            Node::Number(number) if !is_bitset => {
+                EntryForm::Jagged { header: Header::Vector, number, dims: Vec::new() }
+            }
+            item => EntryForm::Streamed { framed: Framing::Framed, node: Node::List(Box::new(item)) },
         },
-        Node::Text => Layout::Streamed { framed: Framing::IfItFits, node: Node::Text },
-        node => Layout::Streamed { framed: Framing::Framed, node },
+        Node::Text => EntryForm::Streamed { framed: Framing::IfItFits, node: Node::Text },
+        node => EntryForm::Streamed { framed: Framing::Framed, node },
     }
 }
 
@@ -485,15 +487,15 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
     let dims = branch.leaves.first().map(|&leaf| dims_in_title(&tree.leaf(leaf).title)).unwrap_or_default();
     let dims = checked(&branch.name, dims)?;
     let number = Number::plain(primitive);
-    let layout = match (is_pointer, in_collection) {
-        (true, _) => Layout::Jagged { header: Header::Flag, number, dims: Vec::new() },
-        (false, true) => Layout::Jagged { header: Header::Nothing, number, dims },
-        (false, false) => Layout::Fixed { number, dims },
+    let form = match (is_pointer, in_collection) {
+        (true, _) => EntryForm::Jagged { header: Header::Flag, number, dims: Vec::new() },
+        (false, true) => EntryForm::Jagged { header: Header::Nothing, number, dims },
+        (false, false) => EntryForm::Fixed { number, dims },
     };
-    Ok(Column::new(primitive.name(), layout))
+    Ok(Column::new(primitive.name(), form))
 }
 
-/// Compiles the layout of a branch with an object of some type in each entry, as if it had not been split.
+/// Compiles the form of a branch with an object of some type in each entry, as if it had not been split.
 ///
 /// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it; `met`:
 /// classes that the data have told, where it [holds objects](Column::holds_objects) of any.
@@ -513,7 +515,7 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, m
     of_object("", &part, infos, met)
 }
 
-/// Compiles the layout of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
+/// Compiles the form of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
 /// an object, and of a collection no frame.
 ///
 /// # Errors
@@ -532,7 +534,7 @@ pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, met: &Ar
         return Err(Error::unsupported(0, format!("objects of {why}, cannot be read{reason}")));
     }
     let framed = if matches!(node, Node::Text) { Framing::IfItFits } else { Framing::Bare };
-    Ok(Column::new(parsed.to_string(), Layout::Streamed { framed, node }))
+    Ok(Column::new(parsed.to_string(), EntryForm::Streamed { framed, node }))
 }
 
 /// A whole object in each entry.
@@ -546,12 +548,12 @@ fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, met: &Arc<
         compiler.bare_object(&parsed, part.class_version, part.checksum)
     };
     let node = readable(branch, node)?;
-    let layout = if compiler.is_framed_collection(&parsed) || matches!(node, Node::Text) {
-        framed_layout(node, is_bitset(class_name))
+    let form = if compiler.is_framed_collection(&parsed) || matches!(node, Node::Text) {
+        framed_form(node, is_bitset(class_name))
     } else {
-        Layout::Streamed { framed: Framing::Bare, node }
+        EntryForm::Streamed { framed: Framing::Bare, node }
     };
-    Ok(Column::new(parsed.to_string(), layout))
+    Ok(Column::new(parsed.to_string(), form))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::objects::pick;
 use super::pointers::{class_name, is_class};
 use super::t_object::{IS_REFERENCED, NO_BITS, looks_like_object};
 use super::values::{Values, list_end, misfit};
-use crate::column::{Framing, Header, Layout, Node, Number, Step, Variant, node_with_dims};
+use crate::column::{EntryForm, Framing, Header, Node, Number, Step, Variant, node_with_dims};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::Primitive;
@@ -36,8 +36,8 @@ enum Place {
 ///
 /// # Errors
 /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
-pub(crate) fn decode_alike(layout: &Layout, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
-    let Some((place, item)) = place_and_item(layout) else { return Ok(false) };
+pub(crate) fn decode_alike(form: &EntryForm, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
+    let Some((place, item)) = place_and_item(form) else { return Ok(false) };
     let Some(objects) = Objects::find(place, &item, data, bounds) else { return Ok(false) };
     let n_before = out.len();
     let appended = objects.append_entries(place, out);
@@ -48,16 +48,20 @@ pub(crate) fn decode_alike(layout: &Layout, data: &[u8], bounds: &[usize], out: 
 }
 
 /// Whether objects may be alike: it is of no use to look for the bounds of entries otherwise.
-pub(crate) fn may_be_alike(layout: &Layout) -> bool {
-    place_and_item(layout).is_some()
+pub(crate) fn may_be_alike(form: &EntryForm) -> bool {
+    place_and_item(form).is_some()
 }
 
-fn place_and_item(layout: &Layout) -> Option<(Place, Cow<'_, Node>)> {
-    let (place, item) = match layout {
-        Layout::Streamed { framed: Framing::Bare, node: Node::ToEnd(item) } => (Place::ToEnd, Cow::Borrowed(&**item)),
-        Layout::Streamed { framed: Framing::Framed, node: Node::List(item) } => (Place::List, Cow::Borrowed(&**item)),
-        Layout::Streamed { framed: Framing::Bare, node } => (Place::Alone, Cow::Borrowed(node)),
-        Layout::Jagged { header, number, dims } => {
+fn place_and_item(form: &EntryForm) -> Option<(Place, Cow<'_, Node>)> {
+    let (place, item) = match form {
+        EntryForm::Streamed { framed: Framing::Bare, node: Node::ToEnd(item) } => {
+            (Place::ToEnd, Cow::Borrowed(&**item))
+        }
+        EntryForm::Streamed { framed: Framing::Framed, node: Node::List(item) } => {
+            (Place::List, Cow::Borrowed(&**item))
+        }
+        EntryForm::Streamed { framed: Framing::Bare, node } => (Place::Alone, Cow::Borrowed(node)),
+        EntryForm::Jagged { header, number, dims } => {
             let place = match header {
                 Header::Nothing => Place::ToEnd,
                 Header::Vector => Place::List,
@@ -393,3 +397,6 @@ fn bytes_of_numbers(out: &mut Values) -> Option<&mut Vec<u8>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

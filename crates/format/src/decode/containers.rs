@@ -7,18 +7,18 @@ use std::ops::Range;
 use super::frame::{has_frame, is_object_wise};
 use super::objects::Reader;
 use super::values::Values;
-use crate::column::{Framing, Layout, Node};
+use crate::column::{EntryForm, Framing, Node};
 use crate::cursor::Cursor;
 
 /// Bytes before the number of items of a collection: byte count and version.
 const FRAME_BYTES: usize = 6;
 
 /// Whether [`decode_containers`] may read entries.
-pub(crate) fn may_be_containers(layout: &Layout) -> bool {
-    match layout {
-        Layout::Streamed { framed: Framing::Bare, node: Node::TextOrNothing }
-        | Layout::Streamed { framed: Framing::Bare | Framing::IfItFits, node: Node::Text } => true,
-        Layout::Streamed { framed: Framing::Framed, node } => is_container(node),
+pub(crate) fn may_be_containers(form: &EntryForm) -> bool {
+    match form {
+        EntryForm::Streamed { framed: Framing::Bare, node: Node::TextOrNothing }
+        | EntryForm::Streamed { framed: Framing::Bare | Framing::IfItFits, node: Node::Text } => true,
+        EntryForm::Streamed { framed: Framing::Framed, node } => is_container(node),
         _ => false,
     }
 }
@@ -38,8 +38,8 @@ fn is_of_containers(node: &Node) -> bool {
 /// Appends the values of entries, if nothing about them is unusual; else nothing, and returns `false`.
 ///
 /// `bounds`: where each begins in `data`, and where the last one ends.
-pub(crate) fn decode_containers(layout: &Layout, data: &[u8], bounds: &[usize], out: &mut Values) -> bool {
-    let Layout::Streamed { framed, node } = layout else { return false };
+pub(crate) fn decode_containers(form: &EntryForm, data: &[u8], bounds: &[usize], out: &mut Values) -> bool {
+    let EntryForm::Streamed { framed, node } = form else { return false };
     let n_before = out.len();
     let mut reader = Reader::new(data.len(), 0);
     let mut read = |entry: &[usize]| read_entry(&mut reader, *framed, node, data, entry[0]..entry[1], out);
@@ -79,3 +79,6 @@ fn read_entry<'a>(
     reader.read(&mut cursor, node, out).ok()?;
     (cursor.position() == range.end).then_some(())
 }
+
+#[cfg(test)]
+mod tests;

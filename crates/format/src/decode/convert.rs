@@ -210,3 +210,6 @@ fn push_lowest(bits: u64, to: Primitive, out: &mut Vec<u8>) {
         _ => out.extend_from_slice(&bits.to_ne_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,16 +7,16 @@ use super::misfit::Trace;
 use super::objects::{Reader, check_objects};
 use super::t_object::read_entry;
 use super::values::{Values, list_end, misfit};
-use crate::column::{Class, CountedHead, Framing, Header, Layout, Node, Number, node_with_dims};
+use crate::column::{Class, CountedHead, EntryForm, Framing, Header, Node, Number, node_with_dims};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
-impl Layout {
+impl EntryForm {
     /// Appends the value of one entry of arrays that `counts` has the numbers of items of, one for each object; or of
     /// members stored one by one, of so many objects as its only item says.
     ///
     /// # Errors
-    /// As [`Layout::decode_entry`], which reads any other layout.
+    /// As [`EntryForm::decode_entry`], which reads any other form.
     pub fn decode_counted<'a>(
         &self,
         reader: &mut Reader<'a>,
@@ -26,17 +26,17 @@ impl Layout {
         out: &mut Values,
     ) -> Result<()> {
         match self {
-            Layout::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
+            EntryForm::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
                 decode_arrays(reader, item, *factor, *head, counts, entry, origin, out)
             }
-            Layout::Streamed { node: Node::MembersOfEach(class), .. } => {
+            EntryForm::Streamed { node: Node::MembersOfEach(class), .. } => {
                 decode_members(reader, class, counts.first().copied(), entry, origin, out)
             }
             _ => self.decode_entry(reader, entry, origin, out),
         }
     }
 
-    /// Whether there is a fast way for all entries of a basket, see [`Layout::decode_entries`].
+    /// Whether there is a fast way for all entries of a basket, see [`EntryForm::decode_entries`].
     pub fn has_fast_way(&self) -> bool {
         may_be_containers(self) || may_be_alike(self)
     }
@@ -55,7 +55,7 @@ impl Layout {
         }
     }
 
-    /// Appends the value of one entry: the plain way, right for every layout.
+    /// Appends the value of one entry: the plain way, right for every form.
     ///
     /// `reader`: that of the entry before, or a new one; `entry`: exactly its bytes; `origin`: how far they are from the start
     /// of the key of their basket, which is what references between objects count from.
@@ -71,36 +71,36 @@ impl Layout {
     ) -> Result<()> {
         let item = |number: &Number, dims: &[u32]| node_with_dims(Node::Number(*number), dims);
         match self {
-            Layout::Fixed { number, dims } => {
+            EntryForm::Fixed { number, dims } => {
                 decode_streamed(reader, Framing::Bare, &item(number, dims), entry, origin, out)
             }
-            Layout::Jagged { header: Header::Vector, number, dims } => {
+            EntryForm::Jagged { header: Header::Vector, number, dims } => {
                 decode_streamed(reader, Framing::Framed, &Node::List(Box::new(item(number, dims))), entry, origin, out)
             }
-            Layout::Jagged { header, number, dims } => {
+            EntryForm::Jagged { header, number, dims } => {
                 // Old writers leave the flag out where there are no items.
                 let numbers = entry.get(header.n_bytes()..).unwrap_or_default();
                 let node = Node::ToEnd(Box::new(item(number, dims)));
                 decode_streamed(reader, Framing::Bare, &node, numbers, origin, out)
                     .map_err(|error| error.inside(header.n_bytes()))
             }
-            Layout::Streamed { framed, node } => decode_streamed(reader, *framed, node, entry, origin, out),
+            EntryForm::Streamed { framed, node } => decode_streamed(reader, *framed, node, entry, origin, out),
         }
     }
 }
 
 /// Reads an entry once more, to learn of the classes in it.
 ///
-/// `entry`: exactly its bytes; `counts`: as for [`Layout::decode_counted`], if it is read so; `origin`: how far the bytes are
+/// `entry`: exactly its bytes; `counts`: as for [`EntryForm::decode_counted`], if it is read so; `origin`: how far the bytes are
 /// from the start of the key of their basket.
-pub fn trace(layout: &Layout, entry: &[u8], counts: Option<&[i64]>, origin: usize) -> Trace {
-    let Layout::Streamed { framed, node } = layout else { return Trace::default() };
+pub fn trace(form: &EntryForm, entry: &[u8], counts: Option<&[i64]>, origin: usize) -> Trace {
+    let EntryForm::Streamed { framed, node } = form else { return Trace::default() };
     let mut reader = Reader::new(entry.len(), origin);
     reader.trace = Some(Box::default());
     let mut values = Values::empty(&node.data_type());
     // What goes wrong is noted.
     let _ = match counts {
-        Some(counts) => layout.decode_counted(&mut reader, entry, counts, origin, &mut values),
+        Some(counts) => form.decode_counted(&mut reader, entry, counts, origin, &mut values),
         None => decode_with(&mut reader, *framed, node, entry, &mut values),
     };
     reader.trace.map_or_else(Trace::default, |trace| *trace)

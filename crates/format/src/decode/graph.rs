@@ -325,3 +325,6 @@ impl<'a> Reader<'a> {
 fn unreadable(class: String, error: Error, range: Range<usize>) -> Object {
     Object { class, node: Arc::new(Node::Unreadable(Arc::from(""))), content: Err(error), range }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use super::entries::{decode_members_with, decode_with};
 use super::objects::Reader;
 use super::pointers::{Followed, class_name, is_class};
 use super::values::{Values, list_end, misfit};
-use crate::column::{AnyNode, Class, Layout, Met, Name, Node};
+use crate::column::{AnyNode, Class, EntryForm, Met, Name, Node};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -99,8 +99,8 @@ fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, met: &m
 /// Notes which classes the objects of an entry have, as far as it can be read.
 ///
 /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket.
-pub fn meet(layout: &Layout, entry: &[u8], origin: usize, met: &mut Met) {
-    let Layout::Streamed { framed, node } = layout else { return };
+pub fn meet(form: &EntryForm, entry: &[u8], origin: usize, met: &mut Met) {
+    let EntryForm::Streamed { framed, node } = form else { return };
     if let Node::MembersOfEach(class) = node {
         return meet_members(class, node, entry, origin, met);
     }
@@ -111,3 +111,6 @@ pub fn meet(layout: &Layout, entry: &[u8], origin: usize, met: &mut Met) {
     let _ = decode_with(&mut reader, *framed, node, entry, &mut values);
     *met = reader.met.unwrap_or_default();
 }
+
+#[cfg(test)]
+mod tests;

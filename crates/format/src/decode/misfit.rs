@@ -100,3 +100,6 @@ fn note(trace: &mut Trace, cursor: &Cursor<'_>, class: &str, start: usize) {
     let has_byte_count = Cursor::at(cursor.data(), start).u32().is_ok_and(is_count);
     trace.misfits.push(Misfit { class: class.to_owned(), has_byte_count, is_inside: trace.depth > 0 });
 }
+
+#[cfg(test)]
+mod tests;

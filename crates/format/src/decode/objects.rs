@@ -582,3 +582,6 @@ fn processes(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

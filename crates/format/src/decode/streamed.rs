@@ -253,3 +253,6 @@ fn push_number(cursor: &mut Cursor<'_>, number: Number, out: &mut Vec<u8>) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

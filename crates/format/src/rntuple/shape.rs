@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::column::Layout;
+use crate::column::EntryForm;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -78,7 +78,7 @@ pub enum Shape {
         /// Their bytes.
         bytes: SlotId,
         /// How they are read.
-        layout: Arc<Layout>,
+        form: Arc<EntryForm>,
     },
     /// Lengths of lists.
     Cardinality {
@@ -103,7 +103,7 @@ pub struct StreamedField<'s> {
 }
 
 /// Tells how the objects of a field are read.
-type LayoutOf<'a> = &'a dyn Fn(StreamedField<'_>) -> Result<Arc<Layout>>;
+type FormOf<'a> = &'a dyn Fn(StreamedField<'_>) -> Result<Arc<EntryForm>>;
 
 const MAP_TYPES: [&str; 4] = ["std::map<", "std::unordered_map<", "std::multimap<", "std::unordered_multimap<"];
 const OPTIONAL_TYPES: [&str; 2] = ["std::optional<", "std::unique_ptr<"];
@@ -120,13 +120,13 @@ fn begins(type_name: &str, prefixes: &[&str]) -> bool {
 impl Slots {
     /// How the values of the field at the end of a chain are made, inside the lists that are passed on the way.
     ///
-    /// `layout_of`: asked for the parts that ROOT's streamers wrote.
+    /// `form_of`: asked for the parts that ROOT's streamers wrote.
     ///
     /// # Errors
     /// Unsupported, with the type, if the field or a part of it is of a kind that is not read.
-    pub fn shape(&self, schema: &Schema, chain: &[FieldId], layout_of: LayoutOf<'_>) -> Result<Shape> {
+    pub fn shape(&self, schema: &Schema, chain: &[FieldId], form_of: FormOf<'_>) -> Result<Shape> {
         match chain.split_first() {
-            Some((&top, rest)) => Build { schema, slots: self, layout_of }.field(top, rest),
+            Some((&top, rest)) => Build { schema, slots: self, form_of }.field(top, rest),
             None => Err(Error::corrupt(0, "no field")),
         }
     }
@@ -135,7 +135,7 @@ impl Slots {
 struct Build<'a> {
     schema: &'a Schema,
     slots: &'a Slots,
-    layout_of: LayoutOf<'a>,
+    form_of: FormOf<'a>,
 }
 
 impl Build<'_> {
@@ -256,12 +256,12 @@ impl Build<'_> {
         if !matches!(self.encoding(field, bytes)?, Encoding::Plain(Primitive::Int8 | Primitive::UInt8)) {
             return Err(self.unsupported(field, "written by a streamer, and not as bytes"));
         }
-        let layout = (self.layout_of)(StreamedField { id, type_name: field.type_name(), ends, bytes });
-        let layout = layout.map_err(|error| match error {
+        let form = (self.form_of)(StreamedField { id, type_name: field.type_name(), ends, bytes });
+        let form = form.map_err(|error| match error {
             Error::Unsupported(_) => error.as_unsupported(&format!("field {:?}", field.name())),
             error => error,
         })?;
-        Ok(Shape::Streamed { ends, bytes, layout })
+        Ok(Shape::Streamed { ends, bytes, form })
     }
 
     fn collection(&self, field: NtupleField<'_>, slots: &[SlotId], chain: &[FieldId]) -> Result<Shape> {

@@ -371,3 +371,6 @@ fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Resul
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,3 @@ pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};
 pub(crate) use typename::scopes;
 pub use typename::{Primitive, TypeName};
-
-#[cfg(test)]
-mod tests;

@@ -205,3 +205,6 @@ fn truncated([exponent, high, low]: [u8; 3], n_bits: u32) -> f32 {
 fn scaled(stored: [u8; 4], min: f64, factor: f64) -> f64 {
     f64::from(u32::from_be_bytes(stored)) / factor + min
 }
+
+#[cfg(test)]
+mod tests;

@@ -397,3 +397,6 @@ impl fmt::Display for Primitive {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests;

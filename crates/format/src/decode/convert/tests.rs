@@ -1,9 +1,9 @@
 //! Members whose type has changed, from bytes made by hand.
 
-use super::Reader;
-use super::Values;
 use crate::column::Framing::Bare;
 use crate::column::{Class, Conversion, CountedHead, DataType, MapNode, Node, Number, Pointer, Step, Variant};
+use crate::decode::Reader;
+use crate::decode::Values;
 use crate::decode::entries::decode_streamed;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Reader, Values};
-use crate::column::{Framing, Layout, MapNode, Node, Number};
+use crate::column::{EntryForm, Framing, MapNode, Node, Number};
+use crate::decode::{Reader, Values};
 use crate::streamer::{PackingRange, Primitive};
 
 /// A node, for which bytes are made by [`stored`].
@@ -55,16 +55,16 @@ fn framed(content: &[u8]) -> Vec<u8> {
 }
 
 /// Compares with one by one; returns whether they were read together.
-fn check(layout: &Layout, entries: &[Vec<u8>]) -> bool {
+fn check(form: &EntryForm, entries: &[Vec<u8>]) -> bool {
     let mut bounds = vec![3];
     entries.iter().for_each(|entry| bounds.push(bounds.last().unwrap() + entry.len()));
     let data = [&[0xAA; 3][..], &entries.concat(), &[0; 200]].concat();
-    let mut expected = Values::empty(&layout.data_type());
+    let mut expected = Values::empty(&form.data_type());
     let mut reader = Reader::default();
-    let all = entries.iter().try_for_each(|entry| layout.decode_entry(&mut reader, entry, 0, &mut expected));
-    let before = Values::empty(&layout.data_type());
+    let all = entries.iter().try_for_each(|entry| form.decode_entry(&mut reader, entry, 0, &mut expected));
+    let before = Values::empty(&form.data_type());
     let mut found = before.clone();
-    let is_read = layout.decode_entries(&data, &bounds, &mut found).unwrap();
+    let is_read = form.decode_entries(&data, &bounds, &mut found).unwrap();
     if is_read {
         all.unwrap();
         assert_eq!(found, expected);
@@ -72,7 +72,7 @@ fn check(layout: &Layout, entries: &[Vec<u8>]) -> bool {
         assert_eq!(found, before);
         // Again behind what is there: nothing of it is lost.
         if all.is_ok() {
-            assert!(!layout.decode_entries(&data, &bounds, &mut expected).unwrap());
+            assert!(!form.decode_entries(&data, &bounds, &mut expected).unwrap());
         }
     }
     is_read
@@ -97,16 +97,16 @@ proptest! {
         };
         let mut entries: Vec<_> = (0..n_entries).map(|_| entry(&mut bytes)).collect();
         // Lists of numbers alone have kernels of their own.
-        let layout = Layout::Streamed { framed: framing, node: node.clone() };
-        prop_assert!(check(&layout, &entries));
+        let form = EntryForm::Streamed { framed: framing, node: node.clone() };
+        prop_assert!(check(&form, &entries));
         if !entries.is_empty() {
             let place = wrong_at.index(entries.len());
             if !entries[place].is_empty() {
                 let byte = wrong_at.index(entries[place].len());
                 entries[place][byte] ^= wrong;
-                check(&layout, &entries);
+                check(&form, &entries);
                 entries[place].pop();
-                check(&layout, &entries);
+                check(&form, &entries);
             }
         }
     }
@@ -117,15 +117,15 @@ proptest! {
         entries in prop::collection::vec(prop::collection::vec(0_u8..6, 0..40), 0..4),
         framing in prop::sample::select(vec![Framing::Bare, Framing::Framed, Framing::IfItFits]),
     ) {
-        check(&Layout::Streamed { framed: framing, node: node.clone() }, &entries);
+        check(&EntryForm::Streamed { framed: framing, node: node.clone() }, &entries);
         let entries: Vec<_> = entries.iter().map(|entry| framed(entry)).collect();
-        check(&Layout::Streamed { framed: framing, node }, &entries);
+        check(&EntryForm::Streamed { framed: framing, node }, &entries);
     }
 }
 
 #[test]
 fn texts_may_be_nothing_or_framed() {
-    let texts = |framed, node| Layout::Streamed { framed, node };
+    let texts = |framed, node| EntryForm::Streamed { framed, node };
     let (short, none) = (vec![2, b'a', b'b'], Vec::new());
     assert!(check(&texts(Framing::Bare, Node::TextOrNothing), &[short.clone(), none.clone(), short.clone()]));
     assert!(!check(&texts(Framing::Bare, Node::Text), &[short.clone(), none]));
@@ -137,10 +137,10 @@ fn texts_may_be_nothing_or_framed() {
 fn members_one_by_one_are_not_taken_for_pairs() {
     let number = Node::Number(Number::plain(Primitive::Int8));
     let map = MapNode { key: number.clone(), value: number.clone(), key_column: number.clone(), value_column: number };
-    let layout = Layout::Streamed { framed: Framing::Framed, node: Node::Map(Box::new(map)) };
+    let form = EntryForm::Streamed { framed: Framing::Framed, node: Node::Map(Box::new(map)) };
     let pairs = framed(&[0, 0, 0, 2, 1, 11, 2, 22]);
-    assert!(check(&layout, std::slice::from_ref(&pairs)));
+    assert!(check(&form, std::slice::from_ref(&pairs)));
     let mut by_member = framed(&[0, 0, 0, 0, 0, 2, 1, 2, 11, 22]);
     by_member[4] |= 0x40;
-    assert!(!check(&layout, &[pairs, by_member]));
+    assert!(!check(&form, &[pairs, by_member]));
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Reader;
-use super::values::Values;
 use crate::column::{Class, CountedHead, DataType, Framing, MapNode, Node, Number, Step, Variant};
+use crate::decode::Reader;
 use crate::decode::entries::decode_streamed;
+use crate::decode::values::Values;
 use crate::streamer::Primitive;
 
 #[test]
@@ -48,10 +48,10 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     let members = members.map(|(name, primitive)| (name.into(), DataType::Primitive(primitive))).to_vec();
     let variants = vec![Variant::new(1, 0, steps, Vec::new())];
     let node = Node::MembersOfEach(Arc::new(Class::new("Base", false, members, variants)));
-    let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
-    let mut values = Values::empty(&layout.data_type());
+    let form = crate::column::EntryForm::Streamed { framed: Framing::Bare, node };
+    let mut values = Values::empty(&form.data_type());
     for (entry, n_objects) in [([10, 11, 0, 1, 0, 2].as_slice(), 2), (&[], 0), (&[12, 0, 3], 1)] {
-        layout.decode_counted(&mut Reader::default(), entry, &[n_objects], 0, &mut values).unwrap();
+        form.decode_counted(&mut Reader::default(), entry, &[n_objects], 0, &mut values).unwrap();
     }
     let Values::List(ends, objects) = &values else { panic!("not lists") };
     assert_eq!(ends, &[2, 2, 3]);
@@ -62,33 +62,32 @@ fn members_one_by_one_are_of_as_many_objects_as_are_counted() {
     assert_eq!(columns[1].1.clone().into_number_bytes().unwrap(), [10, 11, 12]);
     for (n_objects, why) in [(1, "3 bytes more"), (3, "3 objects of Base, of 3 bytes at least"), (-1, "nothing tells")]
     {
-        let error = layout.decode_counted(&mut Reader::default(), &[0; 6], &[n_objects], 0, &mut values).unwrap_err();
+        let error = form.decode_counted(&mut Reader::default(), &[0; 6], &[n_objects], 0, &mut values).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
-    assert!(layout.decode_entry(&mut Reader::default(), &[0; 6], 0, &mut values).is_err());
+    assert!(form.decode_entry(&mut Reader::default(), &[0; 6], 0, &mut values).is_err());
 }
 
 #[test]
 fn arrays_of_each_object_have_as_many_items_as_the_branch_beside_says() {
     let item = Box::new(Node::Number(Number::plain(Primitive::UInt8)));
     let node = Node::ArrayOfEach { item, factor: 2, head: CountedHead::Flag };
-    let layout = crate::column::Layout::Streamed { framed: Framing::Bare, node };
-    let mut values = Values::empty(&layout.data_type());
-    layout
-        .decode_counted(&mut Reader::default(), &[1, 10, 11, 0, 1, 12, 13, 14, 15], &[1, 0, 2], 0, &mut values)
+    let form = crate::column::EntryForm::Streamed { framed: Framing::Bare, node };
+    let mut values = Values::empty(&form.data_type());
+    form.decode_counted(&mut Reader::default(), &[1, 10, 11, 0, 1, 12, 13, 14, 15], &[1, 0, 2], 0, &mut values)
         .unwrap();
-    layout.decode_counted(&mut Reader::default(), &[], &[], 0, &mut values).unwrap();
+    form.decode_counted(&mut Reader::default(), &[], &[], 0, &mut values).unwrap();
     let Values::List(ends, arrays) = &values else { panic!("not lists") };
     assert_eq!(ends, &[3, 3]);
     let Values::List(ends, items) = &**arrays else { panic!("not arrays") };
     assert_eq!(ends, &[2, 2, 6]);
     assert_eq!((**items).clone().into_number_bytes().unwrap(), [10, 11, 12, 13, 14, 15]);
     for (entry, counts) in [([1, 10, 11].as_slice(), [2].as_slice()), (&[1, 10, 11], &[-1]), (&[1, 10, 11, 0], &[1])] {
-        let mut values = Values::empty(&layout.data_type());
-        assert!(layout.decode_counted(&mut Reader::default(), entry, counts, 0, &mut values).is_err());
+        let mut values = Values::empty(&form.data_type());
+        assert!(form.decode_counted(&mut Reader::default(), entry, counts, 0, &mut values).is_err());
     }
     // Nothing tells their numbers of items.
-    assert!(layout.decode_entry(&mut Reader::default(), &[0], 0, &mut values).is_err());
+    assert!(form.decode_entry(&mut Reader::default(), &[0], 0, &mut values).is_err());
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::graph::{OUTERMOST, ObjectGraph, read_graph};
-use super::{Misfit, Values, trace};
-use crate::column::{Class, CountedHead, Framing, Layout, Node, Number, Step, Variant};
+use crate::column::{Class, CountedHead, EntryForm, Framing, Node, Number, Step, Variant};
+use crate::decode::graph::{OUTERMOST, ObjectGraph, read_graph};
+use crate::decode::{Misfit, Values, trace};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, Primitive, StreamerInfo, StreamerInfos};
 
@@ -23,13 +23,13 @@ fn counted(inside: &[u8]) -> Vec<u8> {
 }
 
 /// A list of objects of a class with two bytes.
-fn lists() -> Layout {
+fn lists() -> EntryForm {
     let byte = || Node::Number(Number::plain(Primitive::UInt8));
     let members = ["a", "b"].map(|name| (name.into(), byte().data_type())).to_vec();
     let steps = vec![Step::Member(0, byte()), Step::Member(1, byte())];
     let class = Class::new("A", true, members, vec![Variant::new(1, 1, steps, Vec::new())]);
     let node = Node::List(Box::new(Node::Object(Arc::new(class))));
-    Layout::Streamed { framed: Framing::Bare, node }
+    EntryForm::Streamed { framed: Framing::Bare, node }
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn what_begins_without_a_byte_count_and_is_not_as_described_is_noted_so() {
 
 #[test]
 fn objects_that_another_branch_counts_are_noted_as_well() {
-    let Layout::Streamed { node: Node::List(item), .. } = lists() else { panic!("no lists") };
+    let EntryForm::Streamed { node: Node::List(item), .. } = lists() else { panic!("no lists") };
     let node = Node::ArrayOfEach { item, factor: 1, head: CountedHead::Flag };
-    let layout = Layout::Streamed { framed: Framing::Bare, node };
+    let form = EntryForm::Streamed { framed: Framing::Bare, node };
     let good = [&[1], counted(&[0, 1, 7, 8]).as_slice()].concat();
-    let of = |entry: &[u8], counts: &[i64]| trace(&layout, entry, Some(counts), 0);
+    let of = |entry: &[u8], counts: &[i64]| trace(&form, entry, Some(counts), 0);
     assert!(of(&[good.clone(), good].concat(), &[1, 1]).has_read("A"));
     assert_eq!(of(&[1, 5, 5, 5, 5, 5, 5, 5, 5], &[1]).misfit(), Some(&misfit("A", false, false)));
 }

@@ -1,4 +1,4 @@
-//! How the entries of a branch are laid out, and what values they hold.
+//! The form in which the entries of a branch are stored.
 
 use super::data_type::DataType;
 use super::node::{Node, Number};
@@ -14,9 +14,9 @@ pub enum Header {
     Vector,
 }
 
-/// How all entries of a branch are laid out.
+/// The form in which all entries of a branch are stored.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Layout {
+pub enum EntryForm {
     /// `n_items` numbers in each entry.
     Fixed {
         /// What is stored.
@@ -64,21 +64,21 @@ impl Header {
     }
 }
 
-impl Layout {
+impl EntryForm {
     /// What comes out.
     pub fn data_type(&self) -> DataType {
         match self {
-            Layout::Fixed { number, dims } => with_dims(DataType::Primitive(number.in_memory()), dims),
-            Layout::Jagged { number, dims, .. } => {
+            EntryForm::Fixed { number, dims } => with_dims(DataType::Primitive(number.in_memory()), dims),
+            EntryForm::Jagged { number, dims, .. } => {
                 DataType::List(Box::new(with_dims(DataType::Primitive(number.in_memory()), dims)))
             }
-            Layout::Streamed { node, .. } => node.data_type(),
+            EntryForm::Streamed { node, .. } => node.data_type(),
         }
     }
 
     /// Whether only the number of objects in an entry tells how it is read.
     pub fn needs_counts(&self) -> bool {
-        matches!(self, Layout::Streamed { node: Node::MembersOfEach(_) | Node::ArrayOfEach { .. }, .. })
+        matches!(self, EntryForm::Streamed { node: Node::MembersOfEach(_) | Node::ArrayOfEach { .. }, .. })
     }
 }
 

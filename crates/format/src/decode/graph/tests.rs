@@ -1,7 +1,7 @@
 //! Object graphs from bytes made by hand: what is right is read, what is made to harm is refused.
 
-use super::graph::{OUTERMOST, Object, ObjectGraph, read_graph};
-use super::values::Values;
+use crate::decode::graph::{OUTERMOST, Object, ObjectGraph, read_graph};
+use crate::decode::values::Values;
 use crate::error::{Error, Result};
 use crate::streamer::StreamerInfos;
 

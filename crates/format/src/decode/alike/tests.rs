@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::Reader;
-use crate::column::{Base, Class, DataType, Framing, Header, Layout, Name, Node, Number, Pointer, Step, Variant};
+use crate::column::{Base, Class, DataType, EntryForm, Framing, Header, Name, Node, Number, Pointer, Step, Variant};
+use crate::decode::Reader;
 use crate::decode::Values;
 use crate::decode::entries::decode_streamed;
 use crate::streamer::{PackingRange, Primitive};
@@ -79,20 +79,20 @@ fn joined(entries: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     ([&[0xAA; 2][..], &entries.concat(), &[0xBB; 3]].concat(), bounds)
 }
 
-fn check(layout: &Layout, entries: &[Vec<u8>]) -> bool {
+fn check(form: &EntryForm, entries: &[Vec<u8>]) -> bool {
     let (data, bounds) = joined(entries);
-    let mut expected = Values::empty(&layout.data_type());
-    let all = entries.iter().try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut expected));
-    let mut found = Values::empty(&layout.data_type());
-    let is_alike = layout.decode_entries(&data, &bounds, &mut found).unwrap();
+    let mut expected = Values::empty(&form.data_type());
+    let all = entries.iter().try_for_each(|entry| form.decode_entry(&mut Reader::default(), entry, 0, &mut expected));
+    let mut found = Values::empty(&form.data_type());
+    let is_alike = form.decode_entries(&data, &bounds, &mut found).unwrap();
     if is_alike {
         all.unwrap();
         assert_eq!(found, expected);
         // What is there stays.
-        layout.decode_entries(&data, &bounds, &mut found).unwrap();
+        form.decode_entries(&data, &bounds, &mut found).unwrap();
         entries
             .iter()
-            .try_for_each(|entry| layout.decode_entry(&mut Reader::default(), entry, 0, &mut expected))
+            .try_for_each(|entry| form.decode_entry(&mut Reader::default(), entry, 0, &mut expected))
             .unwrap();
         assert_eq!(found, expected);
     } else {
@@ -102,7 +102,7 @@ fn check(layout: &Layout, entries: &[Vec<u8>]) -> bool {
 }
 
 /// Entries of so many objects each, in the three ways in which they stand.
-fn layouts(item: &Node, objects: &[Vec<u8>], lengths: &[usize]) -> [(Layout, Vec<Vec<u8>>); 3] {
+fn forms(item: &Node, objects: &[Vec<u8>], lengths: &[usize]) -> [(EntryForm, Vec<Vec<u8>>); 3] {
     let mut objects_left = objects.iter().cycle();
     let mut entry = |n_objects: usize| objects_left.by_ref().take(n_objects).flatten().copied().collect::<Vec<u8>>();
     let plain = lengths.iter().map(|&n_objects| entry(n_objects)).collect::<Vec<_>>();
@@ -110,7 +110,7 @@ fn layouts(item: &Node, objects: &[Vec<u8>], lengths: &[usize]) -> [(Layout, Vec
         .iter()
         .zip(lengths)
         .map(|(entry, &n_objects)| framed(9, &[&u32::try_from(n_objects).unwrap().to_be_bytes()[..], entry].concat()));
-    let of = |framed, node| Layout::Streamed { framed, node };
+    let of = |framed, node| EntryForm::Streamed { framed, node };
     [
         (of(Framing::Framed, Node::List(Box::new(item.clone()))), counted.collect()),
         (of(Framing::Bare, Node::ToEnd(Box::new(item.clone()))), plain),
@@ -130,8 +130,8 @@ proptest! {
         let objects: Vec<Vec<u8>> = data.chunks_exact(n_bytes).map(<[u8]>::to_vec).collect();
         prop_assume!(!objects.is_empty());
         let has_objects = lengths.iter().any(|&n_objects| n_objects > 0);
-        for ((layout, entries), expected) in layouts(&node, &objects, &lengths).iter().zip([has_objects, has_objects, true]) {
-            prop_assert_eq!(check(layout, entries), expected);
+        for ((form, entries), expected) in forms(&node, &objects, &lengths).iter().zip([has_objects, has_objects, true]) {
+            prop_assert_eq!(check(form, entries), expected);
         }
     }
 
@@ -148,19 +148,19 @@ proptest! {
         let objects: Vec<Vec<u8>> = made.iter().map(|(_, object)| object.clone()).collect();
         let has_objects = lengths.iter().any(|&n_objects| n_objects > 0);
         let expected = [has_objects, has_objects, true];
-        for ((layout, mut entries), expected) in layouts(&made[0].0, &objects, &lengths).into_iter().zip(expected) {
-            prop_assert_eq!(check(&layout, &entries), expected);
+        for ((form, mut entries), expected) in forms(&made[0].0, &objects, &lengths).into_iter().zip(expected) {
+            prop_assert_eq!(check(&form, &entries), expected);
             // One byte is another: it is a number, or the entries are not taken.
             let place = wrong_at.index(entries.len());
             if let Some(byte) = (!entries[place].is_empty()).then(|| wrong_at.index(entries[place].len())) {
                 entries[place][byte] ^= wrong;
-                check(&layout, &entries);
+                check(&form, &entries);
             }
             // One entry is shorter or longer.
             entries[place].pop();
-            check(&layout, &entries);
+            check(&form, &entries);
             entries[place].extend([0, 0]);
-            check(&layout, &entries);
+            check(&form, &entries);
         }
     }
 
@@ -173,10 +173,10 @@ proptest! {
         let item = array(Node::Number(number), &dims);
         let mut bytes = bytes.into_iter().cycle();
         let objects: Vec<Vec<u8>> = (0..3).map(|_| bytes.by_ref().take(item.min_bytes()).collect()).collect();
-        let [vectors, plain, _] = layouts(&item, &objects, &lengths);
+        let [vectors, plain, _] = forms(&item, &objects, &lengths);
         for (header, (_, entries)) in [(Header::Vector, vectors), (Header::Nothing, plain)] {
-            let layout = Layout::Jagged { header, number, dims: dims.clone() };
-            prop_assert_eq!(check(&layout, &entries), lengths.iter().any(|&n_objects| n_objects > 0));
+            let form = EntryForm::Jagged { header, number, dims: dims.clone() };
+            prop_assert_eq!(check(&form, &entries), lengths.iter().any(|&n_objects| n_objects > 0));
         }
     }
 
@@ -186,8 +186,8 @@ proptest! {
         leaves in prop::collection::vec(numbers(), 0..2),
     ) {
         let (node, _) = class_and_object(&leaves, &mut std::iter::repeat(0));
-        for (layout, _) in layouts(&node, &[vec![0]], &[1]) {
-            check(&layout, &entries);
+        for (form, _) in forms(&node, &[vec![0]], &[1]) {
+            check(&form, &entries);
         }
     }
 }
@@ -195,11 +195,11 @@ proptest! {
 #[test]
 fn what_is_referenced_or_differs_in_size_is_read_one_by_one() {
     let (node, object) = class_and_object(&[], &mut std::iter::empty());
-    let layout = Layout::Streamed { framed: Framing::Bare, node: node.clone() };
+    let form = EntryForm::Streamed { framed: Framing::Bare, node: node.clone() };
     let named =
         |class: &str, object: &[u8]| [&[u8::try_from(class.len()).unwrap()], class.as_bytes(), &[0], object].concat();
     let pointer = Pointer { class: "Outer".to_owned(), node: node.clone() };
-    let of_names = Layout::Streamed { framed: Framing::Bare, node: Node::Named(Box::new(pointer)) };
+    let of_names = EntryForm::Streamed { framed: Framing::Bare, node: Node::Named(Box::new(pointer)) };
     assert!(check(&of_names, &[named("Outer", &object), named("Outer", &object)]));
     assert!(!check(&of_names, &[named("Outer", &object), named("Older", &object)]));
     assert!(!check(&of_names, &[named("Other", &object), named("Other", &object)]));
@@ -207,12 +207,12 @@ fn what_is_referenced_or_differs_in_size_is_read_one_by_one() {
     referenced[6 + 9] |= 0x10; // kIsReferenced
     referenced.splice(6 + 10..6 + 10, [0, 7]);
     referenced[3] += 2;
-    assert!(check(&layout, &[object.clone(), object.clone()]));
+    assert!(check(&form, &[object.clone(), object.clone()]));
     for entries in [[referenced.clone(), object.clone()], [object, referenced]] {
-        assert!(!check(&layout, &entries));
+        assert!(!check(&form, &entries));
     }
     for node in [Node::LongText, Node::List(Box::new(node.clone())), Node::Struct(vec![("".into(), Node::Text)])] {
-        assert!(!Layout::Streamed { framed: Framing::Bare, node }.has_fast_way());
+        assert!(!EntryForm::Streamed { framed: Framing::Bare, node }.has_fast_way());
     }
     let mut values = Values::empty(&node.data_type());
     assert!(decode_streamed(&mut Reader::default(), Framing::Bare, &node, &[], 0, &mut values).is_err());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::column::{AnyNode, Class, ClonesNode, DataType, Framing, Layout, Met, Node, Number, Pointer, Step, Variant};
+use crate::column::{
+    AnyNode, Class, ClonesNode, DataType, EntryForm, Framing, Met, Node, Number, Pointer, Step, Variant,
+};
 use crate::decode::entries::decode_streamed;
 use crate::decode::{Reader, Values, meet};
 use crate::error::{Error, Result};
@@ -79,13 +81,13 @@ fn each_class_has_a_member_and_others_their_bytes() {
 fn what_is_met_is_noted_even_before_what_is_broken() {
     let node = list_of(&[]);
     let items = [pointer("A", &counted(&[0, 1, 7])), pointer("B", &[1]), vec![0x40, 0, 0xff, 0xff]];
-    let layout = Layout::Streamed { framed: Framing::Bare, node: node.clone() };
+    let form = EntryForm::Streamed { framed: Framing::Bare, node: node.clone() };
     let mut met = Met::new();
-    meet(&layout, &list(&items), ORIGIN, &mut met);
+    meet(&form, &list(&items), ORIGIN, &mut met);
     assert_eq!(met.len(), 2);
     assert!(decode(&node, &list(&items)).is_err());
-    let layout = Layout::Streamed { framed: Framing::Bare, node: clones_of("") };
-    meet(&layout, &clones("C;1", 0, &[]), ORIGIN, &mut met);
+    let form = EntryForm::Streamed { framed: Framing::Bare, node: clones_of("") };
+    meet(&form, &clones("C;1", 0, &[]), ORIGIN, &mut met);
     assert_eq!(met.len(), 3);
 }
 
@@ -129,12 +131,12 @@ fn classes_are_met_where_members_are_stored_one_by_one_and_nothing_says_of_how_m
     let members = vec![("any".into(), any.data_type()), ("b".into(), byte.data_type())];
     let steps = vec![Step::Member(0, *any), Step::Member(1, byte)];
     let class = Class::new("Base", false, members, vec![Variant::new(1, 0, steps, Vec::new())]);
-    let layout = Layout::Streamed { framed: Framing::Bare, node: Node::MembersOfEach(Arc::new(class)) };
+    let form = EntryForm::Streamed { framed: Framing::Bare, node: Node::MembersOfEach(Arc::new(class)) };
     let (one, two) = (pointer("A", &counted(&[0, 1, 7])), pointer("B", &counted(&[0, 1, 8])));
     let entry = [one.as_slice(), &two, &[0; 4], &[1, 2, 3]].concat();
     let mut met = Met::new();
-    meet(&layout, &entry, ORIGIN, &mut met);
+    meet(&form, &entry, ORIGIN, &mut met);
     assert_eq!(met.len(), 2);
-    let mut values = Values::empty(&layout.data_type());
-    layout.decode_counted(&mut Reader::default(), &entry, &[3], ORIGIN, &mut values).unwrap();
+    let mut values = Values::empty(&form.data_type());
+    form.decode_counted(&mut Reader::default(), &entry, &[3], ORIGIN, &mut values).unwrap();
 }

@@ -1,3 +1,0 @@
-mod infos;
-mod packing;
-mod typename;
