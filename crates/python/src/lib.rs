@@ -8,6 +8,7 @@ mod ntuple;
 mod object;
 mod options;
 mod patience;
+mod protocol;
 mod python_source;
 mod replay;
 mod scan;
@@ -32,6 +33,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::scrubbed, module)?)?;
     module.add_function(wrap_pyfunction!(options::told, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_class::<protocol::PyProtocol>()?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<file::PyTree>()?;
