@@ -100,6 +100,12 @@ class S3(Server):
         """Requests for objects so far, as they ended; its log tells no connections."""
         return settled(lambda: parse_log(self.output.read_text(errors="replace")))
 
+    def n_requests(self, path: str) -> int:
+        """Requests for an object so far: those, too, whose line in the log another one was written into."""
+        # With its query it is the URL, which the log has besides.
+        line = re.compile(rf"/{BUCKET}/{re.escape(path)}(?![?\w.])")
+        return len(settled(lambda: line.findall(self.output.read_text(errors="replace"))))
+
     def _call(self, method: str, path: str, content: bytes = b"") -> None:
         """One signed request (AWS Signature Version 4)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

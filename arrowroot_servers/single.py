@@ -31,7 +31,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content = (self.root / self.path.lstrip("/").partition("?")[0]).read_bytes()
         asked = (self.headers.get("Range") or "").removeprefix("bytes=")
         status = self._answer(content, asked)
-        print("GET", self.path, asked or "-", status, sep="\t", flush=True)
+        # In one piece: threads write at the same time.
+        sys.stdout.write("\t".join(["GET", self.path, asked or "-", str(status)]) + "\n")
+        sys.stdout.flush()
 
     def _answer(self, content: bytes, asked: str) -> int:
         ranges = asked.split(",")

@@ -383,6 +383,11 @@ class File(Directory):
         return self._native.nature()[2]
 
     @property
+    def protocol(self) -> _native.Protocol:
+        """How the store makes requests of the ranges it is asked for together, as far as it knows now."""
+        return self._native.protocol()
+
+    @property
     def kept(self) -> list[tuple[int, int]]:
         """What came with the opening and is asked for no more: (offset, length) in bytes; none of a local file."""
         return self._native.kept()

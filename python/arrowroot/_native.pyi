@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 __version__: str
 #: True when the engine was built without optimisation: its times mean nothing.
@@ -81,6 +82,7 @@ class File:
     def nature(
         self,
     ) -> tuple[float, float, int, int]: ...  # latency s, bytes/s, most requests at once, ranges
+    def protocol(self) -> Protocol: ...  # how its store makes requests
     def kept(self) -> list[tuple[int, int]]: ...  # (offset, length) of what came with the opening
     def time_reads(
         self, ranges: Sequence[tuple[int, int]]
@@ -242,6 +244,24 @@ def strategies() -> list[str]: ...  # their names, the default first
 def check_options(options: Sequence[tuple[str, str, str]]) -> list[tuple[str, str | None]]:
     """Return every option as it is in force, None: not set, or secret."""
 
+@final
+class Protocol:
+    """How a store makes requests of the ranges that it is asked for together, by its own planning.
+
+    ``name``: "plain" (up to 1,024 ranges of any length are one request), "http" (S3, too) or "xrootd", with the limits
+    that ``data`` names. Raises: InvalidRequestError for others, and for numbers that no store has.
+    """
+
+    def __new__(cls, name: str, /, **limits: int) -> Self: ...
+    @staticmethod
+    def of_any(kind: str, latency_s: float) -> Protocol: ...  # "http", "s3" or "xrootd", at first
+    def data(self) -> dict[str, str | int]: ...  # "name", and the limits
+    @property
+    def max_ranges(self) -> int: ...  # of one request
+    @property
+    def max_parallel(self) -> int: ...  # requests at the same time
+    def count(self, ranges: Sequence[tuple[int, int]]) -> int: ...  # requests for (offset, length) of each
+
 def replay(
     offsets: npt.NDArray[np.uint64],
     lengths: npt.NDArray[np.uint64],
@@ -254,7 +274,7 @@ def replay(
     bytes_per_second: float,
     n_streams: int,
     n_open_requests: int,
-    max_ranges: int = 1024,
+    protocol: Protocol,
     interval_s: float = 0.0,
     kept: Sequence[tuple[int, int]] = (),
 ) -> dict[str, int]:
@@ -262,8 +282,8 @@ def replay(
 
     The arrays have one element for each logical read (a basket), in the order of need: where it is and how long, its
     first entry, the number of its branch, and the work on it in ns. ``options``: name, text and origin of each that is
-    set. ``max_ranges``: ranges of one vector read; 1 where each range is a request. ``interval_s``: from the beginning
-    of a request to that of the next, at least. ``kept``: (offset, length) of what came with the opening.
+    set. ``n_streams``: requests under way at a time. ``protocol``: how the store makes requests. ``interval_s``: from
+    the beginning of a request to that of the next, at least. ``kept``: (offset, length) of what came with the opening.
 
     Returns: wall_ns, wait_ns, think_ns, n_requests and n_ranges (those of opening among them), read_bytes,
     payload_bytes, overhead_bytes, peak_buffer_bytes.

@@ -16,6 +16,7 @@ LINE = Line(0.005, 12e6)
 #: 40 baskets of 100 kB side by side, each with 1 ms of work.
 SIDE_BY_SIDE = [LogicalRead(1000 + i * 100_000, 100_000, 10 * i, "pt", i, 1_000_000) for i in range(40)]
 FILE_BYTES = 5_000_000
+METADATA = {"file_bytes": FILE_BYTES, "n_threads": 1, "protocol": {"name": "plain", "max_parallel": 1}}
 
 
 def outcome(strategy, reads=SIDE_BY_SIDE, line=LINE, n_threads=1, **options):
@@ -50,6 +51,35 @@ def test_a_buffer_of_the_whole_file_reads_it_once():
     buffered = outcome("readahead", cache_size="16M")
     assert buffered.n_requests == 1
     assert buffered.read_bytes <= FILE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("protocol", "n_requests"),
+    [
+        (LINE.protocol, 1),
+        (_native.Protocol("http", max_ranges=200, max_parallel=8), 1),
+        (_native.Protocol("http", max_ranges=7, max_parallel=8), 3),
+        (_native.Protocol("http", max_ranges=1, max_parallel=16), 20),
+        (_native.Protocol("xrootd", max_range_bytes=200_000, max_ranges=8, max_bytes=10**6), 3),
+        (_native.Protocol("xrootd", max_range_bytes=200_000, max_ranges=8, max_bytes=300_000), 7),
+    ],
+    ids=repr,
+)
+def test_a_vector_read_is_as_many_requests_as_the_store_makes_of_it(protocol, n_requests):
+    apart = SIDE_BY_SIDE[::2]
+    cached = outcome("treecache", apart, LINE._replace(protocol=protocol), learn_entries="0")
+    assert (cached.n_requests, cached.n_ranges, cached.read_bytes) == (n_requests, 20, 2_000_000)
+    assert protocol.count([(read.offset, read.n_bytes) for read in apart]) == n_requests
+
+
+def test_a_protocol_is_what_its_data_say():
+    http = _native.Protocol("http", max_ranges=1, max_parallel=16)
+    assert (http.max_ranges, http.max_parallel) == (1, 16)
+    assert http.data() == {"name": "http", "max_ranges": 1, "max_parallel": 16}
+    assert repr(http) == 'Protocol("http", max_ranges=1, max_parallel=16)'
+    assert (LINE.protocol.data(), LINE.protocol.max_parallel) == ({"name": "plain", "max_parallel": 1}, 1)
+    with pytest.raises(InvalidRequestError, match="protocol: there is no"):
+        _native.Protocol("ftp")
 
 
 def test_opening_costs_round_trips():
@@ -110,7 +140,7 @@ def test_sweeps():
 @pytest.fixture
 def recorded(tmp_path):
     path = tmp_path / "t.parquet"
-    trace.write(path, trace.table(SIDE_BY_SIDE, [], {"file_bytes": FILE_BYTES, "n_threads": 1}))
+    trace.write(path, trace.table(SIDE_BY_SIDE, [], METADATA))
     return path
 
 
@@ -126,10 +156,32 @@ def test_the_command_puts_strategies_side_by_side(recorded, arrowroot_command):
     assert direct["wall_ns"] == pytest.approx(40 * (50e6 + 1e6 + 1e6), rel=1e-6)
 
 
+def test_the_trace_of_a_local_file_is_replayed_as_at_other_stores(tmp_path, arrowroot_command):
+    path = tmp_path / "apart.parquet"
+    trace.write(path, trace.table(SIDE_BY_SIDE[::2], [], METADATA))
+    command = ["replay", path, "--strategy", "treecache", "-O", "learn_entries=0"]
+
+    def replayed(*options):
+        document = json.loads(arrowroot_command(*command, *options, "--json").stdout)
+        line, (outcome,) = document["line"], document["outcomes"]
+        return line["protocol"]["name"], line["n_streams"], outcome["n_requests"]
+
+    assert replayed() == ("plain", 1, 1)
+    assert replayed("--store", "http") == ("http", 8, 1)
+    assert replayed("--store", "xrootd") == ("xrootd", 8, 1)
+    assert replayed("--store", "s3", "--streams", "5") == ("http", 5, 20)
+    assert replayed("--store", "s3", "--latency", "20ms")[1] > replayed("--store", "s3")[1] > 8
+    assert "1 stream\n" in arrowroot_command(*command).stdout
+    assert (
+        "5 streams; HTTP, 1 range a request\n"
+        in arrowroot_command(*command, "--store", "s3", "--streams", "5").stdout
+    )
+
+
 def test_a_trace_of_a_filter_is_replayed_with_a_note(recorded, tmp_path, arrowroot_command):
     assert "note" not in arrowroot_command("replay", recorded).stderr
     filtered = tmp_path / "filtered.parquet"
-    metadata = {"file_bytes": FILE_BYTES, "n_threads": 1, "filter": "x > 1"}
+    metadata = {**METADATA, "filter": "x > 1"}
     trace.write(filtered, trace.table(SIDE_BY_SIDE, [], metadata))
     assert "its two passes are replayed as one" in arrowroot_command("replay", filtered).stderr
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
-from arrowroot import CorruptFileError, InvalidRequestError, StorageError, _checksum
+from arrowroot import CorruptFileError, InvalidRequestError, StorageError, _checksum, _native
 from arrowroot._plan import LogicalRead, PhysicalRead
 from arrowroot._report import trace
 
@@ -23,7 +23,10 @@ PHYSICAL = [
     PhysicalRead("readv", 0, 400, 70, 5, 50),
     PhysicalRead("read", 0, 900, 10, 60, 70),
 ]
-METADATA = {"file_bytes": 1000, "n_threads": 2, "url": "f.root", "tree": "T"}
+METADATA = {
+    "file_bytes": 1000, "n_threads": 2, "url": "f.root", "tree": "T",
+    "protocol": {"name": "http", "max_ranges": 200, "max_parallel": 8},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", trace.SUFFIXES)
@@ -33,6 +36,7 @@ def test_a_trace_is_read_back(tmp_path, suffix):
     log = trace.read(path)
     assert log.metadata["form"] == trace.FORM
     assert (log.file_bytes, log.n_threads, log.payload_bytes) == (1000, 2, 150)
+    assert log.protocol == _native.Protocol("http", max_ranges=200, max_parallel=8)
     assert log.logical.offsets.tolist() == [100, 150, 400]
     assert log.logical.lengths.tolist() == [50, 30, 70]
     assert log.logical.entries.tolist() == [0, 0, 500]
@@ -81,10 +85,49 @@ def test_what_is_no_trace_is_an_error_that_names_the_file(tmp_path, suffix):
         (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [[0, 10**15]]}), "kept of no such file"),
         (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [[0, 1.5]]}), "kept of no such file"),
         (trace.table(LOGICAL, PHYSICAL, {**METADATA, "kept": [3]}), "no trace"),
+        (trace.table(LOGICAL, PHYSICAL, {**METADATA, "form": "arrowroot.trace/1"}), "record it again"),
     ):
         trace.write(path, content)
         with pytest.raises(CorruptFileError, match=message):
             trace.read(path)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        None,
+        "http",
+        [],
+        {},
+        {"name": 3},
+        {"name": "ftp"},
+        {"name": "http"},
+        {"name": "plain", "max_parallel": 1, "max_ranges": 1},
+        {"name": "plain"},
+        {"name": "http", "max_ranges": 200},
+        {"name": "http", "max_ranges": 200, "max_parallel": 8, "more": 1},
+        *(
+            {"name": "http", "max_ranges": 200, "max_parallel": wrong}
+            for wrong in (0, -1, 2**32, 2**64, 10**400, 1.5, "8", None, [8])
+        ),
+        *(
+            {
+                "name": "xrootd",
+                "max_range_bytes": 1 << 20,
+                "max_ranges": 1024,
+                "max_bytes": 1 << 20,
+                name: wrong,
+            }
+            for name in ("max_range_bytes", "max_ranges", "max_bytes")
+            for wrong in (0, 2**63)
+        ),
+    ],
+)
+def test_limits_that_no_store_has_are_an_error(tmp_path, protocol):
+    path = tmp_path / "t.parquet"
+    trace.write(path, trace.table(LOGICAL, PHYSICAL, {**METADATA, "protocol": protocol}))
+    with pytest.raises(CorruptFileError, match=f"{path}.*record it again"):
+        trace.read(path)
 
 
 @pytest.mark.parametrize("suffix", trace.SUFFIXES)
@@ -152,6 +195,7 @@ def test_perf_writes_what_the_scan_read(sample, tmp_path, arrowroot_command, suf
     assert log.physical_bytes == document["first"]["read_total_bytes"] == scan.plan.read_bytes
     assert log.payload_bytes == document["first"]["payload_bytes"] == scan.plan.payload_bytes
     assert log.metadata["options"]["cache_size"] == "2048"
+    assert log.protocol == _native.Protocol("plain", max_parallel=1)
     assert log.metadata["columns"] == ["run", "pt"]
     assert log.metadata["file_bytes"] == sample[0].stat().st_size
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import arrowroot as ar
 import arrowroot.cli.tune
-from arrowroot import cli
+from arrowroot import _native, cli
 from arrowroot._report import trace, tune
 from arrowroot._report.replay import Line, Outcome, replay
 from arrowroot._report.tune import Candidate
@@ -34,12 +34,17 @@ def test_the_store_of_a_file_is_measured(sample):
     assert store.line().n_streams >= 1
 
 
+#: Of a server that answers one range a request.
+SINGLE = _native.Protocol("http", max_ranges=1, max_parallel=40)
+
+
 class SlowFile:
     """A store with a latency and a bandwidth for each request, and no limit for all of them."""
 
     size_bytes = 100_000_000
     max_ranges = 1
     max_parallel = 40
+    protocol = SINGLE
 
     def time_reads(self, ranges):
         start = time.perf_counter_ns()
@@ -59,7 +64,8 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
     # As many as the store makes, not as many as tune has threads.
     assert store.n_parallel > 8
     assert store.line().n_streams == 40
-    assert store.line().max_ranges == 1
+    assert store.line().protocol == SINGLE
+    assert store.data()["protocol"] == {"name": "http", "max_ranges": 1, "max_parallel": 40}
     # 160 in four rounds: the last answer comes a latency after its request began.
     assert 2.5 * 0.004 / 159 < store.line().interval_s < store.latency_s
 
@@ -67,7 +73,7 @@ def test_latency_bandwidth_and_parallelism_are_told_apart():
 def test_what_there_was_no_time_to_measure_is_left_out(capsys):
     store = tune.measure_store(SlowFile(), time.monotonic())
     assert (store.parallel_bytes_per_s, store.n_parallel, store.interval_s) == (None, None, None)
-    assert store.line() == Line(store.latency_s, store.bytes_per_s or 1e12, 40, max_ranges=1)
+    assert store.line() == Line(store.latency_s, store.bytes_per_s or 1e12, 40, protocol=SINGLE)
     cli.tune._print_store(store)
     printed = capsys.readouterr().out
     assert "no time to measure several requests at once" in printed
@@ -101,8 +107,10 @@ def test_many_small_requests_over_many_connections_are_predicted_together():
         decode_ns=np.zeros(2000, np.uint64),
     )
 
+    single = _native.Protocol("http", max_ranges=1, max_parallel=64)
+
     def predicted(interval_s):
-        line = Line(0.05, 100e6, 64, max_ranges=1, interval_s=interval_s)
+        line = Line(0.05, 100e6, 64, protocol=single, interval_s=interval_s)
         return replay(reads, 200_000_000, line, {"strategy": "application-only"}).wall_ns / 1e9
 
     # 2000 requests, 64 at a time, of 50 ms each; or one after the other every 5 ms.
@@ -157,7 +165,7 @@ def test_what_was_measured_comes_first():
 def test_the_command_ranks(sample, arrowroot_command):
     arguments = ["tune", sample[0], "-c", "run,pt", "--budget-seconds", "20"]
     document = json.loads(arrowroot_command(*arguments, "--json").stdout)
-    assert document["form"] == "arrowroot.tune/2"
+    assert document["form"] == "arrowroot.tune/3"
     measured = [min(c["measured_ns"]) for c in document["candidates"] if c["measured_ns"]]
     assert len(measured) >= 2
     assert measured == sorted(measured)
@@ -230,6 +238,7 @@ class QuickFile:
 
     max_ranges = 1024
     max_parallel = 8
+    protocol = _native.Protocol("plain", max_parallel=8)
 
     def __init__(self, size_bytes, seconds):
         self.size_bytes = size_bytes

@@ -13,6 +13,7 @@ use crate::errors::to_python;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
 use crate::patience::patiently;
+use crate::protocol::PyProtocol;
 use crate::python_source::PythonSource;
 use crate::table::PyTable;
 
@@ -265,6 +266,11 @@ impl PyFile {
     fn nature(&self) -> (f64, f64, usize, usize) {
         let nature = self.file.stack().base().nature();
         (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
+    }
+
+    /// What the store makes of a vector read, as far as it knows.
+    fn protocol(&self) -> PyProtocol {
+        PyProtocol(self.file.stack().store().protocol())
     }
 
     /// What came with the opening: offsets and lengths in bytes.

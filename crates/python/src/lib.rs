@@ -7,6 +7,7 @@ mod interface;
 mod object;
 mod options;
 mod patience;
+mod protocol;
 mod python_source;
 mod replay;
 mod scan;
@@ -34,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::scrubbed, module)?)?;
     module.add_function(wrap_pyfunction!(options::told, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_class::<protocol::PyProtocol>()?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<table::PyTable>()?;

@@ -10,9 +10,10 @@ use pyo3::types::PyDict;
 
 use crate::errors::to_python;
 use crate::options::{OptionText, options_of};
+use crate::protocol::PyProtocol;
 
 #[pyfunction]
-#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, max_ranges = 1024, interval_s = 0.0, kept = Vec::new()))]
+#[pyo3(signature = (offsets, lengths, entries, branches, think_ns, file_bytes, options, latency_s, bytes_per_second, n_streams, n_open_requests, protocol, interval_s = 0.0, kept = Vec::new()))]
 #[expect(
     clippy::too_many_arguments,
     reason = "one array for each property of a read, and one number for each of the line"
@@ -30,7 +31,7 @@ pub(crate) fn replay<'py>(
     bytes_per_second: f64,
     n_streams: usize,
     n_open_requests: u64,
-    max_ranges: usize,
+    protocol: &PyProtocol,
     interval_s: f64,
     kept: Vec<(u64, u64)>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -55,7 +56,7 @@ pub(crate) fn replay<'py>(
         made.map_err(|_| wrong(option, format!("{seconds} is no number of seconds")))
     };
     let (latency, interval) = (duration("latency", latency_s)?, duration("interval", interval_s)?);
-    let line = Line { latency, bytes_per_second, n_streams, interval, max_ranges };
+    let line = Line { latency, bytes_per_second, n_streams, interval, protocol: protocol.0 };
     let outcome = py.detach(|| replay_trace(&trace, &set, &line)).map_err(|error| to_python(error.into()))?;
     let dict = PyDict::new(py);
     for (name, value) in [

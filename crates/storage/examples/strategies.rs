@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use arrowroot_storage::http::Limits;
 use arrowroot_storage::simulate::{Line, LogicalRead, Outcome, Trace, replay};
-use arrowroot_storage::{Options, Result};
+use arrowroot_storage::{Options, Protocol, Result};
 
 /// A file of 200 branches in clusters; baskets of 1 to 60 kB, the same size for a branch in each cluster.
 fn trace(n_clusters: u64, n_wanted: u32, percent_of_clusters: u64) -> Trace {
@@ -70,9 +71,10 @@ fn main() -> Result<()> {
         ("10 columns, 10 % of clusters", trace(1000, 10, 10)),
     ];
     for (latency_ms, bytes_per_second) in [(5, 12e6), (50, 12e6), (5, 1e8), (50, 1e8)] {
-        for max_ranges in [1024, 1] {
+        for protocol in [Protocol::Plain { max_parallel: 8 }, Protocol::Http(Limits { n_ranges: 1, n_parallel: 8 })] {
+            let max_ranges = protocol.max_ranges();
             let latency = Duration::from_millis(latency_ms);
-            let line = Line { latency, bytes_per_second, n_streams: 8, interval: Duration::ZERO, max_ranges };
+            let line = Line { latency, bytes_per_second, n_streams: 8, interval: Duration::ZERO, protocol };
             for (name, trace) in &cases {
                 let floor = floor_seconds(trace, &line);
                 println!("\n### {name}, {latency_ms} ms, {} MB/s, {max_ranges} ranges", bytes_per_second / 1e6);

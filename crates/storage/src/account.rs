@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::excess::Excess;
+use crate::protocol::Protocol;
 use crate::source::{Nature, Part, Source};
 
 /// Kinds of operations, by the names that reports give them.
@@ -349,6 +350,10 @@ impl Source for Accounted {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
+use crate::protocol::Protocol;
 use crate::source::{Nature, Part, Source, check_range};
 use crate::windows::{Planner, ReadStyle, Wanted};
 
@@ -241,6 +242,10 @@ impl Source for Background {
 
     fn nature(&self) -> Nature {
         self.shared.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.shared.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

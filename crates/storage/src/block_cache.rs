@@ -27,6 +27,7 @@ use crate::account::{Ledger, Operation};
 use crate::descriptors::opened;
 use crate::error::{Error, Result};
 use crate::evict::evict;
+use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
 use crate::source::{Nature, Part, Source, check_range};
@@ -354,6 +355,10 @@ impl Source for BlockCache {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
+use crate::protocol::Protocol;
 use crate::source::{Nature, Part, Source, check_range};
 
 /// A layer that answers from bytes that it was given, and asks below only for the rest.
@@ -123,6 +124,10 @@ impl Source for Known {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

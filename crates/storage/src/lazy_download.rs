@@ -27,6 +27,7 @@ use crate::copies::{ABANDONED, Nameless, Room, own_file};
 use crate::descriptors::{Held, held, opened};
 use crate::error::{Error, Result};
 use crate::lent_file::{LentFile, Whereabouts};
+use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
 use crate::source::{Nature, Part, Source, check_range};
@@ -488,6 +489,10 @@ impl Source for LazyDownload {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

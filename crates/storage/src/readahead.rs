@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
+use crate::protocol::Protocol;
 use crate::source::{Nature, Part, Source, check_range, read_each};
 
 /// Which bytes the window holds, and what a read does to it. No bytes and no I/O.
@@ -150,6 +151,10 @@ impl Source for ReadAhead {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::shared::Shared;
 use crate::source::{Nature, Opened, Part, Source, Speculation};
@@ -53,8 +54,8 @@ struct Replicas {
     /// Those of the one that was opened first.
     identity: Identity,
     version: Option<String>,
-    /// That of the replica in use, or while it is being opened of the one before.
-    nature: Mutex<Nature>,
+    /// Those of the replica in use, or while it is being opened of the one before.
+    told: Mutex<(Nature, Protocol)>,
     /// Who wants a replica that another read opens waits for so long.
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
@@ -142,8 +143,8 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     };
     replicas[place].source = Shared::of(Arc::clone(&opened.source));
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let nature = Mutex::new(opened.source.nature());
-    let source = Replicas { replicas, current, identity, version, nature, deadline, ledgers: ledgers.clone(), open };
+    let told = Mutex::new((opened.source.nature(), opened.source.protocol()));
+    let source = Replicas { replicas, current, identity, version, told, deadline, ledgers: ledgers.clone(), open };
     Ok(Opened { source: Arc::new(source), known: opened.known, ledgers })
 }
 
@@ -212,6 +213,15 @@ impl Replicas {
             place = gone_on.map_or_else(|current| if current == place { next } else { current }, |_| next);
         }
     }
+
+    /// What the replica in use says of itself.
+    fn told(&self) -> (Nature, Protocol) {
+        let mut last = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = self.replicas[self.current()].source.current() {
+            *last = (source.nature(), source.protocol());
+        }
+        *last
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -234,11 +244,11 @@ impl Source for Replicas {
     }
 
     fn nature(&self) -> Nature {
-        let mut last = self.nature.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = self.replicas[self.current()].source.current() {
-            *last = source.nature();
-        }
-        *last
+        self.told().0
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.told().1
     }
 
     fn version(&self) -> Option<String> {

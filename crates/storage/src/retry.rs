@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::account::{Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::source::{Nature, Opened, Part, Source};
 
@@ -46,6 +47,10 @@ impl Source for AllOrNothing {
 
     fn nature(&self) -> Nature {
         self.0.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.0.protocol()
     }
 
     fn version(&self) -> Option<String> {
@@ -220,6 +225,10 @@ impl<S: Attempt> Source for Retry<S> {
 
     fn nature(&self) -> Nature {
         self.inner.nature()
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::account::Ledgers;
 use crate::error::{Error, Result};
+use crate::protocol::Protocol;
 
 /// One range of a vector read, and where its bytes go.
 #[derive(Debug)]
@@ -64,6 +65,11 @@ pub trait Source: Send + Sync {
 
     /// How it wants to be asked, as known now.
     fn nature(&self) -> Nature;
+
+    /// What it makes of a vector read, as known now.
+    fn protocol(&self) -> Protocol {
+        Protocol::Plain { max_parallel: self.nature().max_parallel }
+    }
 
     /// What tells this content from any other under the same [`Source::url`] and size: an entity tag or a time of
     /// modification, with what the URL does not show of where the file is.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::protocol::Protocol;
 use crate::source::{Nature, Part, Source};
 
 /// Bytes that differ from place to place, so that a wrong offset shows.
@@ -47,6 +48,10 @@ impl<S: Source> Source for Disguised<S> {
 
     fn nature(&self) -> Nature {
         self.nature
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.inner.protocol()
     }
 
     fn version(&self) -> Option<String> {

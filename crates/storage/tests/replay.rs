@@ -7,28 +7,32 @@ mod scratch;
 use std::ops::Range;
 use std::time::Duration;
 
+use arrowroot_storage::http::Limits;
 use arrowroot_storage::simulate::{Line, LogicalRead, Outcome, Trace, replay};
 use arrowroot_storage::testing::content;
 use arrowroot_storage::{
-    Ledgers, Opened, Operation, Options, Part, Planner, ReadEvent, Stack, Strategy, Wanted, clusters_of,
+    Ledgers, Opened, Operation, Options, Part, Planner, Protocol, ReadEvent, Stack, Strategy, VectorLimits, Wanted,
+    clusters_of,
 };
 use proptest::prelude::*;
 use scratch::{FAR, Scratch, far_away};
 
 const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
+/// As many requests at a time as of [`FAR`].
+const PLAIN: Protocol = Protocol::Plain { max_parallel: 8 };
 const LINE: Line = Line {
     latency: FAR.latency,
     bytes_per_second: FAR.bytes_per_second,
     n_streams: 8,
     interval: Duration::ZERO,
-    max_ranges: 1024,
+    protocol: PLAIN,
 };
 const SLOW: Line = Line {
     latency: Duration::from_millis(5),
     bytes_per_second: 12e6,
     n_streams: 1,
     interval: Duration::ZERO,
-    max_ranges: 1024,
+    protocol: PLAIN,
 };
 
 /// A scan of some branches, in clusters: each basket of a branch in each cluster, and something else between.
@@ -43,6 +47,13 @@ fn trace(n_clusters: u64, n_branches: u32, basket_bytes: u64, gap_bytes: u64, th
     }
     Trace { reads, file_bytes: offset + 1000, n_open_requests: 0, kept: Vec::new() }
 }
+
+/// A server that answers so many ranges at once.
+fn http(n_ranges: usize) -> Protocol {
+    Protocol::Http(Limits { n_ranges, n_parallel: 8 })
+}
+
+const FEW: VectorLimits = VectorLimits { max_range_bytes: 10_000, max_ranges: 7, max_bytes: 30_000 };
 
 fn options(set: &[(&str, &str)]) -> Options {
     let mut options = Options::default();
@@ -223,10 +234,43 @@ fn lazy_download_reads_whole_segments_once() {
 fn a_store_of_few_ranges_gets_more_requests() {
     let trace = trace(1, 100, 1000, 1000, 0);
     let options = options(&[("max_gap", "0")]);
-    let outcome = |max_ranges| replay(&trace, &options, &Line { max_ranges, ..LINE }).unwrap();
-    assert_eq!((outcome(1024).n_requests, outcome(1024).n_ranges), (1, 100));
+    let outcome = |n_ranges| replay(&trace, &options, &Line { protocol: http(n_ranges), ..LINE }).unwrap();
+    assert_eq!((outcome(200).n_requests, outcome(200).n_ranges), (1, 100));
     assert_eq!((outcome(30).n_requests, outcome(30).n_ranges), (4, 100));
     assert_eq!((outcome(1).n_requests, outcome(1).n_ranges), (100, 100));
+}
+
+/// The streams of the line carry requests; how reads are cut is the store's own.
+#[test]
+fn what_is_large_is_cut_as_the_store_does_whatever_the_streams() {
+    let mib = 1 << 20;
+    let trace = trace(2, 1, 32 * mib, mib, 0);
+    let n_requests = |strategy: &str, protocol, n_streams| {
+        let options = options(&[("strategy", strategy), ("cache_size", "128M")]);
+        replay(&trace, &options, &Line { protocol, n_streams, ..LINE }).unwrap().n_requests
+    };
+    let xrootd = Protocol::Xrootd(VectorLimits { max_range_bytes: 2 << 20, max_ranges: 1024, max_bytes: 32 << 20 });
+    for n_streams in [1, 3, 64] {
+        assert_eq!(n_requests("direct", PLAIN, n_streams), 2);
+        // Each is shared among eight connections, or read in pieces of 8 MiB.
+        assert_eq!(n_requests("direct", http(200), n_streams), 16);
+        assert_eq!(n_requests("direct", xrootd, n_streams), 8);
+        assert_eq!(n_requests("treecache", http(1), n_streams), n_requests("treecache", http(1), 1));
+    }
+}
+
+#[test]
+fn a_trace_of_more_requests_than_memory_has_room_for_is_an_error() {
+    // Small to write down, and 256 pieces of XRootD in each of its reads.
+    let read = LogicalRead { offset: 0, n_bytes: i32::MAX as u64, first_entry: 0, branch: 0, think_ns: 0 };
+    let trace = Trace { reads: vec![read; 20_000], file_bytes: 1 << 31, ..Trace::default() };
+    let xrootd = Line { protocol: Protocol::Xrootd(FEW), ..LINE };
+    let error = replay(&trace, &options(&[("strategy", "direct")]), &xrootd).unwrap_err();
+    assert!(error.to_string().contains("requests"), "{error}");
+    // A file that is larger than any, read at once.
+    let trace = Trace { reads: vec![read], file_bytes: 1 << 53, ..Trace::default() };
+    let options = options(&[("strategy", "readahead"), ("cache_size", "1125899906842624")]);
+    replay(&trace, &options, &xrootd).unwrap_err();
 }
 
 #[test]
@@ -277,14 +321,14 @@ proptest! {
         strategy in prop::sample::select(Strategy::ALL.to_vec()),
         cache_size in prop::sample::select(vec!["1k", "30k", "1M"]),
         n_streams in 1_usize..9,
-        max_ranges in prop::sample::select(vec![1_usize, 7, 1024]),
+        protocol in prop::sample::select(vec![http(1), http(7), PLAIN, Protocol::Xrootd(FEW)]),
     ) {
         let reads: Vec<_> = reads.iter().enumerate().map(|(place, &(offset, n_bytes, branch, think_ns))| {
             LogicalRead { offset, n_bytes, first_entry: place as u64 / 5 * 10, branch, think_ns }
         }).collect();
         let trace = Trace { reads, file_bytes: 1_020_000, n_open_requests: 2, kept: Vec::new() };
         let options = options(&[("strategy", strategy.1), ("cache_size", cache_size)]);
-        let line = Line { n_streams, max_ranges, ..LINE };
+        let line = Line { n_streams, protocol, ..LINE };
         let outcome = replay(&trace, &options, &line).unwrap();
         prop_assert_eq!(&outcome, &replay(&trace, &options, &line).unwrap());
         let bytes_ns = outcome.read_bytes as f64 * 10.0;

@@ -18,19 +18,26 @@ if TYPE_CHECKING:
 _SWEEP = re.compile(r"\s*([a-z_-]+)\s*=\s*([^.]+?)\s*\.\.\s*([^.]+?)\s*")
 _LARGEST = 1 << 50
 
+Protocol = _native.Protocol
+
 
 class Line(NamedTuple):
     """A store far away: time from asking to the first byte, and what all its streams bring together."""
 
     latency_s: float
     bytes_per_s: float
+    #: Requests that are under way at a time. They change no request: how reads are cut is the protocol's.
     n_streams: int = 1
     #: Requests one after the other before the first read.
     n_open_requests: int = 0
-    #: Ranges that one request can have.
-    max_ranges: int = 1024
+    #: How the store makes requests of what it is asked for.
+    protocol: Protocol = Protocol("plain", max_parallel=1)
     #: From the beginning of a request to that of the next, at least: what it keeps server and client busy.
     interval_s: float = 0.0
+
+    def data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {**self._asdict(), "protocol": self.protocol.data()}
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Outcome:
     #: Of the reader for bytes.
     wait_ns: int
     think_ns: int
-    #: Requests to the store; a vector read is one.
+    #: Requests as the protocol makes them: a vector read is one, or several.
     n_requests: int
     n_ranges: int
     read_bytes: int
@@ -95,7 +102,7 @@ def replay(
         line.bytes_per_s,
         line.n_streams,
         line.n_open_requests,
-        line.max_ranges,
+        line.protocol,
         line.interval_s,
         kept,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _checksum
 from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._report.replay import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from arrowroot._plan import LogicalRead, PhysicalRead
 
-FORM = "arrowroot.trace/1"
+FORM = "arrowroot.trace/2"
 SUFFIXES = (".parquet", ".arrow")
 _KEY = b"arrowroot"
 #: A row is some 100 bytes in memory.
@@ -78,6 +79,8 @@ class Log:
     """A trace: what was recorded with it, and its reads."""
 
     metadata: dict[str, Any]
+    #: How the store made requests when the trace ended, by what it had found out until then.
+    protocol: Protocol
     logical: Logical
     n_requests: int
     n_ranges: int
@@ -240,7 +243,7 @@ def read(path: str | Path) -> Log:
         zip(physical["operation"].to_pylist(), physical["request"].to_pylist(), strict=True),
     )
     n_bytes = pc.sum(physical["n_bytes"]).as_py() or 0
-    return Log(metadata, arrays, len(requests), physical.num_rows, n_bytes)
+    return Log(metadata, _protocol(metadata, path), arrays, len(requests), physical.num_rows, n_bytes)
 
 
 def _load(path: str | Path) -> pa.Table:
@@ -273,7 +276,9 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
     try:
         metadata = json.loads((content.schema.metadata or {})[_KEY])
         if metadata["form"] != FORM:
-            raise CorruptFileError(f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}")
+            raise CorruptFileError(
+                f"{path}: a trace of the form {metadata['form']!r}, not {FORM!r}: record it again"
+            )
         if not (isinstance(metadata["file_bytes"], int) and 0 <= metadata["file_bytes"] <= _MAX_FILE_BYTES):
             raise CorruptFileError(f"{path}: {metadata['file_bytes']!r} is no size of a file")
         for offset, n_bytes in metadata.get("kept", []):
@@ -287,3 +292,16 @@ def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
             raise
         raise CorruptFileError(f"{path}: no trace of arrowroot perf --trace") from None
     return dict(metadata)
+
+
+def _protocol(metadata: Mapping[str, Any], path: str | Path) -> Protocol:
+    recorded = metadata.get("protocol")
+    if not (isinstance(recorded, dict) and isinstance(recorded.get("name"), str)):
+        raise CorruptFileError(
+            f"{path}: it does not say how the store that it was recorded at makes requests: record it again"
+        )
+    limits = {name: limit for name, limit in recorded.items() if name != "name"}
+    try:
+        return Protocol(recorded["name"], **limits)
+    except InvalidRequestError as error:
+        raise CorruptFileError(f"{path}: {error}: record it again") from None

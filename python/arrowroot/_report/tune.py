@@ -8,10 +8,10 @@ import statistics
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._ahead import Crew
-from arrowroot._report.replay import Line, Outcome, replay, shown, strategies
+from arrowroot._report.replay import Line, Outcome, Protocol, replay, shown, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,21 +59,23 @@ class Store(NamedTuple):
     interval_s: float | None
     #: Requests that arrowroot makes at once there, at most.
     max_parallel: int
-    #: Ranges of one request, as the store says.
-    max_ranges: int
+    #: How it makes requests.
+    protocol: Protocol
     n_requests: int
     n_bytes: int
     #: How far ``latency_s`` and ``bytes_per_s`` may be off, as a share of them.
     latency_error: float = 0.0
     rate_error: float | None = None
 
+    def data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {**self._asdict(), "protocol": self.protocol.data()}
+
     def line(self) -> Line:
         """Return the store as replays take it: what was not measured hinders nothing."""
         best = max(self.bytes_per_s or 0.0, self.parallel_bytes_per_s or 0.0) or _UNBOUNDED_BYTES_PER_S
         interval_s = self.interval_s or 0.0
-        return Line(
-            self.latency_s, best, self.max_parallel, max_ranges=self.max_ranges, interval_s=interval_s
-        )
+        return Line(self.latency_s, best, self.max_parallel, protocol=self.protocol, interval_s=interval_s)
 
 
 @dataclass
@@ -126,10 +128,11 @@ def measure_store(file: File, until: float) -> Store:
 
     def timed(n_bytes: int, n_ranges: int = 1) -> float:
         n_bytes = min(n_bytes, size_bytes)
-        counted[0] += 1 if file.max_ranges > 1 else n_ranges
-        counted[1] += n_bytes * n_ranges
         last = size_bytes - n_bytes
-        return file.time_reads([(rng.randint(0, last), n_bytes) for _ in range(n_ranges)]) / 1e9
+        ranges = [(rng.randint(0, last), n_bytes) for _ in range(n_ranges)]
+        counted[0] += file.protocol.count(ranges)
+        counted[1] += n_bytes * n_ranges
+        return file.time_reads(ranges) / 1e9
 
     # The first may make a connection.
     timed(_SMALL_BYTES)
@@ -171,7 +174,7 @@ def measure_store(file: File, until: float) -> Store:
         n_parallel,
         interval_s,
         max_parallel,
-        file.max_ranges,
+        file.protocol,
         counted[0],
         counted[1],
         error_s / latency_s if latency_s else 0.0,

@@ -43,10 +43,12 @@ examples:
 
 _REPLAY = """\
 Replays the logical reads of a trace (arrowroot perf --trace) under other strategies, against a simulated store in
-virtual time: counts and bytes are exact, and the same each time.
+virtual time: counts and bytes are exact, and the same each time. Requests are made by the planning of the store that
+the trace was recorded at, within the limits that it had.
 
 examples:
   arrowroot replay reads.parquet --strategy all --latency 5ms --bandwidth 12MB/s
+  arrowroot replay reads.parquet --store s3 --strategy treecache --strategy auto
   arrowroot replay reads.parquet --strategy treecache --cache-size 30MB -O learn_entries=0
   arrowroot replay reads.parquet --sweep readahead=4k..128M --plot sweep.png
 """
@@ -92,11 +94,17 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     _add_network(replay)
     replay.add_argument(
+        "--store",
+        metavar="KIND",
+        choices=("http", "s3", "xrootd"),
+        help="make requests as of such a store: http, s3 or xrootd (default: as when the trace was recorded)",
+    )
+    replay.add_argument(
         "--streams",
         metavar="N",
         type=positive,
-        default=1,
-        help="connections that share the bandwidth (default: 1)",
+        help="requests under way at a time, which share the bandwidth (default: as many as are made to such a "
+        "store; 1 to a local file)",
     )
     replay.add_argument(
         "--open-requests",

@@ -207,6 +207,7 @@ def _write_trace(path: str, report: Report, scan: Scan) -> None:
         "tree": report.tree.path,
         "file_bytes": report.file.size_bytes,
         "kept": report.file.kept,
+        "protocol": report.file.protocol.data(),
         "root_version": report.file.root_version,
         "columns": report.paths,
         "n_entries": report.passes[0].stats.n_entries,

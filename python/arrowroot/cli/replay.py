@@ -11,7 +11,7 @@ from arrowroot._pictures import curve, style
 from arrowroot._render import printable, text_table
 from arrowroot._replacing import replacing
 from arrowroot._report import trace
-from arrowroot._report.replay import Line, Outcome, parse_sweep, replay, shown, strategies
+from arrowroot._report.replay import Line, Outcome, Protocol, parse_sweep, replay, shown, strategies
 from arrowroot._sizes import (
     counted,
     format_binary,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arrowroot._report.replay import Sweep
     from arrowroot._report.trace import Log
 
-JSON_FORM = "arrowroot.replay/1"
+JSON_FORM = "arrowroot.replay/2"
 _BAR_WIDTH = 24
 
 
@@ -52,7 +52,9 @@ def run(options: argparse.Namespace) -> None:
     if log.metadata.get("filter") is not None:
         text = "recorded with a filter: its two passes are replayed as one, so requests may be fewer than they were"
         print(f"arrowroot: note: {text}", file=sys.stderr)
-    line = Line(options.latency, options.bandwidth, options.streams, options.open_requests)
+    protocol = log.protocol if options.store is None else Protocol.of_any(options.store, options.latency)
+    n_streams = options.streams or protocol.max_parallel
+    line = Line(options.latency, options.bandwidth, n_streams, options.open_requests, protocol)
     cases = _cases(named if sweep is None or options.strategy else [], sweep, typed, options)
     n_threads = 0 if options.no_think else log.n_threads
     outcomes = [
@@ -108,7 +110,7 @@ def _print_text(
     where = f"{log.metadata.get('url', '')}:{log.metadata.get('tree', '')}"
     print(style.strong(printable(f"{options.trace}, a trace of {where}")))
     think = "no time" if options.no_think else f"the time of {counted(log.n_threads, 'thread')} as recorded"
-    streams = f", {counted(line.n_streams, 'stream')}"
+    streams = f", {counted(line.n_streams, 'stream')}{_said(line.protocol)}"
     print(
         f"{counted(len(log.logical), 'basket')} of {format_bytes(log.payload_bytes)}; decoding takes {think}\n"
         f"store: {format_seconds(line.latency_s)} a request, "
@@ -119,6 +121,12 @@ def _print_text(
     longest = max((outcome.wall_ns for _, _, outcome in outcomes), default=1) or 1
     rows += [_row(name, outcome, outcome.wall_ns / longest) for name, _, outcome in outcomes]
     print(text_table(rows, right=[False, *[True] * 7, False], max_width=terminal.width()))
+
+
+def _said(protocol: Protocol) -> str:
+    names = {"http": "HTTP", "xrootd": "XRootD"}
+    name = names.get(str(protocol.data()["name"]))
+    return f"; {name}, {counted(protocol.max_ranges, 'range')} a request" if name else ""
 
 
 def _row(name: str, outcome: Outcome, share: float) -> list[str]:
@@ -151,7 +159,7 @@ def _print_json(
         "url": log.metadata.get("url"),
         "tree": log.metadata.get("tree"),
         "n_baskets": len(log.logical),
-        "line": line._asdict(),
+        "line": line.data(),
         "n_threads": 0 if options.no_think else log.n_threads,
         "outcomes": [
             {"options": shown(chosen), **outcome.data()}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arrowroot._report.trace import Logical
     from arrowroot._report.tune import Candidate, Store
 
-JSON_FORM = "arrowroot.tune/2"
+JSON_FORM = "arrowroot.tune/3"
 #: Of the budget, what measuring the store may take.
 _STORE_SHARE = 0.25
 #: After so much of it decoding is measured no further; the first run is made in any case.
@@ -198,7 +198,7 @@ def _print_json(
         "tree": tree.path,
         "columns": paths,
         "budget_s": options.budget_seconds,
-        "store": store._asdict(),
+        "store": store.data(),
         "export": None if best is None else tune.export_line(best),
         "candidates": [
             {

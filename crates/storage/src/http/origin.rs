@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connections::{Connections, Kind};
+use super::plan::Limits;
 use crate::coalesce::REQUEST_SECONDS;
 
 /// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
@@ -442,6 +443,15 @@ impl Origin {
             if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND },
         )
     }
+}
+
+/// What is asked of a server of which nothing is known but how long an answer takes, and whether it may answer several ranges:
+/// not S3.
+pub(crate) fn limits_of_any(is_multi_range: bool, latency: Duration) -> Limits {
+    if is_multi_range {
+        return Limits { n_ranges: STEPS[0], n_parallel: PARALLEL_WITH_RANGES };
+    }
+    Limits { n_ranges: 1, n_parallel: connections_for(latency) }
 }
 
 /// Connections to a server that answers one range at a time, which takes so long for an answer.

@@ -1,7 +1,7 @@
 //! From a vector read to the requests that are made for it.
 
 use super::range::header_chars;
-use crate::source::Part;
+use crate::extent::Extent;
 
 /// Most characters of ranges in a header: servers read heads of 8 KiB (nginx, Apache, Jetty), other headers included.
 const MAX_HEADER_CHARS: usize = 4000;
@@ -12,8 +12,8 @@ const LEAST_PIECE_BYTES: u64 = 4 << 20;
 const MAX_PIECE_BYTES: u64 = 1 << 30;
 
 /// What one request may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Limits {
     /// Ranges in its header.
     pub n_ranges: usize,
     /// Requests at the same time.
@@ -23,10 +23,10 @@ pub(super) struct Limits {
 /// Deals parts out to requests, each sorted, not empty and without overlap.
 ///
 /// What is large is cut so that several connections carry it. Parts that overlap others go to requests of their own.
-pub(super) fn requests<'b>(mut parts: Vec<Part<'b>>, limits: Limits) -> Vec<Vec<Part<'b>>> {
-    parts.retain(|part| !part.buffer.is_empty());
-    parts.sort_by_key(|part| part.offset);
-    let n_bytes: u64 = parts.iter().map(|part| part.buffer.len() as u64).sum();
+pub(crate) fn requests<P: Extent>(mut parts: Vec<P>, limits: Limits) -> Vec<Vec<P>> {
+    parts.retain(|part| part.n_bytes() > 0);
+    parts.sort_by_key(Extent::offset);
+    let n_bytes = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(part.n_bytes()));
     let piece_bytes = n_bytes.div_ceil(limits.n_parallel.max(1) as u64);
     let piece_bytes = piece_bytes.clamp(LEAST_PIECE_BYTES, MAX_PIECE_BYTES);
     let mut requests = Vec::new();
@@ -35,10 +35,10 @@ pub(super) fn requests<'b>(mut parts: Vec<Part<'b>>, limits: Limits) -> Vec<Vec<
         let mut overlapping = Vec::new();
         let mut end = 0;
         for part in parts {
-            if part.offset < end {
+            if part.offset() < end {
                 overlapping.push(part);
             } else {
-                end = part.offset.saturating_add(part.buffer.len() as u64);
+                end = part.range().end;
                 builder.add(part);
             }
         }
@@ -48,28 +48,33 @@ pub(super) fn requests<'b>(mut parts: Vec<Part<'b>>, limits: Limits) -> Vec<Vec<
     requests
 }
 
-#[derive(Default)]
-struct Request<'b> {
-    parts: Vec<Part<'b>>,
+struct Request<P> {
+    parts: Vec<P>,
     n_ranges: usize,
     n_chars: usize,
     n_bytes: u64,
     end: u64,
 }
 
-struct Builder<'b, 'r> {
-    limits: Limits,
-    piece_bytes: u64,
-    requests: &'r mut Vec<Vec<Part<'b>>>,
-    current: Request<'b>,
+impl<P> Default for Request<P> {
+    fn default() -> Self {
+        Request { parts: Vec::new(), n_ranges: 0, n_chars: 0, n_bytes: 0, end: 0 }
+    }
 }
 
-impl<'b> Builder<'b, '_> {
-    fn add(&mut self, mut part: Part<'b>) {
-        while !part.buffer.is_empty() {
-            let n_bytes = part.buffer.len() as u64;
-            let chars = header_chars(&(part.offset..part.offset.saturating_add(n_bytes)));
-            let touches = !self.current.parts.is_empty() && self.current.end == part.offset;
+struct Builder<'r, P> {
+    limits: Limits,
+    piece_bytes: u64,
+    requests: &'r mut Vec<Vec<P>>,
+    current: Request<P>,
+}
+
+impl<P: Extent> Builder<'_, P> {
+    fn add(&mut self, mut part: P) {
+        while part.n_bytes() > 0 {
+            let n_bytes = part.n_bytes();
+            let chars = header_chars(&part.range());
+            let touches = !self.current.parts.is_empty() && self.current.end == part.offset();
             let is_full = self.current.n_bytes >= self.piece_bytes
                 || (!touches
                     && (self.current.n_ranges >= self.limits.n_ranges.max(1)
@@ -81,14 +86,13 @@ impl<'b> Builder<'b, '_> {
             // Not for the sake of a remainder that is small.
             let room = self.piece_bytes - self.current.n_bytes;
             let n_here = if n_bytes > room + LEAST_PIECE_BYTES / 2 { room } else { n_bytes };
-            let (here, rest) =
-                std::mem::take(&mut part.buffer).split_at_mut(usize::try_from(n_here).unwrap_or(usize::MAX));
-            self.current.end = part.offset + n_here;
+            let (here, rest) = part.split(n_here);
+            self.current.end = here.range().end;
             self.current.n_bytes += n_here;
             self.current.n_ranges += usize::from(!touches);
             self.current.n_chars += if touches { 0 } else { chars };
-            self.current.parts.push(Part { offset: part.offset, buffer: here });
-            part = Part { offset: part.offset + n_here, buffer: rest };
+            self.current.parts.push(here);
+            part = rest;
         }
     }
 
@@ -103,7 +107,9 @@ impl<'b> Builder<'b, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extent::joined;
     use crate::http::slots::Slots;
+    use crate::source::Part;
     use proptest::prelude::*;
     use std::ops::Range;
 
@@ -113,7 +119,13 @@ mod tests {
         let mut buffers: Vec<_> = ranges.iter().map(|(start, end)| vec![0; end - start]).collect();
         let parts = ranges.iter().zip(&mut buffers);
         let parts = parts.map(|((start, _), buffer)| Part { offset: *start as u64, buffer }).collect();
-        requests(parts, limits).into_iter().map(|parts| Slots::new(parts, u64::MAX).ranges()).collect()
+        let planned = requests(parts, limits).into_iter().map(|parts| Slots::new(parts, u64::MAX).ranges());
+        let planned: Vec<_> = planned.collect();
+        // What a simulation plans with is the same.
+        let bare = ranges.iter().map(|(start, end)| *start as u64..*end as u64).collect();
+        let bare: Vec<_> = requests::<Range<u64>>(bare, limits).into_iter().map(joined).collect();
+        assert_eq!(bare, planned);
+        planned
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::multipart::{Receiver, Wrong};
 use super::range::ContentRange;
+use crate::extent::joined;
 use crate::source::Part;
 
 /// Servers may merge ranges that are near each other, and then send what lies between. More than this besides what was
@@ -48,14 +49,8 @@ impl<'b> Slots<'b> {
 
     /// What is to be asked for: half-open offsets, those that touch as one.
     pub fn ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::with_capacity(self.slots.len());
-        for slot in self.slots.iter().filter(|slot| slot.n_filled < slot.buffer.len()) {
-            match ranges.last_mut() {
-                Some(last) if last.end == slot.next() => last.end = slot.end(),
-                _ => ranges.push(slot.next()..slot.end()),
-            }
-        }
-        ranges
+        let missing = self.slots.iter().filter(|slot| slot.n_filled < slot.buffer.len());
+        joined(missing.map(|slot| slot.next()..slot.end()))
     }
 
     /// Forgets what was filled: none of it can be trusted.

@@ -17,6 +17,7 @@ use super::slots::Slots;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::protocol::Protocol;
 use crate::retry::Attempt;
 use crate::source::{Nature, Part, Source, check_range};
 
@@ -477,6 +478,11 @@ impl Source for HttpStore {
         let (latency, bytes_per_second) = origin.measured();
         let (max_parallel, max_ranges) = (origin.max_parallel(), origin.range_limit());
         Nature { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
+    }
+
+    fn protocol(&self) -> Protocol {
+        let origin = self.origin(&self.client());
+        Protocol::Http(Limits { n_ranges: origin.range_limit(), n_parallel: origin.max_parallel() })
     }
 
     fn version(&self) -> Option<String> {

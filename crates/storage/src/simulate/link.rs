@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::protocol::Protocol;
 use crate::source::Nature;
 
 /// What a store and the way to it are like.
@@ -14,12 +15,12 @@ pub struct Line {
     pub latency: Duration,
     /// Bytes for each second, shared evenly by all requests whose bytes are coming.
     pub bytes_per_second: f64,
-    /// Requests that are under way at a time; others wait for one of them to end.
+    /// Requests that are under way at a time; others wait for one of them to end. It changes no request.
     pub n_streams: usize,
     /// From the beginning of a request to that of the next, at least: what it keeps server and client busy.
     pub interval: Duration,
-    /// Ranges of one request.
-    pub max_ranges: usize,
+    /// How the store makes requests of what it is asked for.
+    pub protocol: Protocol,
 }
 
 /// A line that answers sooner is that to a disk.
@@ -32,8 +33,8 @@ impl Line {
             is_remote: self.latency >= LEAST_OF_NETWORK,
             latency: self.latency,
             bytes_per_second: self.bytes_per_second,
-            max_parallel: self.n_streams.max(1),
-            max_ranges: self.max_ranges.max(1),
+            max_parallel: self.protocol.max_parallel().max(1),
+            max_ranges: self.protocol.max_ranges().max(1),
         }
     }
 
@@ -44,8 +45,8 @@ impl Line {
         if !(self.bytes_per_second.is_finite() && self.bytes_per_second > 0.0) {
             return wrong("bandwidth", format!("{} bytes for each second; there must be some", self.bytes_per_second));
         }
-        if self.n_streams == 0 || self.max_ranges == 0 {
-            return wrong("streams", "at least one stream and one range for each request".to_owned());
+        if self.n_streams == 0 {
+            return wrong("streams", "there must be at least one".to_owned());
         }
         Ok(())
     }
@@ -227,7 +228,13 @@ mod tests {
     fn link(n_streams: usize) -> Link {
         let latency = Duration::from_millis(5);
         let interval = Duration::ZERO;
-        Link::new(&Line { latency, bytes_per_second: 1e6, n_streams, interval, max_ranges: 1 })
+        Link::new(&Line {
+            latency,
+            bytes_per_second: 1e6,
+            n_streams,
+            interval,
+            protocol: Protocol::Plain { max_parallel: 1 },
+        })
     }
 
     fn wait_for(link: &mut Link, id: RequestId) -> f64 {
@@ -262,7 +269,13 @@ mod tests {
     #[test]
     fn requests_begin_one_after_the_other_where_each_keeps_the_server_busy() {
         let (latency, interval) = (Duration::from_millis(5), Duration::from_millis(2));
-        let mut link = Link::new(&Line { latency, bytes_per_second: 1e6, n_streams: 64, interval, max_ranges: 1 });
+        let mut link = Link::new(&Line {
+            latency,
+            bytes_per_second: 1e6,
+            n_streams: 64,
+            interval,
+            protocol: Protocol::Plain { max_parallel: 1 },
+        });
         let all: Vec<_> = (0..10).map(|_| link.submit(0.0, 0)).collect();
         for (place, id) in all.into_iter().enumerate() {
             assert!(is_near(wait_for(&mut link, id), 0.005 + 0.002 * place as f64), "{place}");

@@ -8,6 +8,7 @@ use crate::coalesce::{CoalesceLimits, coalesce};
 use crate::error::{Error, Result};
 use crate::excess::Excess;
 use crate::options::Options;
+use crate::protocol::Protocol;
 use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
 use crate::simulate::link::{Event, Line, Link, RequestId};
@@ -21,6 +22,11 @@ const MEMORY_BUDGET_BYTES: u64 = 256_000_000;
 const MAX_READ_BYTES: u64 = i32::MAX as u64;
 /// Larger numbers are no size of a file, and not exact in virtual time.
 const MAX_FILE_BYTES: u64 = 1 << 53;
+/// No store cuts what is large into requests of less than this.
+const LEAST_CUT_BYTES: u64 = 2 << 20;
+/// A trace that leads to more requests, besides two for each of its reads, is refused: each of them takes some memory, and
+/// little is needed to write down large reads.
+const MAX_MORE_REQUESTS: u64 = 1 << 22;
 
 /// What the format asked for: a basket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +87,8 @@ pub struct Outcome {
 /// is empty at the beginning. Takes time proportional to the number of reads and its logarithm.
 ///
 /// # Errors
-/// [`Error::PastEnd`] if the trace reads after the end of its file; [`Error::Option`] for a line that brings nothing.
+/// [`Error::PastEnd`] if the trace reads after the end of its file; [`Error::Option`] for a line that brings nothing, and for a
+/// trace of more requests than can be simulated.
 pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> {
     line.check()?;
     trace.check()?;
@@ -99,7 +106,9 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     let mut simulation = Simulation {
         link: Link::new(line),
         layers,
-        max_ranges: line.max_ranges,
+        protocol: line.protocol,
+        max_requests: MAX_MORE_REQUESTS + 2 * trace.reads.len() as u64,
+        is_too_much: false,
         excess: Excess::default(),
         outcome: Outcome::default(),
     };
@@ -111,7 +120,11 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     } else {
         simulation.read_ahead(&windows, &trace.reads, style.n_ahead, opened)
     };
-    let Simulation { mut outcome, mut excess, .. } = simulation;
+    let Simulation { mut outcome, mut excess, max_requests, is_too_much, .. } = simulation;
+    if is_too_much {
+        let what = format!("read in this way, it takes more than {max_requests} requests");
+        return Err(Error::Option { option: "trace".to_owned(), what });
+    }
     trace.reads.iter().for_each(|read| excess.need(read.offset..read.offset + read.n_bytes));
     outcome.overhead_bytes = excess.n_bytes();
     outcome.n_requests += trace.n_open_requests;
@@ -253,24 +266,32 @@ impl Layers {
 struct Simulation {
     link: Link,
     layers: Layers,
-    max_ranges: usize,
+    protocol: Protocol,
+    max_requests: u64,
+    /// There would be more: none is made any more.
+    is_too_much: bool,
     excess: Excess,
     outcome: Outcome,
 }
 
 impl Simulation {
-    /// Makes one request: several where the store takes fewer ranges.
+    /// Asks the store for ranges together: it makes the requests that it would.
     fn submit(&mut self, time: f64, ranges: Vec<Range<u64>>) -> Vec<RequestId> {
+        let n_at_most = ranges.len() as u64 + n_bytes(&ranges) / LEAST_CUT_BYTES;
+        self.is_too_much |= self.outcome.n_requests.saturating_add(n_at_most) > self.max_requests;
+        if self.is_too_much {
+            return Vec::new();
+        }
         let mut requests = Vec::with_capacity(1);
-        for together in ranges.chunks(self.max_ranges) {
-            let n_bytes = n_bytes(together);
+        for together in self.protocol.requests(ranges) {
+            let n_bytes = n_bytes(&together);
             self.outcome.n_requests += 1;
             self.outcome.n_ranges += together.len() as u64;
             self.outcome.read_bytes += n_bytes;
             requests.push(self.link.submit(time, n_bytes));
+            together.iter().for_each(|range| self.excess.come(range.clone()));
+            self.outcome.requests.push(together);
         }
-        ranges.iter().for_each(|range| self.excess.come(range.clone()));
-        self.outcome.requests.push(ranges);
         requests
     }
 

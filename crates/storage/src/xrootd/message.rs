@@ -301,14 +301,14 @@ pub(crate) fn parse_open(body: &[u8]) -> Result<(Handle, Option<Stat>), String> 
 }
 
 /// What one vector read may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct VectorLimits {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VectorLimits {
     /// Bytes of one range (`readv_ior_max`).
-    pub(crate) max_range_bytes: usize,
+    pub max_range_bytes: usize,
     /// Ranges (`readv_iov_max`).
-    pub(crate) max_ranges: usize,
+    pub max_ranges: usize,
     /// Bytes of all ranges together.
-    pub(crate) max_bytes: usize,
+    pub max_bytes: usize,
 }
 
 impl VectorLimits {

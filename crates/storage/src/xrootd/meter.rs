@@ -12,7 +12,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 /// Until it is measured.
 const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
 /// Requests worth having outstanding: one that is on its way back, one that the server works on, and some that wait there.
-const MAX_PARALLEL: usize = 8;
+pub(crate) const MAX_PARALLEL: usize = 8;
 /// A busy connection is measured so often.
 const SAMPLE: Duration = Duration::from_millis(500);
 

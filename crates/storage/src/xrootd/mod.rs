@@ -25,5 +25,8 @@ mod url;
 mod vectors;
 mod wire;
 
+pub use message::VectorLimits;
+pub(crate) use meter::MAX_PARALLEL;
+pub(crate) use plan::grouped;
 pub use store::{open_xrootd, open_xrootd_once};
 pub(crate) use url::Target;

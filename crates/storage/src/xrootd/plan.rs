@@ -3,54 +3,53 @@
 use super::flight::Request;
 use super::frame::{Answer, Piece, VectorAnswer};
 use super::message::{self, Handle, VectorLimits};
+use crate::extent::Extent;
 use crate::source::Part;
 
 /// Bytes of one plain read, at most.
-const MAX_READ_BYTES: usize = 8 << 20;
+const MAX_READ_BYTES: u64 = 8 << 20;
 
-/// The fewest requests that fetch all parts: what is too large for a vector read is read by itself, in pieces.
-pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
-    let max_range_bytes = limits.max_range_bytes.min(limits.max_bytes);
+/// Deals parts out to the fewest requests that fetch all of them: what is too large for a vector read is read by itself, in
+/// pieces. One part is a plain read, several are a vector read.
+pub(crate) fn grouped<P: Extent>(limits: VectorLimits, parts: Vec<P>) -> Vec<Vec<P>> {
+    let max_range_bytes = limits.max_range_bytes.min(limits.max_bytes) as u64;
     let mut requests = Vec::new();
-    let mut vector = Vector { handle, pieces: Vec::new(), n_bytes: 0 };
-    for part in parts.into_iter().filter(|part| !part.buffer.is_empty()) {
-        let n_bytes = part.buffer.len();
-        if n_bytes > max_range_bytes {
-            let mut offset = part.offset;
-            for buffer in part.buffer.chunks_mut(MAX_READ_BYTES) {
-                let next = offset + buffer.len() as u64;
-                requests.push(read(handle, Piece { offset, buffer }));
-                offset = next;
+    let (mut vector, mut vector_bytes) = (Vec::new(), 0);
+    for mut part in parts.into_iter().filter(|part| part.n_bytes() > 0) {
+        if part.n_bytes() > max_range_bytes {
+            while part.n_bytes() > 0 {
+                let n_here = part.n_bytes().min(MAX_READ_BYTES);
+                let (here, rest) = part.split(n_here);
+                requests.push(vec![here]);
+                part = rest;
             }
             continue;
         }
-        if vector.pieces.len() >= limits.max_ranges || vector.n_bytes + n_bytes > limits.max_bytes {
-            requests.extend(vector.finish());
+        let is_full = vector.len() >= limits.max_ranges || vector_bytes + part.n_bytes() > limits.max_bytes as u64;
+        if is_full && !vector.is_empty() {
+            requests.push(std::mem::take(&mut vector));
+            vector_bytes = 0;
         }
-        vector.n_bytes += n_bytes;
-        vector.pieces.push(Piece { offset: part.offset, buffer: part.buffer });
+        vector_bytes += part.n_bytes();
+        vector.push(part);
     }
-    requests.extend(vector.finish());
+    if !vector.is_empty() {
+        requests.push(vector);
+    }
     requests
 }
 
-struct Vector<'b> {
-    handle: Handle,
-    pieces: Vec<Piece<'b>>,
-    n_bytes: usize,
-}
-
-impl<'b> Vector<'b> {
-    fn finish(&mut self) -> Option<Request<'b>> {
-        self.n_bytes = 0;
-        let mut pieces = std::mem::take(&mut self.pieces);
+/// The requests for parts of an open file.
+pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
+    let request = |parts: Vec<Part<'b>>| {
+        let mut pieces: Vec<_> = parts.into_iter().map(|Part { offset, buffer }| Piece { offset, buffer }).collect();
         if pieces.len() < 2 {
-            return pieces.pop().map(|piece| read(self.handle, piece));
+            return pieces.pop().map(|piece| read(handle, piece));
         }
-        let ranges = pieces.iter().map(|piece| (piece.offset, length(piece)));
-        let bytes = message::read_vector(self.handle, ranges);
-        Some(Request::new(bytes, Answer::Vector(VectorAnswer::new(self.handle, pieces))))
-    }
+        let bytes = message::read_vector(handle, pieces.iter().map(|piece| (piece.offset, length(piece))));
+        Some(Request::new(bytes, Answer::Vector(VectorAnswer::new(handle, pieces))))
+    };
+    grouped(limits, parts).into_iter().filter_map(request).collect()
 }
 
 fn read(handle: Handle, piece: Piece<'_>) -> Request<'_> {
@@ -66,6 +65,7 @@ fn length(piece: &Piece<'_>) -> u32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::ops::Range;
 
     const LIMITS: VectorLimits = VectorLimits { max_range_bytes: 1000, max_ranges: 10, max_bytes: 6000 };
 
@@ -80,20 +80,27 @@ mod tests {
             Answer::Vector(vector) => vector.pieces().iter().map(range).collect(),
             Answer::Control(_) => Vec::new(),
         };
-        requests([0; 4], limits, parts).iter().map(ranges).collect()
+        let asked: Vec<_> = requests([0; 4], limits, parts).iter().map(ranges).collect();
+        // What a simulation plans with is the same.
+        let bare = lengths.iter().enumerate().map(|(n, &n_bytes)| {
+            let offset = n as u64 * 100_000_000;
+            offset..offset + n_bytes as u64
+        });
+        let range = |range: Range<u64>| (range.start, usize::try_from(range.end - range.start).unwrap());
+        let bare = grouped::<Range<u64>>(limits, bare.collect());
+        let bare: Vec<Vec<_>> = bare.into_iter().map(|ranges| ranges.into_iter().map(range).collect()).collect();
+        assert_eq!(bare, asked);
+        asked
     }
 
     #[test]
     fn large_ranges_are_read_in_pieces_and_small_ones_together() {
-        let large = MAX_READ_BYTES + 5;
+        let max_read_bytes = usize::try_from(MAX_READ_BYTES).unwrap();
+        let large = max_read_bytes + 5;
         let offset = 100_000_000;
         assert_eq!(
             asked(&[10, large, 0, 20], LIMITS),
-            [
-                vec![(offset, MAX_READ_BYTES)],
-                vec![(offset + MAX_READ_BYTES as u64, 5)],
-                vec![(0, 10), (3 * offset, 20)],
-            ]
+            [vec![(offset, max_read_bytes)], vec![(offset + MAX_READ_BYTES, 5)], vec![(0, 10), (3 * offset, 20)],]
         );
         assert_eq!(asked(&[10; 21], LIMITS).iter().map(Vec::len).collect::<Vec<_>>(), [10, 10, 1]);
         let usual = asked(&[2_000_000; 40], VectorLimits::DEFAULT);
@@ -105,7 +112,7 @@ mod tests {
         fn every_byte_is_asked_for_once_and_no_limit_is_broken(lengths in prop::collection::vec(0_usize..3000, 0..60)) {
             let asked = asked(&lengths, LIMITS);
             prop_assert!(asked.iter().all(|ranges| (1..=LIMITS.max_ranges).contains(&ranges.len())));
-            prop_assert!(asked.iter().flatten().all(|&(_, n)| n > 0 && n <= MAX_READ_BYTES));
+            prop_assert!(asked.iter().flatten().all(|&(_, n)| n > 0 && n as u64 <= MAX_READ_BYTES));
             prop_assert!(asked.iter().all(|ranges| ranges.len() == 1 || ranges.iter().all(|&(_, n)| n <= LIMITS.max_range_bytes)));
             prop_assert!(asked.iter().all(|ranges| ranges.len() == 1 || ranges.iter().map(|&(_, n)| n).sum::<usize>() <= LIMITS.max_bytes));
             let mut all: Vec<_> = asked.into_iter().flatten().collect();

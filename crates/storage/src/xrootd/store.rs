@@ -15,6 +15,7 @@ use super::vectors::{Fallback, Vectors};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
+use crate::protocol::Protocol;
 use crate::replicas::HEAD_BYTES;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::{hidden_distinction, redacted};
@@ -391,6 +392,11 @@ impl Source for XrootdFile {
     fn nature(&self) -> Nature {
         let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.nature()));
         measured.unwrap_or(UNMEASURED)
+    }
+
+    fn protocol(&self) -> Protocol {
+        let limits = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.limits()));
+        Protocol::Xrootd(limits.unwrap_or(VectorLimits::DEFAULT))
     }
 
     fn version(&self) -> Option<String> {
