@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::http::REQUEST_SECONDS;
 use crate::source::Nature;
 
 /// What lies between two ranges of a local file is read with them if it is not more than this; CMS found the same size
@@ -12,9 +13,6 @@ const LOCAL_SPAN_BYTES: u64 = 4 << 20;
 /// What one more range costs in bytes on the line: the head of a part in an HTTP answer is up to 200, that of XRootD 16,
 /// and the request names the range too.
 const RANGE_BYTES: f64 = 256.0;
-/// Work that a request is, however many are under way: an S3 server on the machine of the benchmarks has 0.15 to 0.3 ms of it, the
-/// reader 0.1.
-pub(crate) const REQUEST_SECONDS: f64 = 200e-6;
 /// Bytes that gaps may cost, beyond what ranges of their own would, for each byte that is needed, where the line is busy.
 /// Opening the file and the heads of answers come on top: with 2 % some reads of many small baskets from S3 had 5.3 % more on
 /// the line than they needed.

@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use crate::source::Part;
-
 /// Bytes of a file that follow each other.
 pub(crate) trait Extent: Sized {
     /// Offset in the file in bytes.
@@ -20,21 +18,6 @@ pub(crate) trait Extent: Sized {
     /// Half-open offsets in the file in bytes.
     fn range(&self) -> Range<u64> {
         self.offset()..self.offset().saturating_add(self.n_bytes())
-    }
-}
-
-impl Extent for Part<'_> {
-    fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    fn n_bytes(&self) -> u64 {
-        self.buffer.len() as u64
-    }
-
-    fn split(self, n_bytes: u64) -> (Self, Self) {
-        let (first, rest) = self.buffer.split_at_mut(usize::try_from(n_bytes).unwrap_or(usize::MAX));
-        (Part { offset: self.offset, buffer: first }, Part { offset: self.offset + n_bytes, buffer: rest })
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::account::Ledgers;
 use crate::error::{Error, Result};
+use crate::extent::Extent;
 use crate::protocol::Protocol;
 
 /// One range of a vector read, and where its bytes go.
@@ -117,4 +118,19 @@ pub(crate) fn check_range(source: &dyn Source, offset: u64, n_bytes: usize) -> R
 /// A vector read of a store that has none: one part after the other.
 pub(crate) fn read_each(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
     parts.iter_mut().try_for_each(|part| source.read_at(part.offset, part.buffer))
+}
+
+impl Extent for Part<'_> {
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
+    fn split(self, n_bytes: u64) -> (Self, Self) {
+        let (first, rest) = self.buffer.split_at_mut(usize::try_from(n_bytes).unwrap_or(usize::MAX));
+        (Part { offset: self.offset, buffer: first }, Part { offset: self.offset + n_bytes, buffer: rest })
+    }
 }

@@ -1,18 +1,15 @@
 //! From the buffers of slots to the Arrow arrays of fields.
 
-use std::sync::Arc;
-
 use arrow_array::{Array, UInt32Array};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
+use arrow_schema::{ArrowError, DataType as ArrowType, UnionMode};
 use arrowroot_arrow::arrays::{ends_of, lists_of, numbers, texts, values as collected};
 use arrowroot_arrow::gaps::with_gaps;
 use arrowroot_arrow::text::list_of;
-use arrowroot_arrow::types::primitive_type;
-use arrowroot_arrow::{Fault, TextForm, arrow_type as object_type};
+use arrowroot_arrow::{Fault, TextForm};
 use arrowroot_format as format;
-use arrowroot_format::column::{DataType, EntryForm};
+use arrowroot_format::column::EntryForm;
 use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::streamer::Primitive;
@@ -20,61 +17,8 @@ use arrowroot_format::streamer::Primitive;
 use super::builder::Filled;
 use super::plan::{NtuplePlan, SlotKind};
 use super::runs::BatchRuns;
+use super::types::{arrow_type, item_field, map_field, union_fields};
 use crate::misfit::Neighbours;
-
-const ITEM: &str = "item";
-/// What a variant holds that holds none of its alternatives.
-const NOTHING: &str = "none";
-
-/// The Arrow field of a shape.
-pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
-    let is_nullable = match shape {
-        // A variant that holds nothing, or a null, is one: so arrow-rs has it.
-        Shape::Optional { .. } | Shape::Variant { .. } => true,
-        Shape::Streamed { form, .. } => matches!(form.data_type(), DataType::Optional(_)),
-        _ => false,
-    };
-    Field::new(name, arrow_type(shape, text), is_nullable)
-}
-
-fn item_field(shape: &Shape, text: TextForm) -> Arc<Field> {
-    Arc::new(arrow_field(ITEM, shape, text))
-}
-
-fn map_field(key: &Shape, value: &Shape, text: TextForm) -> Arc<Field> {
-    let pair = vec![arrow_field("key", key, text), arrow_field("value", value, text)];
-    Arc::new(Field::new("entries", ArrowType::Struct(Fields::from(pair)), false))
-}
-
-fn struct_fields(members: &[(String, Shape)], text: TextForm) -> Fields {
-    members.iter().map(|(name, member)| arrow_field(name, member, text)).collect()
-}
-
-/// The alternatives of a variant by tag; 0 is none of them.
-fn union_fields(alternatives: &[Shape], text: TextForm) -> UnionFields {
-    let nothing = (0_i8, Arc::new(Field::new(NOTHING, ArrowType::Null, true)));
-    let fields = (1_i8..)
-        .zip(alternatives)
-        .map(|(tag, alternative)| (tag, Arc::new(arrow_field(&(tag - 1).to_string(), alternative, text))));
-    std::iter::once(nothing).chain(fields).collect()
-}
-
-fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {
-    match shape {
-        Shape::Number { primitive, .. } | Shape::Cardinality { primitive, .. } => primitive_type(*primitive),
-        Shape::Text { .. } if text == TextForm::Binary => ArrowType::Binary,
-        Shape::Text { .. } => ArrowType::Utf8,
-        Shape::List { item, .. } => ArrowType::List(item_field(item, text)),
-        Shape::Map { key, value, .. } => ArrowType::Map(map_field(key, value, text), false),
-        Shape::Optional { item, .. } => arrow_type(item, text),
-        Shape::FixedList { item, n_items } => {
-            ArrowType::FixedSizeList(item_field(item, text), i32::try_from(*n_items).unwrap_or(i32::MAX))
-        }
-        Shape::Struct { members } => ArrowType::Struct(struct_fields(members, text)),
-        Shape::Variant { alternatives, .. } => ArrowType::Union(union_fields(alternatives, text), UnionMode::Dense),
-        Shape::Streamed { form, .. } => object_type(&form.data_type(), text),
-    }
-}
 
 /// Makes the arrays of a batch.
 pub(super) struct Assembly<'a> {

@@ -11,6 +11,7 @@ mod plan;
 mod runs;
 mod streamed;
 mod table;
+mod types;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -187,7 +188,7 @@ impl Ntuple {
     /// # Errors
     /// [`Error::Format`] if it cannot be read.
     pub fn arrow_field(&self, id: ColumnId, name: &str, text: TextForm) -> Result<Field> {
-        Ok(assemble::arrow_field(name, &self.shape(id)?, text))
+        Ok(types::arrow_field(name, &self.shape(id)?, text))
     }
 }
 

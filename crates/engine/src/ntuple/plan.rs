@@ -16,7 +16,7 @@ use super::clusters::{Cluster, MAX_UNWITNESSED, unwitnessed};
 use super::look_up::{LookUp, PageId};
 use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
-use super::{Ntuple, assemble};
+use super::{Ntuple, types};
 use crate::scan::{
     BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
     Request, cut_list, cut_range,
@@ -119,7 +119,7 @@ pub(crate) fn plan(
     let mut collecting = Collecting::new(ntuple);
     for (id, name) in members {
         let shape = ntuple.shape(*id)?;
-        fields.push(assemble::arrow_field(name, &shape, request.text));
+        fields.push(types::arrow_field(name, &shape, request.text));
         collecting.shape(&shape, 0, 1)?;
         shapes.push(shape);
     }

@@ -80,9 +80,8 @@ mod whole;
 pub(crate) use address::Address;
 pub use multipart::{Multipart, Receiver, Wrong};
 pub(crate) use open::open_address;
-pub(crate) use origin::limits_of_any;
 pub use plan::Limits;
-pub(crate) use plan::requests;
+pub(crate) use plan::{REQUEST_SECONDS, limits_of_any, requests};
 pub use range::ContentRange;
 pub use slots::Slots;
 

@@ -1,25 +1,13 @@
 //! What is known of a server, for all files of the process that come from it.
 
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connections::{Connections, Kind};
-use super::plan::Limits;
-use crate::coalesce::REQUEST_SECONDS;
+use super::plan::{PARALLEL_WITH_RANGES, STEPS, connections_for};
 
-/// Ranges in one request that are tried, most first. Apache answers up to 200; jsroot takes the same steps.
-const STEPS: [usize; 5] = [200, 50, 20, 5, 1];
 /// Ranges that are tried where many were refused by a server that never answered some.
 const FEW: usize = 5;
-/// Connections to a server that answers several ranges at once.
-const PARALLEL_WITH_RANGES: usize = 8;
-/// Connections to one that does not, at most, as S3 is used by everybody: so many that waiting for answers takes no longer than the
-/// work of the requests. More cost more on both sides than they bring; that they are at least 16 helps lines whose connections are slow.
-const PARALLEL_WITHOUT: RangeInclusive<usize> = 16..=128;
-/// Up to so many, twice as many: answers come unevenly, and then some connections wait while others are at work. Some 660 ranges
-/// of S3 took 0.19 s with 50 instead of 0.22 s with 24 at 5 ms and 100 MB/s; 80 are no better.
-const DOUBLED_UP_TO: usize = 50;
 /// Transfers of less, in bytes or in time, are over before they can be timed.
 const LEAST_TIMED_BYTES: u64 = 64 << 10;
 const LEAST_TIMED: Duration = Duration::from_micros(100);
@@ -443,23 +431,6 @@ impl Origin {
             if rate.is_finite() { rate } else { GUESSED_BYTES_PER_SECOND },
         )
     }
-}
-
-/// What is asked of a server of which nothing is known but how long an answer takes, and whether it may answer several ranges:
-/// not S3.
-pub(crate) fn limits_of_any(is_multi_range: bool, latency: Duration) -> Limits {
-    if is_multi_range {
-        return Limits { n_ranges: STEPS[0], n_parallel: PARALLEL_WITH_RANGES };
-    }
-    Limits { n_ranges: 1, n_parallel: connections_for(latency) }
-}
-
-/// Connections to a server that answers one range at a time, which takes so long for an answer.
-fn connections_for(latency: Duration) -> usize {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
-    let n_connections = (latency.as_secs_f64() / REQUEST_SECONDS) as usize;
-    let n_connections = n_connections.max((2 * n_connections).min(DOUBLED_UP_TO));
-    n_connections.clamp(*PARALLEL_WITHOUT.start(), *PARALLEL_WITHOUT.end())
 }
 
 /// The next smaller number of ranges to try.

@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::flight::{Flight, Request};
+use super::limits::VectorLimits;
 use super::login::Session;
-use super::message::{self, Handle, Header, VectorLimits};
+use super::message::{self, Handle, Header};
 use super::meter::Meter;
 use super::url::Target;
 use super::vectors::Vectors;

@@ -2,7 +2,8 @@
 
 use super::failure::Failure;
 use super::frame::{Answer, Incoming, Piece, VectorAnswer};
-use super::message::{self, HEADER_BYTES, Header, VectorLimits};
+use super::limits::VectorLimits;
+use super::message::{self, HEADER_BYTES, Header};
 use super::url::Target;
 
 struct Wire<'a>(&'a [u8]);

@@ -300,53 +300,10 @@ pub(crate) fn parse_open(body: &[u8]) -> Result<(Handle, Option<Stat>), String> 
     Ok((handle, stat))
 }
 
-/// What one vector read may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct VectorLimits {
-    /// Bytes of one range (`readv_ior_max`).
-    pub max_range_bytes: usize,
-    /// Ranges (`readv_iov_max`).
-    pub max_ranges: usize,
-    /// Bytes of all ranges together.
-    pub max_bytes: usize,
-}
-
-impl VectorLimits {
-    /// Those of a server that does not say. Servers refuse 2 GiB; this is less so that a broken connection loses less.
-    pub(crate) const DEFAULT: VectorLimits =
-        VectorLimits { max_range_bytes: 2_097_136, max_ranges: 1024, max_bytes: 32 << 20 };
-
-    /// Those of a server without vector reads.
-    pub(crate) const NONE: VectorLimits = VectorLimits { max_ranges: 1, ..VectorLimits::DEFAULT };
-
-    /// What both allow.
-    pub(crate) fn and(self, other: VectorLimits) -> VectorLimits {
-        VectorLimits {
-            max_range_bytes: self.max_range_bytes.min(other.max_range_bytes),
-            max_ranges: self.max_ranges.min(other.max_ranges),
-            max_bytes: self.max_bytes.min(other.max_bytes),
-        }
-    }
-
-    /// From one line each; what is no number above 0 is not known there. No server takes longer requests than the
-    /// default's, whatever it says.
-    pub(crate) fn parse(body: &[u8]) -> VectorLimits {
-        let answer = String::from_utf8_lossy(body);
-        let mut lines =
-            answer.split(['\n', '\0']).map(|line| line.trim().parse::<usize>().ok().filter(|&number| number > 0));
-        let mut next = |default: usize| lines.next().flatten().unwrap_or(default);
-        let (bytes, ranges) = (next(Self::DEFAULT.max_range_bytes), next(Self::DEFAULT.max_ranges));
-        VectorLimits {
-            max_range_bytes: bytes.min(1 << 30),
-            max_ranges: ranges.min(Self::DEFAULT.max_ranges),
-            ..Self::DEFAULT
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xrootd::limits::VectorLimits;
     use proptest::prelude::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::message::VectorLimits;
+use super::limits::{MAX_PARALLEL, VectorLimits};
 use crate::source::Nature;
 
 /// Answers of no more bytes than this tell the latency.
@@ -11,8 +11,6 @@ const SMALL_BYTES: u64 = 32 << 10;
 const LARGE_BYTES: u64 = 1 << 20;
 /// Until it is measured.
 const GUESSED_BYTES_PER_SECOND: f64 = 100e6;
-/// Requests worth having outstanding: one that is on its way back, one that the server works on, and some that wait there.
-pub(crate) const MAX_PARALLEL: usize = 8;
 /// A busy connection is measured so often.
 const SAMPLE: Duration = Duration::from_millis(500);
 

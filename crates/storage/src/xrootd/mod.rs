@@ -13,6 +13,7 @@ mod flight;
 mod frame;
 #[cfg(fuzzing)]
 pub mod fuzz;
+mod limits;
 mod login;
 mod message;
 mod meter;
@@ -25,8 +26,7 @@ mod url;
 mod vectors;
 mod wire;
 
-pub use message::VectorLimits;
-pub(crate) use meter::MAX_PARALLEL;
-pub(crate) use plan::grouped;
+pub use limits::VectorLimits;
+pub(crate) use limits::{MAX_PARALLEL, grouped};
 pub use store::{open_xrootd, open_xrootd_once};
 pub(crate) use url::Target;

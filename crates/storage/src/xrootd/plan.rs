@@ -2,42 +2,9 @@
 
 use super::flight::Request;
 use super::frame::{Answer, Piece, VectorAnswer};
-use super::message::{self, Handle, VectorLimits};
-use crate::extent::Extent;
+use super::limits::{VectorLimits, grouped};
+use super::message::{self, Handle};
 use crate::source::Part;
-
-/// Bytes of one plain read, at most.
-const MAX_READ_BYTES: u64 = 8 << 20;
-
-/// Deals parts out to the fewest requests that fetch all of them: what is too large for a vector read is read by itself, in
-/// pieces. One part is a plain read, several are a vector read.
-pub(crate) fn grouped<P: Extent>(limits: VectorLimits, parts: Vec<P>) -> Vec<Vec<P>> {
-    let max_range_bytes = limits.max_range_bytes.min(limits.max_bytes) as u64;
-    let mut requests = Vec::new();
-    let (mut vector, mut vector_bytes) = (Vec::new(), 0);
-    for mut part in parts.into_iter().filter(|part| part.n_bytes() > 0) {
-        if part.n_bytes() > max_range_bytes {
-            while part.n_bytes() > 0 {
-                let n_here = part.n_bytes().min(MAX_READ_BYTES);
-                let (here, rest) = part.split(n_here);
-                requests.push(vec![here]);
-                part = rest;
-            }
-            continue;
-        }
-        let is_full = vector.len() >= limits.max_ranges || vector_bytes + part.n_bytes() > limits.max_bytes as u64;
-        if is_full && !vector.is_empty() {
-            requests.push(std::mem::take(&mut vector));
-            vector_bytes = 0;
-        }
-        vector_bytes += part.n_bytes();
-        vector.push(part);
-    }
-    if !vector.is_empty() {
-        requests.push(vector);
-    }
-    requests
-}
 
 /// The requests for parts of an open file.
 pub(crate) fn requests<'b>(handle: Handle, limits: VectorLimits, parts: Vec<Part<'b>>) -> Vec<Request<'b>> {
@@ -64,6 +31,7 @@ fn length(piece: &Piece<'_>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xrootd::limits::MAX_READ_BYTES;
     use proptest::prelude::*;
     use std::ops::Range;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::failure::code;
-use super::message::VectorLimits;
+use super::limits::VectorLimits;
 use super::url::Target;
 
 /// By host and port.
