@@ -3,6 +3,7 @@
     make.py              writes two tiny files with ROOT and uproot, and some of their parts, to seeds/TARGET
                          (committed: they have to stay below 50 kB)
     make.py FILE.root... takes files that are there instead, and writes to corpus/TARGET (not committed)
+    make.py --drawn N    draws N shapes of small files that ask for much memory or time, and writes to corpus/TARGET
 
 Needs uproot; without arguments ROOT too (`pip install uproot ROOT`).
 """
@@ -13,6 +14,7 @@ import hashlib
 import struct
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,10 @@ import numpy as np
 import uproot
 
 import arrowroot
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.robustness import drawn, hostile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 MAX_FILE_BYTES, MAX_PART_BYTES = 100_000, 40_000
 MAX_COMMITTED_BYTES, MAX_COMMITTED_INFOS_BYTES = 13_000, 5000
+MAX_COMMITTED_HOSTILE_BYTES = 800
 PRIMITIVES = ["bool", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
               "float", "double", "Float16_t", "Double32_t"]  # fmt: skip
 # Columns with structure, as ROOT writes them: two baskets each, the second one in the tree's record.
@@ -274,16 +281,34 @@ def one_of_each(all_parts: Iterable[Part]) -> Iterator[Part]:
             yield target, part
 
 
+def hostile_files(directory: Path, found: Iterable[tuple[str, bytes]], most_bytes: int) -> list[Path]:
+    """Write files that ask for much; those that are not small themselves are left out."""
+    contents = (content for _, content in found if len(content) <= most_bytes)
+    paths = []
+    for number, content in enumerate(contents):
+        paths.append(directory / f"hostile{number}.root")
+        paths[-1].write_bytes(content)
+    return paths
+
+
 def main() -> None:
-    """Write the seeds of the repository, or a corpus of the files that are given."""
-    files = [Path(name) for name in sys.argv[1:]]
+    """Write the seeds of the repository, or a corpus of the files that are given or drawn."""
+    is_drawn = sys.argv[1:2] == ["--drawn"]
+    n_drawn = int(sys.argv[2]) if is_drawn else 0
+    files = [Path(name) for name in sys.argv[1:] if not is_drawn]
     with tempfile.TemporaryDirectory() as scratch:
+        if is_drawn:
+            shapes = (one for seed in range(n_drawn) for one in drawn.drawn(seed))
+            files = hostile_files(Path(scratch), shapes, MAX_FILE_BYTES)
         top = HERE.parent / "corpus" if files else HERE
         paths = [
             path for path in files or write_files(Path(scratch)) if path.stat().st_size <= MAX_FILE_BYTES
         ]
         most_infos_bytes = None if files else MAX_COMMITTED_INFOS_BYTES
         all_parts = (part for path in paths for part in parts(path, most_infos_bytes))
+        if not files:
+            small = hostile_files(Path(scratch), hostile.cases(), MAX_COMMITTED_HOSTILE_BYTES)
+            all_parts = chain(all_parts, (("file", path.read_bytes()) for path in small))
         for target, part in all_parts if files else one_of_each(all_parts):
             if target == "file" or len(part) <= MAX_PART_BYTES:
                 name = hashlib.sha256(part).hexdigest()[:16]

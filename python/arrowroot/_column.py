@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._render import clip, printable
@@ -47,11 +48,13 @@ class Column(NamedTuple):
     @classmethod
     def of(cls, branch: _native.Branch) -> Column:
         """What is known of a branch."""
+        # Many columns of a tree have the same type, and long texts say so.
+        arrow_type = branch.arrow_type
         return cls(
             branch.path,
             branch.title,
-            branch.type_name,
-            branch.arrow_type,
+            intern(branch.type_name),
+            arrow_type and intern(arrow_type),
             branch.unsupported,
             branch.n_entries,
             branch.n_baskets,

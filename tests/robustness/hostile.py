@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from typing import TYPE_CHECKING
 
@@ -239,19 +238,3 @@ def cases() -> Iterator[tuple[str, bytes]]:
     for kind, found in (("class", class_cases()), ("tree", tree_cases()), ("ntuple", ntuple_cases())):
         for name, content in found:
             yield f"{kind}: {name}", content
-
-
-def drawn(seed: int) -> Iterator[tuple[str, bytes]]:
-    """Return files of shapes that a seed draws."""
-    draw = random.Random(seed)
-    kind = draw.choice(["member", "base", "vector", "array"])
-    depth, width = draw.randint(1, 60), draw.choice([1, 1, 2, 3, 5, 10, 40, 200])
-    name_bytes = draw.choice([0, 10, 200, 3000, 50_000 // width])
-    leaf_members = draw.choice([0, 1, 30, 1000])
-    if depth * width * (name_bytes + 200) > 20_000_000:
-        depth = max(1, 20_000_000 // (width * (name_bytes + 200)))
-    classes = nested(depth, width, name_bytes, kind, leaf_members)
-    n_branches, n_keys = draw.choice([1, 30, 1000]), draw.choice([1, 30, 1000])
-    shape = f"seed {seed}: {kind} {depth} x {width} x {name_bytes} x {leaf_members}, {n_branches}, {n_keys}"
-    for place, content in of_classes(classes, n_branches=n_branches, n_keys=n_keys):
-        yield f"{shape}, {place}", content

@@ -236,8 +236,15 @@ def tree(branches: list[Branch], n_entries: int = 0, auto_flush: int = 0) -> Rec
 
 def tree_file(infos: bytes, branches: list[Branch], n_entries: int = 0, auto_flush: int = 0) -> bytes:
     """Return a file with one tree. The places of the baskets are known once they are written."""
-    baskets = [branch.basket for branch in branches if branch.basket is not None]
-    file = RootFile(infos, [], baskets)
+    # One that several branches share is written once.
+    baskets: dict[int, Record] = {}
+    left = list(branches)
+    while left:
+        branch = left.pop()
+        left += branch.branches
+        if branch.basket is not None:
+            baskets[id(branch.basket)] = branch.basket
+    file = RootFile(infos, [], list(baskets.values()))
     file.content()
     file.keys = [tree(branches, n_entries, auto_flush)]
     return file.content()
@@ -312,8 +319,13 @@ def ntuple_file(
     *,
     n_clusters: int = 1,
     aliases: Iterable[tuple[int, int]] = (),
+    compresses: bool = False,
 ) -> bytes:
-    """Return a file with one RNTuple, all of whose clusters have the same pages."""
+    """Return a file with one RNTuple, all of whose clusters have the same pages.
+
+    ``compresses``: the envelopes.
+    """
+    as_stored = compressed if compresses else bytes
     aliased = [record_frame(struct.pack("<II", *alias)) for alias in aliases]
     lists = list_frame([one.content() for one in fields]) + list_frame([one.content() for one in columns])
     lists += list_frame(aliased) + list_frame([])
@@ -345,7 +357,7 @@ def ntuple_file(
         page_list, _ = envelope(3, struct.pack("<Q", checksum) + list_frame(summaries) + list_frame(clusters))
 
         def footer(at: int) -> bytes:
-            link = struct.pack("<QiQ", len(page_list), len(page_list), at)
+            link = struct.pack("<QiQ", len(page_list), len(as_stored(page_list)), at)
             group = record_frame(struct.pack("<QQI", 0, n_entries * n_clusters, n_clusters) + link)
             content = (
                 struct.pack("<QQ", 0, checksum) + record_frame(b"") + list_frame([group]) + list_frame([])
@@ -356,13 +368,15 @@ def ntuple_file(
 
     file.content()
     page_list, footer = parts()
-    stored = [Record("RBlob", "", one, one) for one in (header, page_list, footer(0))]
+    stored = [Record("RBlob", "", one, as_stored(one)) for one in (header, page_list, footer(0))]
     file.records += stored
     file.content()
-    stored[2].data = stored[2].stored = footer(place(stored[1]))
+    stored[2].data = footer(place(stored[1]))
+    stored[2].stored = as_stored(stored[2].data)
     members = struct.pack(">4H", 1, 0, 0, 0)
-    header_link = (place(stored[0]), len(header), len(header))
-    footer_link = (place(stored[2]), len(stored[2].data), len(stored[2].data))
+    header_link, footer_link = (
+        (place(one), len(one.stored or b""), len(one.data)) for one in (stored[0], stored[2])
+    )
     members += struct.pack(">7Q", *header_link, *footer_link, 1 << 30)
     anchor = frame(2, members) + struct.pack(">Q", xxhash.xxh3_64_intdigest(members))
     file.keys = [Record("ROOT::RNTuple", "n", anchor, anchor)]

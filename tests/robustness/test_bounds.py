@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import arrowroot
-from tests.robustness import bounds, hostile
+from tests.robustness import bounds, drawn, hostile
 from tests.robustness.hostile_bytes import (
     ANY,
+    STL,
     Branch,
     Column,
     Field,
@@ -32,6 +35,8 @@ WORST = {
     "class: refused by far, keys": ["all objects"],
     "class: deep, tree": ["schema"],
     "class: bases, tree": ["columns"],
+    "tree: zeros in many branches": ["batch"],
+    "ntuple: long names in each other": ["batch"],
     "tree: half as many clusters": ["columns"],
     "tree: many dimensions": ["columns", "batch"],
     "ntuple: a thousand deferred": ["batch"],
@@ -47,6 +52,140 @@ def files():
 def test_a_small_file_takes_little_memory_and_time(files, name):
     for cost in bounds.costs([(name, files[name])], WORST[name]):
         assert cost.fault() is None, cost.line()
+
+
+#: Seeds of shapes that took more than they may, or that raised errors of other libraries.
+SEEDS = [13, 54, 11, 17]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_shape_that_was_drawn_takes_little_memory_and_time(seed):
+    for cost in bounds.costs(drawn.drawn(seed)):
+        assert cost.fault() is None, cost.line()
+
+
+def many_of_a_large_class() -> bytes:
+    infos = streamer_infos(hostile.nested(38, 2, 200, "base", 1000))
+    return tree_file(infos, [Branch(f"b{i}", class_name="C0") for i in range(2000)])
+
+
+def many_of_a_long_type() -> bytes:
+    infos = streamer_infos([("C0", 1, [Member("m", f"vector<{'T' * 60_000}>", STL)])])
+    split = [Branch(f"b{i}", class_name="C0", member=0) for i in range(2000)]
+    return tree_file(infos, [Branch("top", class_name="C0", member=-2, node_type=1, branches=split)])
+
+
+def many_of_a_name() -> bytes:
+    infos = streamer_infos(hostile.nested(26, 1, 50_000))
+    return tree_file(infos, [Branch(f"b{i}", class_name="C0") for i in range(1000)])
+
+
+def many_members() -> bytes:
+    infos = streamer_infos(hostile.nested(16, 1, 50_000, "base", 1000))
+    return tree_file(infos, [Branch("b", class_name="C0")])
+
+
+@pytest.mark.parametrize("make", [many_of_a_large_class, many_of_a_long_type, many_of_a_name, many_members])
+def test_many_branches_share_what_their_class_takes(make):
+    for cost in bounds.costs([(make.__name__, make())], ["columns", "schema"]):
+        assert cost.fault() is None, cost.line()
+
+
+def number(name: str) -> Branch:
+    return Branch(name, n_entries=1, basket=basket((7).to_bytes(4, "big"), 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("member", {"b0", "b10"}), ("array", {"b0", "b10"}), ("vector", set())]
+)
+def test_a_column_that_is_nested_too_deep_is_refused_and_the_others_are_read(tmp_path, kind, least):
+    path = tmp_path / "deep.root"
+    # The innermost are asked for first: what was compiled for them is a part of the others.
+    levels = range(100, -1, -10)
+    entry = {"n_entries": 1, "basket": basket(bytes(100), 1)}
+    classes = [Branch(f"b{level}", class_name=f"C{level}", **entry) for level in levels]
+    path.write_bytes(tree_file(streamer_infos(hostile.nested(100, 1, 1, kind)), [*classes, number("x")], 1))
+    with arrowroot.open(path) as file:
+        tree = file["t"]
+        refused = {column.name: column.unsupported for column in tree.columns if column.unsupported}
+        assert least <= set(refused) < {f"b{level}" for level in levels}
+        assert all("in each other" in why or "nested too deep" in why for why in refused.values())
+        assert set(tree.schema.names) == {column.name for column in tree.columns} - set(refused)
+        assert tree.to_arrow(["x"])["x"].to_pylist() == [7]
+        for name in tree.schema.names:
+            assert tree.to_arrow([name], entries=slice(0, 0)).num_rows == 0
+        # Lists that are too deep may be empty.
+        with pytest.raises(arrowroot.ArrowrootError, match=r"in each other|nested too deep|b0"):
+            tree.to_arrow(["b0"])
+
+
+@pytest.mark.parametrize(("n_arrays", "is_read"), [(62, True), (63, False)])
+def test_a_field_of_an_rntuple_that_is_nested_too_deep_is_refused_and_the_others_are_read(
+    tmp_path, n_arrays, is_read
+):
+    path = tmp_path / "deep.root"
+    arrays = [Field(max(0, i - 1), f"a{i}", "std::array<T,1>", array_size=1) for i in range(n_arrays)]
+    fields = [
+        *arrays,
+        Field(n_arrays - 1, "_0", "std::int32_t"),
+        Field(n_arrays + 1, "x", "std::int32_t"),
+    ]
+    page = (1, (5).to_bytes(4, "little"))
+    columns = [Column(place, hostile.INT32, 32, [page]) for place in (n_arrays, n_arrays + 1)]
+    path.write_bytes(ntuple_file(fields, columns, 1))
+    with arrowroot.open(path) as file:
+        assert file["n"].schema.names == (["a0", "x"] if is_read else ["x"])
+        assert file["n"].to_arrow(["x"])["x"].to_pylist() == [5]
+        reason = file["n"].columns[0].unsupported
+        assert (reason is None) == is_read
+        assert is_read or "more than 63 levels" in reason
+
+
+def test_an_object_that_is_nested_too_deep_as_a_whole_is_read_by_its_branches(tmp_path):
+    path = tmp_path / "deep.root"
+    inner = number("x")
+    for level in range(70):
+        inner = Branch(f"g{level}", class_name="C0", member=-2, node_type=0, branches=[inner])
+    path.write_bytes(tree_file(streamer_infos(hostile.nested(1, 1, 1)), [inner], 1))
+    with arrowroot.open(path) as file:
+        (column,) = file["t"].columns
+        assert file["t"][column.name].to_pylist() == [7]
+        with pytest.raises(arrowroot.UnsupportedError, match="read branches in it"):
+            file["t"].to_arrow(["g69"], assemble=True)
+
+
+def test_metadata_that_compress_too_well_are_refused_and_numbers_are_read_without(tmp_path):
+    path = tmp_path / "bomb.root"
+    infos = streamer_infos(hostile.nested(1, 1000, 20_000))
+    path.write_bytes(tree_file(infos, [number("x"), replace(number("b"), class_name="C0")], 1))
+    with arrowroot.open(path) as file:
+        assert file["t"].to_arrow(["x"])["x"].to_pylist() == [7]
+        with pytest.raises(arrowroot.UnsupportedError, match="bytes are not unpacked"):
+            file["t"].to_arrow(["b"])
+    fields = [Field(i, "n" * 20_000 + str(i), "std::int32_t") for i in range(1000)]
+    columns = [Column(i, hostile.INT32, 32, is_listed=False) for i in range(1000)]
+    path.write_bytes(ntuple_file(fields, columns, 1, compresses=True))
+    with (
+        arrowroot.open(path) as file,
+        pytest.raises(arrowroot.UnsupportedError, match="bytes are not unpacked"),
+    ):
+        _ = file["n"]
+
+
+def test_baskets_that_become_more_than_their_branch_says_are_read_in_small_batches(tmp_path):
+    path = tmp_path / "zeros.root"
+    values = [bytes([k]) * 40_000 for k in range(1, 9)]
+    branches = [
+        Branch(f"x{k}", n_entries=10_000, basket=basket(data, 10_000)) for k, data in enumerate(values)
+    ]
+    path.write_bytes(tree_file(b"", branches, 10_000))
+    with arrowroot.open(path) as file:
+        batches = list(file["t"].scan(batch_size=20_000, memory_budget=100_000))
+        assert len(batches) > 10
+        for k, data in enumerate(values):
+            expected = int.from_bytes(data[:4], "big")
+            assert all(set(batch.column(f"x{k}").to_pylist()) == {expected} for batch in batches)
+        assert sum(batch.num_rows for batch in batches) == 10_000
 
 
 def test_sound_files_that_are_written_by_hand_are_read(tmp_path):

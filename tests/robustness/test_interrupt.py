@@ -1,7 +1,8 @@
-"""Ctrl-C stops a scan at once."""
+"""Ctrl-C stops a scan at once, and what comes before it."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -9,6 +10,10 @@ import sys
 import time
 
 import pytest
+
+import arrowroot
+from tests.robustness import hostile
+from tests.robustness.hostile_bytes import Record, RootFile
 
 #: At once for a person, with room for a busy machine.
 ALLOWED_S = 3.0
@@ -41,14 +46,13 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_an_interrupt_stops_reading(large_file, read):
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(read=read), str(large_file)], stdout=subprocess.PIPE, text=True
-    )
+def interrupted(program: str, arguments: list[str], after_s: float) -> float:
+    """Return the time from a signal to the end of what a program was doing, in s."""
+    process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     try:
         assert process.stdout.readline() == "reading\n"
-        time.sleep(0.3)
+        time.sleep(after_s)
         sent = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
         stopped = float(process.stdout.readline())
@@ -57,7 +61,13 @@ def test_an_interrupt_stops_reading(large_file, read):
         process.kill()
         process.wait()
         process.stdout.close()
-    assert stopped - sent < ALLOWED_S, f"stopped after {stopped - sent:.2f} s"
+    return stopped - sent
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_an_interrupt_stops_reading(large_file, read):
+    took_s = interrupted(PROGRAM.format(read=read), [str(large_file)], 0.3)
+    assert took_s < ALLOWED_S, f"stopped after {took_s:.2f} s"
 
 
 #: Reads through Arrow streams until a handler of the program's own raises, however often.
@@ -108,3 +118,69 @@ def test_what_a_signal_handler_raises_is_what_the_program_sees(large_file, read,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, f"alarm {int(signal.SIGALRM)}\n" * 3), done.stderr
+
+
+#: Does to small files what `bounds_worker.py` does, over and over, until it is interrupted; prints when that was.
+STEPS = """
+import sys, time, warnings, arrowroot
+from tests.robustness.bounds_worker import SOUND, STEPS
+warnings.simplefilter("ignore")
+path, step = sys.argv[1:]
+with arrowroot.open(SOUND) as file:
+    STEPS[step](file)
+print("reading", flush=True)
+try:
+    while True:
+        try:
+            with arrowroot.open(path) as file:
+                STEPS[step](file)
+        except arrowroot.ArrowrootError:
+            pass
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+#: Those that take the longest, with what does.
+SLOW = {
+    "class: refused by far, keys": "all objects",
+    "class: long names that compress, tree": "columns",
+    "class: bases, tree": "schema",
+    "tree: many branches": "schema",
+    "ntuple: projected fields": "schema",
+    "ntuple: a thousand deferred": "batch",
+    "tree: zeros in many branches": "batch",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_an_interrupt_stops_what_a_small_file_asks_for(tmp_path, name):
+    path = tmp_path / "hostile.root"
+    path.write_bytes(dict(hostile.cases())[name])
+    took_s = interrupted(STEPS, [str(path), SLOW[name]], 0.3)
+    assert took_s < ALLOWED_S, f"stopped after {took_s:.2f} s"
+
+
+#: Lists the keys of a file, over and over.
+LISTING = """
+import sys, time, arrowroot
+print("reading", flush=True)
+try:
+    while True:
+        with arrowroot.open(sys.argv[1]) as file:
+            file._native.keys()
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+
+def test_an_interrupt_stops_the_listing_of_many_keys(tmp_path):
+    path = tmp_path / "keys.root"
+    path.write_bytes(RootFile(b"", [Record("TNamed", f"k{i}", b"xx") for i in range(250_000)]).content())
+    whole_s = math.inf
+    for _ in range(2):
+        with arrowroot.open(path) as file:
+            started = time.monotonic()
+            assert len(file._native.keys()) == 250_000
+            whole_s = min(whole_s, time.monotonic() - started)
+    # Somewhere in the first of them: it is not waited for.
+    took_s = interrupted(LISTING, [str(path)], 0.2 * whole_s)
+    assert took_s < 0.5 * whole_s, f"stopped after {took_s:.2f} of {whole_s:.2f} s"

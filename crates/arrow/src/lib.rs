@@ -8,4 +8,4 @@ pub mod text;
 pub mod types;
 
 pub use text::{Fault, TextForm};
-pub use types::{ArrowTypes, arrow_type};
+pub use types::{ArrowTypes, arrow_type, arrow_type_for_text};

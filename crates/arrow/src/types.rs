@@ -12,9 +12,17 @@ use crate::text::TextForm;
 /// Name of the items of lists, as in the Arrow specification.
 pub(crate) const ITEM: &str = "item";
 
+/// Names of so many bytes count as a field does.
+const NAME_BYTES: usize = 32;
+
 /// The Arrow type of a column.
 pub fn arrow_type(data_type: &DataType, text: TextForm) -> ArrowType {
     ArrowTypes::new(text).arrow_type(data_type)
+}
+
+/// As much of the Arrow type of a column as a text of so many bytes says of it: the first members of each struct.
+pub fn arrow_type_for_text(data_type: &DataType, text: TextForm, n_bytes: usize) -> ArrowType {
+    ArrowTypes { text_bytes_left: Some(n_bytes), ..ArrowTypes::new(text) }.arrow_type(data_type)
 }
 
 /// Arrow types of several columns. All places where a class occurs share its fields.
@@ -22,8 +30,10 @@ pub struct ArrowTypes {
     text: TextForm,
     /// By the place of the members in memory, which stay there: the fields, and how many there are with all inside.
     structs: HashMap<*const (Name, DataType), Known>,
-    /// Fields so far, each time that they occur: so many are made where a type leaves the process.
+    /// Fields so far, each time that they occur, and what their names count: so many are made where a type leaves the process.
     pub n_fields: usize,
+    /// For a text: how many of its bytes names of members do not fill yet.
+    text_bytes_left: Option<usize>,
 }
 
 struct Known {
@@ -35,12 +45,12 @@ struct Known {
 impl ArrowTypes {
     /// No types yet; of texts in this form.
     pub fn new(text: TextForm) -> Self {
-        ArrowTypes { text, structs: HashMap::new(), n_fields: 0 }
+        ArrowTypes { text, structs: HashMap::new(), n_fields: 0, text_bytes_left: None }
     }
 
     /// The field of a column or member: nullable if it is optional.
     pub fn arrow_field(&mut self, name: &str, data_type: &DataType) -> Field {
-        self.n_fields = self.n_fields.saturating_add(1);
+        self.n_fields = self.n_fields.saturating_add(1 + name.len() / NAME_BYTES);
         let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
         Field::new(name, self.arrow_type(data_type), is_nullable)
     }
@@ -51,7 +61,16 @@ impl ArrowTypes {
             self.n_fields = before.saturating_add(known.n_fields);
             return known.fields.clone();
         }
-        let fields: Fields = members.iter().map(|(name, member)| self.arrow_field(name, member)).collect();
+        let mut fields = Vec::with_capacity(if self.text_bytes_left.is_some() { 0 } else { members.len() });
+        for (name, member) in members.iter() {
+            match &mut self.text_bytes_left {
+                Some(0) => break,
+                Some(left) => *left = left.saturating_sub(name.len() + 1),
+                None => {}
+            }
+            fields.push(self.arrow_field(name, member));
+        }
+        let fields = Fields::from(fields);
         let known = Known { _members: Arc::clone(members), fields: fields.clone(), n_fields: self.n_fields - before };
         // All empty ones are at one place.
         if !members.is_empty() {
@@ -109,5 +128,27 @@ pub fn primitive_type(primitive: Primitive) -> ArrowType {
         Primitive::UInt64 => ArrowType::UInt64,
         Primitive::Float32 | Primitive::Float16 => ArrowType::Float32,
         Primitive::Float64 | Primitive::Double32 => ArrowType::Float64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_for_a_text_has_the_members_that_the_text_tells() {
+        let number = || DataType::Primitive(Primitive::Int32);
+        let wide = |item: &dyn Fn() -> DataType| -> DataType {
+            DataType::Struct((0..1000).map(|place| (Name::from(format!("m{place}")), item())).collect())
+        };
+        let of = wide(&|| DataType::List(Box::new(wide(&number))));
+        let ArrowType::Struct(members) = arrow_type_for_text(&of, TextForm::Utf8, 100) else { panic!("no struct") };
+        let ArrowType::List(item) = members[0].data_type() else { panic!("no list") };
+        let ArrowType::Struct(inner) = item.data_type() else { panic!("no struct") };
+        assert_eq!(members.len(), 1);
+        let n_bytes: usize = inner.iter().map(|member| member.name().len() + 1).sum();
+        assert!((98..110).contains(&n_bytes), "{n_bytes}");
+        let small = DataType::Struct(Arc::new([(Name::from("x"), number()), (Name::from("y"), number())]));
+        assert_eq!(arrow_type_for_text(&small, TextForm::Utf8, 100), arrow_type(&small, TextForm::Utf8));
     }
 }

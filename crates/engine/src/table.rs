@@ -45,6 +45,9 @@ pub trait Table: Send + Sync {
         Recorded::default()
     }
 
+    /// Number of its columns and groups.
+    fn n_columns(&self) -> usize;
+
     /// All columns and groups, depth first, each before what is in it.
     fn columns(&self) -> Vec<ColumnId>;
 
@@ -82,6 +85,12 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// [`Error::Storage`] if what tells that cannot be read now.
     fn describe(&self, id: ColumnId) -> Result<Description>;
+
+    /// The Arrow type of a column, as far as a text of so many bytes tells it; `None` of what cannot be read, and of a group.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if what tells that cannot be read now.
+    fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>>;
 
     /// What the pieces of a column take.
     ///
@@ -164,6 +173,8 @@ pub struct ColumnPlace<'t> {
     pub path: &'t str,
     /// Its name.
     pub name: &'t str,
+    /// Its title.
+    pub title: &'t str,
     /// How many columns are around it.
     pub depth: usize,
     /// Whether it is a group of others; `None` if only its [`Description`] tells.
@@ -177,14 +188,10 @@ pub struct ColumnPlace<'t> {
 /// What a column is.
 #[derive(Debug, Clone)]
 pub struct Description {
-    /// Its title.
-    pub title: String,
     /// Whether it is no column of its own, but others are inside of it.
     pub is_group: bool,
     /// Its C++ type.
     pub type_name: String,
-    /// Its Arrow type; `None` of what cannot be read, and of a group.
-    pub arrow_type: Option<ArrowType>,
     /// Why it cannot be read.
     pub unsupported: Option<String>,
     /// The column types of a field; empty for a branch.

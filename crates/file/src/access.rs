@@ -32,6 +32,28 @@ pub fn read_range(source: &dyn Source, offset: u64, n_bytes: u64) -> Result<Vec<
     Ok(bytes)
 }
 
+/// Metadata that become so many bytes are read however well they compress, and beyond these so many for each byte that is
+/// stored. Those of large files are compressed to a third or a tenth.
+const MAX_METADATA_BYTES: usize = 8 << 20;
+const MAX_METADATA_RATIO: usize = 16;
+
+/// As [`check_size`] for what is read as a whole before anybody asks for a part of it: descriptions of classes, the record of a
+/// tree, the envelopes of an RNTuple. A few bytes of these would take any memory.
+///
+/// # Errors
+/// For metadata that compress too well.
+pub fn check_metadata(stored: &[u8], n_bytes: usize) -> format::Result<()> {
+    let most = stored.len().saturating_mul(MAX_METADATA_RATIO).saturating_add(MAX_METADATA_BYTES);
+    if n_bytes > most {
+        let what = format!(
+            "metadata of {n_bytes} bytes that are stored in {}: more than {most} bytes are not unpacked",
+            stored.len()
+        );
+        return Err(format::Error::unsupported(0, what));
+    }
+    check_size(stored, n_bytes)
+}
+
 /// Whether the blocks of a payload hold so many bytes, before memory is taken: a wrong size in a key costs nothing.
 pub(crate) fn check_size(stored: &[u8], object_bytes: usize) -> format::Result<()> {
     if object_bytes > stored.len() {

@@ -6,7 +6,7 @@ use arrowroot_format as format;
 use format::container::Key;
 use format::streamer::StreamerInfos;
 
-use crate::access::{format_error, read_range};
+use crate::access::{check_metadata, format_error, read_range};
 use crate::error::{Result, lasting};
 use crate::file::File;
 
@@ -57,6 +57,7 @@ impl File {
         }
         let stored = record.get(usize::from(key.key_bytes)..).unwrap_or_default();
         let stored = stored.get(..key.object_bytes as usize).unwrap_or(stored);
+        check_metadata(stored, key.object_bytes as usize).map_err(|error| self.in_stored(&key, error))?;
         self.parse_infos(&key, &self.unpack_object(&key, stored)?)
     }
 
@@ -75,7 +76,7 @@ impl File {
 
     /// Takes the class descriptions from the record of a key that a walk found.
     pub(crate) fn take_infos(&self, key: &Key) -> Result<()> {
-        let infos = self.read_object(key).and_then(|object| self.parse_infos(key, &object))?;
+        let infos = self.read_metadata(key).and_then(|object| self.parse_infos(key, &object))?;
         let _ = self.inner.infos.set(infos); // another thread has found the same
         Ok(())
     }

@@ -9,7 +9,7 @@ use format::container::{Directory, FileHeader, HEADER_BYTES, Key, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
-use crate::access::{check_size, format_error, read_range, unpack};
+use crate::access::{check_metadata, format_error, read_range, unpack};
 use crate::error::{Error, Result, lasting};
 use crate::fitness::fitness;
 use crate::keys::Keys;
@@ -20,6 +20,9 @@ use crate::scratch::Lent;
 const HEAD_BYTES: u64 = 4096;
 /// Most bytes of one timed read: what a store delivers in a second, not more.
 const MAX_TIMED_BYTES: u64 = 64 << 20;
+/// Key lists and descriptions of classes of more bytes, as they are stored, take more than some 50 ms.
+const LONG_KEY_LIST_BYTES: u64 = 1 << 20;
+const LONG_INFO_BYTES: u32 = 256 << 10;
 
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
@@ -140,6 +143,12 @@ impl File {
         self.header().end.saturating_sub(self.size_bytes())
     }
 
+    /// Whether listing its keys or the first use of its classes may take a while, by what is stored of both: some 10 MB/s.
+    pub fn has_long_metadata(&self) -> bool {
+        let key_bytes = self.inner.root_directory.as_ref().map_or(self.size_bytes(), |root| root.n_bytes_keys.into());
+        key_bytes > LONG_KEY_LIST_BYTES || self.header().n_bytes_info > LONG_INFO_BYTES
+    }
+
     /// Reads of the store since the opening, those of scans among them.
     pub fn read_totals(&self) -> ReadTotals {
         self.inner.stack.ledger().read_totals()
@@ -206,17 +215,27 @@ impl File {
         self.unpack_object(key, &self.read_stored(key)?)
     }
 
+    /// The same of what is read before anybody asks for a part of it: few bytes must not take any memory.
+    ///
+    /// # Errors
+    /// As [`File::read_object`], and [`Error::Format`] for metadata that compress too well.
+    pub fn read_metadata(&self, key: &Key) -> Result<Vec<u8>> {
+        let stored = self.read_stored(key)?;
+        check_metadata(&stored, key.object_bytes as usize).map_err(|error| self.in_stored(key, error))?;
+        self.unpack_object(key, &stored)
+    }
+
     /// The same in memory of the caller's: `make` gives so many bytes, of any content.
     ///
     /// # Errors
-    /// As [`File::read_object`], and those of `make`.
-    pub fn read_object_into<B>(&self, key: &Key, make: impl FnOnce(usize) -> Result<B>) -> Result<B>
+    /// As [`File::read_metadata`], and those of `make`.
+    pub fn read_metadata_into<B>(&self, key: &Key, make: impl FnOnce(usize) -> Result<B>) -> Result<B>
     where
         B: std::ops::DerefMut<Target = [u8]>,
     {
         let stored = self.read_stored(key)?;
         let n_bytes = key.object_bytes as usize;
-        let unpacked = check_size(&stored, n_bytes).and_then(|()| {
+        let unpacked = check_metadata(&stored, n_bytes).and_then(|()| {
             let mut record = make(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
             Lent::default().get().decompressor.decompress(&stored, &mut record)?;
             Ok(record)
@@ -225,7 +244,7 @@ impl File {
     }
 
     /// An error in what follows a key, as it is in the file.
-    fn in_stored(&self, key: &Key, error: format::Error) -> Error {
+    pub(crate) fn in_stored(&self, key: &Key, error: format::Error) -> Error {
         let start = key.seek_key.saturating_add(key.key_bytes.into());
         format_error(self.source().as_ref(), &key.name, error.at(start))
     }

@@ -16,7 +16,9 @@ mod paths;
 mod recover;
 mod scratch;
 
-pub use access::{format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at};
+pub use access::{
+    check_metadata, format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at,
+};
 pub use error::{Answers, Error, Result, lasting, nearest};
 pub use file::File;
 pub use key::FileKey;

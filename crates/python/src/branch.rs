@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::errors::to_python;
 use crate::file::is_remote;
-use crate::interface::type_name;
+use crate::interface::{MAX_TYPE_BYTES, type_name};
 use crate::patience::patiently;
 
 /// A branch or field, described when something of it is asked for that takes more than a look at its record.
@@ -15,13 +15,8 @@ use crate::patience::patiently;
 pub(crate) struct PyBranch {
     table: Arc<dyn Table>,
     id: ColumnId,
-    description: OnceLock<Box<Described>>,
+    description: OnceLock<Box<Description>>,
     sizes: OnceLock<Box<Sizes>>,
-}
-
-struct Described {
-    description: Description,
-    arrow_type: Option<String>,
 }
 
 impl PyBranch {
@@ -30,19 +25,14 @@ impl PyBranch {
     }
 
     /// The type may be said by the file's descriptions of classes, or by the first objects, which were perhaps not read yet.
-    fn described(&self, py: Python<'_>) -> PyResult<&Described> {
-        if let Some(described) = self.description.get() {
-            return Ok(described);
+    fn description(&self, py: Python<'_>) -> PyResult<&Description> {
+        if let Some(description) = self.description.get() {
+            return Ok(description);
         }
         let (table, id) = (Arc::clone(&self.table), self.id);
-        let described = patiently(py, is_remote(table.file()), move || {
-            let description = table.describe(id)?;
-            let arrow_type = description.arrow_type.as_ref().map(type_name);
-            Ok(Described { description, arrow_type })
-        })?;
-        let described = described.map_err(to_python)?;
+        let description = patiently(py, is_remote(table.file()), move || table.describe(id))?.map_err(to_python)?;
         // Whoever else was asked has found the same.
-        Ok(self.description.get_or_init(|| Box::new(described)))
+        Ok(self.description.get_or_init(|| Box::new(description)))
     }
 
     /// Not part of the description: for a field, the page lists of all clusters tell it.
@@ -73,7 +63,7 @@ impl PyBranch {
     fn is_group(&self, py: Python<'_>) -> PyResult<bool> {
         match self.table.place(self.id).is_group {
             Some(is_group) => Ok(is_group),
-            None => Ok(self.described(py)?.description.is_group),
+            None => Ok(self.description(py)?.is_group),
         }
     }
 
@@ -83,23 +73,28 @@ impl PyBranch {
     }
 
     #[getter]
-    fn title(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(&self.described(py)?.description.title)
+    fn title(&self) -> &str {
+        self.table.place(self.id).title
     }
 
     #[getter]
     fn type_name(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(&self.described(py)?.description.type_name)
+        Ok(&self.description(py)?.type_name)
     }
 
     #[getter]
-    fn arrow_type(&self, py: Python<'_>) -> PyResult<Option<&str>> {
-        Ok(self.described(py)?.arrow_type.as_deref())
+    fn arrow_type(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        // Not kept: it is long, and of many branches the same. What it needs is read for the description.
+        if self.description(py)?.unsupported.is_some() {
+            return Ok(None);
+        }
+        let arrow_type = self.table.arrow_type(self.id, MAX_TYPE_BYTES).map_err(to_python)?;
+        Ok(arrow_type.as_ref().map(type_name))
     }
 
     #[getter]
     fn unsupported(&self, py: Python<'_>) -> PyResult<Option<&str>> {
-        Ok(self.described(py)?.description.unsupported.as_deref())
+        Ok(self.description(py)?.unsupported.as_deref())
     }
 
     #[getter]
@@ -134,11 +129,11 @@ impl PyBranch {
 
     #[getter]
     fn encoding(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(&self.described(py)?.description.encoding)
+        Ok(&self.description(py)?.encoding)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let type_name = &self.described(py)?.description.type_name;
+        let type_name = &self.description(py)?.type_name;
         let kind = if self.is_group(py)? { format!("group {type_name}") } else { type_name.clone() };
         let plural = |n: i64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let n_baskets = i64::try_from(self.sizes(py)?.n_pieces).unwrap_or(i64::MAX);

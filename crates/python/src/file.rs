@@ -59,8 +59,13 @@ pub(crate) struct PyFile {
 }
 
 impl PyFile {
-    fn is_remote(&self) -> bool {
-        is_remote(&self.file)
+    /// Whether what the file says of itself may take long to be read.
+    fn takes_long(&self) -> bool {
+        takes_long(&self.file)
+    }
+
+    fn is_large(&self, path: &str) -> bool {
+        self.file.find(path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES)
     }
 }
 
@@ -69,6 +74,11 @@ const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
 
 pub(crate) fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote
+}
+
+/// Whether what a file says of itself may take long to be read: because of the line, or of how much it is.
+pub(crate) fn takes_long(file: &File) -> bool {
+    is_remote(file) || file.has_long_metadata()
 }
 
 /// Opens a file that a Python object reads.
@@ -169,7 +179,7 @@ impl PyFile {
             return Ok(self.file.recovery());
         }
         let file = self.file.clone();
-        patiently(py, self.is_remote(), move || file.recovery())
+        patiently(py, self.takes_long(), move || file.recovery())
     }
 
     /// What is wrong with its directories, if that was met.
@@ -181,7 +191,7 @@ impl PyFile {
     #[pyo3(signature = (*, recursive = true, cycles = true))]
     fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
         let file = self.file.clone();
-        let keys = patiently(py, self.is_remote(), move || {
+        let keys = patiently(py, self.takes_long(), move || {
             let entries = file.keys()?;
             let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
             for entry in entries {
@@ -210,28 +220,29 @@ impl PyFile {
     /// The tree or RNTuple of that path.
     fn table(&self, py: Python<'_>, path: String) -> PyResult<PyTable> {
         let file = self.file.clone();
-        let opened = patiently(py, self.is_remote(), move || open_table(&file, &path))?;
+        let may_wait = self.takes_long() || self.is_large(&path);
+        let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
         opened.map(PyTable::new).map_err(to_python)
     }
 
     /// The key of that path; the highest cycle if none is named.
     fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
         let file = self.file.clone();
-        let key = patiently(py, self.is_remote(), move || PyKey::new(&file, &file.find(&path)?))?;
+        let key = patiently(py, self.takes_long(), move || PyKey::new(&file, &file.find(&path)?))?;
         key.map_err(to_python)
     }
 
     /// Whether there is a key of that path.
     fn contains(&self, py: Python<'_>, path: String) -> PyResult<bool> {
         let file = self.file.clone();
-        let found = patiently(py, self.is_remote(), move || file.found(&path))?;
+        let found = patiently(py, self.takes_long(), move || file.found(&path))?;
         found.map(|entry| entry.is_some()).map_err(to_python)
     }
 
     /// Keys for those who look for a name that is not there: not all, where there are many directories.
     fn known_keys(&self, py: Python<'_>) -> PyResult<Vec<PyKey>> {
         let file = self.file.clone();
-        let keys = patiently(py, self.is_remote(), move || {
+        let keys = patiently(py, self.takes_long(), move || {
             file.known_keys()?.iter().map(|entry| PyKey::new(&file, entry)).collect::<arrowroot::Result<Vec<_>>>()
         })?;
         keys.map_err(to_python)
@@ -240,9 +251,7 @@ impl PyFile {
     /// The object of a key, made by a factory of the Python layer.
     fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.clone();
-        // The keys are known, or else this is what takes time.
-        let is_large = || self.file.find(&path).is_ok_and(|entry| entry.key.object_bytes > MAX_AT_ONCE_BYTES);
-        let may_wait = self.is_remote() || is_large();
+        let may_wait = self.takes_long() || self.is_large(&path);
         let read = patiently(py, may_wait, move || file.object(&path))?;
         Maker::new(py, factory, &read.map_err(to_python)?).make()
     }
@@ -250,7 +259,8 @@ impl PyFile {
     /// The uncompressed bytes of an object.
     fn raw<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.file.clone();
-        let read = patiently(py, self.is_remote(), move || file.raw_object(&path))?;
+        let may_wait = self.takes_long() || self.is_large(&path);
+        let read = patiently(py, may_wait, move || file.raw_object(&path))?;
         Ok(PyBytes::new(py, &read.map_err(to_python)?))
     }
 
@@ -281,7 +291,7 @@ impl PyFile {
     /// Reads ranges as one vector read, drops the bytes, and says how long that took, in ns.
     fn time_reads(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<u64> {
         let file = self.file.clone();
-        let taken = patiently(py, self.is_remote(), move || file.time_reads(&ranges))?;
+        let taken = patiently(py, self.takes_long(), move || file.time_reads(&ranges))?;
         taken.map_err(to_python)
     }
 

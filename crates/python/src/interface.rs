@@ -41,7 +41,7 @@ pub(crate) fn stream_capsule<'py>(
 }
 
 /// Longer names of types are cut off: a type may have thousands of members, and each column its own.
-const MAX_TYPE_BYTES: usize = 4 << 10;
+pub(crate) const MAX_TYPE_BYTES: usize = 4 << 10;
 
 /// An Arrow type in pyarrow's words, without what every list says: `list<float>`, `fixed_size_list<int32>[3]`. What is
 /// longer than 4 KiB ends with an ellipsis.

@@ -9,12 +9,14 @@ use pyo3::types::{PyCapsule, PyList};
 
 use crate::branch::PyBranch;
 use crate::errors::to_python;
-use crate::file::is_remote;
+use crate::file::takes_long as file_takes_long;
 use crate::interface::schema_capsule;
 use crate::patience::patiently;
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
+/// Branches or fields that are planned, or whose types are made, in some 50 ms.
+const MAX_COLUMNS_AT_ONCE: usize = 10_000;
 
 #[pyclass(name = "Table", module = "arrowroot._native", frozen)]
 pub(crate) struct PyTable {
@@ -33,7 +35,7 @@ impl PyTable {
         work: impl FnOnce(&dyn Table) -> arrowroot::Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let table = Arc::clone(&self.table);
-        patiently(py, is_remote(table.file()), move || work(table.as_ref()))?.map_err(to_python)
+        patiently(py, takes_long(table.as_ref()), move || work(table.as_ref()))?.map_err(to_python)
     }
 
     fn sizes(&self, py: Python<'_>) -> PyResult<Sizes> {
@@ -42,6 +44,11 @@ impl PyTable {
             false => self.patiently(py, |table| table.sizes()),
         }
     }
+}
+
+/// Whether what a table says of its columns may take long to be read or made.
+fn takes_long(table: &dyn Table) -> bool {
+    file_takes_long(table.file()) || table.n_columns() > MAX_COLUMNS_AT_ONCE
 }
 
 #[pymethods]

@@ -27,7 +27,9 @@ use format::rntuple::{
 use format::streamer::StreamerInfos;
 
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{Error, File, Lent, Result, Scratch, format_error, nearest, read_parts, read_range, unpack_at};
+use arrowroot_file::{
+    Error, File, Lent, Result, Scratch, check_metadata, format_error, nearest, read_parts, read_range, unpack_at,
+};
 
 use crate::scan::ColumnId;
 use crate::table::Table;
@@ -58,6 +60,25 @@ struct Inner {
     streamed: Mutex<HashMap<FieldId, format::Result<Arc<EntryForm>>>>,
 }
 
+/// Fields and columns that become so many bytes are read however well they compress: some 50,000 of them. Beyond, so many
+/// bytes for each that is stored: each field takes ten times as much in memory.
+const MAX_SCHEMA_BYTES: u64 = 4 << 20;
+const MAX_SCHEMA_RATIO: u64 = 4;
+
+/// Refuses a header or footer that is small and has very many fields.
+fn check_schema(blob: Blob) -> format::Result<()> {
+    let most = blob.stored_bytes.saturating_mul(MAX_SCHEMA_RATIO).saturating_add(MAX_SCHEMA_BYTES);
+    let n_bytes = blob.uncompressed_bytes;
+    if n_bytes > most {
+        let stored_bytes = blob.stored_bytes;
+        let what = format!(
+            "metadata of {n_bytes} bytes that are stored in {stored_bytes}: more than {most} bytes are not unpacked"
+        );
+        return Err(format::Error::unsupported(0, what));
+    }
+    Ok(())
+}
+
 /// What the pages of a field and its parts take.
 #[derive(Debug, Clone, Copy, Default)]
 struct PageSizes {
@@ -79,18 +100,21 @@ impl Ntuple {
         let found = file.find(path)?;
         let (source, path, key) = (file.source().as_ref(), found.path(), &found.key);
         let in_key = |error: format::Error| format_error(source, &path, error.placed(key.object_place()));
-        let object = if key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_object(key)? };
+        let object = if key.class_name == OLD_ANCHOR_CLASS { Vec::new() } else { file.read_metadata(key)? };
         let anchor = Anchor::parse(&object, &key.class_name).map_err(in_key)?;
         Self::at(file, path, key.cycle, anchor)
     }
 
     fn at(file: &File, path: String, cycle: u16, anchor: Anchor) -> Result<Ntuple> {
         let source = file.source().as_ref();
-        let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let in_envelope = |blob: Blob| {
             let path = &path;
             move |error: format::Error| format_error(source, path, error.placed(blob.envelope_place()))
         };
+        for blob in [anchor.header, anchor.footer] {
+            check_schema(blob).map_err(in_envelope(blob))?;
+        }
+        let envelopes = read_blobs(file, &path, &[anchor.header, anchor.footer])?;
         let mut schema = Schema::parse(envelopes.at(0)).map_err(in_envelope(anchor.header))?;
         let footer = Footer::parse(envelopes.at(1), &mut schema).map_err(in_envelope(anchor.footer))?;
         let slots = Slots::new(&schema).map_err(in_envelope(anchor.header))?;
@@ -239,6 +263,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
         }
         let start = places.last().map_or(0, |before| before.end);
         let Scratch { decompressor, unpacked, .. } = scratch.get();
+        check_metadata(&stored, n_bytes).map_err(in_blob)?;
         places.push(unpack_at(start, decompressor, &stored, n_bytes, unpacked).map_err(in_blob)?);
     }
     Ok(Envelopes { scratch, places })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Field, Schema as ArrowSchema};
+use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use arrowroot_arrow::TextForm;
 use arrowroot_file::{Error, File, Result, lasting, nearest};
 use arrowroot_format::codec::CompressionSetting;
@@ -97,8 +97,12 @@ impl Table for Ntuple {
         Ok(all.sizes())
     }
 
+    fn n_columns(&self) -> usize {
+        self.members().len()
+    }
+
     fn columns(&self) -> Vec<ColumnId> {
-        (0..u32::try_from(self.members().len()).unwrap_or(u32::MAX)).map(ColumnId).collect()
+        (0..u32::try_from(self.n_columns()).unwrap_or(u32::MAX)).map(ColumnId).collect()
     }
 
     fn column_names(&self) -> Vec<&str> {
@@ -140,6 +144,7 @@ impl Table for Ntuple {
         ColumnPlace {
             path: member.path(),
             name: member.name(),
+            title: self.field(id).description(),
             depth: member.depth(),
             is_group: Some(false),
             is_part: member.depth() > 0,
@@ -153,17 +158,19 @@ impl Table for Ntuple {
 
     fn describe(&self, id: ColumnId) -> Result<Description> {
         let (member, field) = (self.member(id), self.field(id));
-        let arrow = lasting(self.arrow_field(id, member.name(), TextForm::Utf8))?;
+        let shape = lasting(self.shape(id))?;
         let mut encoding = Vec::new();
         encodings(self.schema(), member.field(), &mut encoding);
         Ok(Description {
-            title: field.description().to_owned(),
             is_group: false,
             type_name: field.type_name().to_owned(),
-            arrow_type: arrow.as_ref().ok().map(|field| field.data_type().clone()),
-            unsupported: arrow.err().map(|error| error.fault().what.clone()),
+            unsupported: shape.err().map(|error| error.fault().what.clone()),
             encoding: encoding.join(", "),
         })
+    }
+
+    fn arrow_type(&self, id: ColumnId, _n_bytes: usize) -> Result<Option<ArrowType>> {
+        Ok(lasting(self.arrow_field(id, "", TextForm::Utf8))?.ok().map(|field| field.data_type().clone()))
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {

@@ -36,6 +36,11 @@ impl Payload {
         }
     }
 
+    /// Bytes that it takes uncompressed; 0 as long as it is not.
+    pub(crate) fn unpacked_bytes(&self) -> u64 {
+        if let Payload::Ready(bytes) = self { bytes.len() as u64 } else { 0 }
+    }
+
     /// What the next batch gets of it; `None`: nothing.
     pub(crate) fn kept(&self, keeping: Keeping, held: &Arc<Held>) -> Result<Option<Payload>> {
         Ok(match (keeping, self, self.bytes()) {

@@ -29,6 +29,8 @@ pub struct Plan {
     /// How many times a piece is decompressed again: those that several batches need and that the memory budget has no room
     /// for.
     pub n_repeated: u64,
+    /// What is kept uncompressed between batches may take so much.
+    pub(crate) kept_budget_bytes: u64,
     max_gap_bytes: u64,
     schema: SchemaRef,
     /// Pieces that were decompressed to make the plan, and are not again.
@@ -275,7 +277,8 @@ impl Draft {
         sizes: impl Fn(&PlannedPiece) -> KeptSizes,
     ) -> Plan {
         let Draft { columns, schema, batches, mut pieces, clusters } = self;
-        let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: is_remote };
+        let kept_budget_bytes = request.kept_budget_bytes();
+        let keeper = Keeper { max_bytes: kept_budget_bytes, keeps_stored: is_remote };
         let n_repeated = keeper.decide(&mut pieces, sizes);
         let style = style.within(request.moving_budget_bytes());
         let mut planner = Planner::new(style, &clusters);
@@ -295,7 +298,17 @@ impl Draft {
         });
         let planned: Vec<PlannedBatch> = planned.collect();
         let n_entries = planned.iter().map(|batch| batch.entries.n_delivered()).sum();
-        Plan { columns, batches: planned, n_entries, style, n_repeated, max_gap_bytes, schema, n_looked_into: 0 }
+        Plan {
+            columns,
+            batches: planned,
+            n_entries,
+            style,
+            n_repeated,
+            kept_budget_bytes,
+            max_gap_bytes,
+            schema,
+            n_looked_into: 0,
+        }
     }
 }
 

@@ -30,9 +30,11 @@ use crate::table::Table;
 use sample::resolve_branch;
 
 /// Members of all columns that are read together, each time that they occur: as many as memory is taken for where a schema
-/// leaves the process. A tree of many branches has a long record, and may have more.
-const MAX_FIELDS: usize = 100_000;
+/// leaves the process, which is about 1 kB for each. A tree of many branches has a long record, and may have more.
+const MAX_FIELDS: usize = 50_000;
 const BYTES_OF_FIELD: usize = 16;
+/// Bytes of the record for a field as they are stored: what compresses too well is made to harm.
+const STORED_BYTES_OF_FIELD: usize = 50;
 /// Bytes of the record for each cluster: of the baskets that it begins.
 const BYTES_OF_CLUSTER: usize = 8;
 /// Clusters that any tree may have, and more that none may have: beyond, what its record says of them is not true.
@@ -89,7 +91,7 @@ impl Tree {
             let error = format::Error::unsupported(0, format!("a {} is not a tree", key.class_name));
             return Err(format_error(file.source().as_ref(), &path, error.at(key.seek_key)));
         }
-        let object_data = file.read_object_into(key, Block::new)?;
+        let object_data = file.read_metadata_into(key, Block::new)?;
         let answers = Answers::default();
         let infos = || answers.give(file.streamer_infos().cloned()).within(|| "streamer info");
         let record = TreeRecord::parse(&object_data, &key.class_name, usize::from(key.key_bytes), &infos)
@@ -289,7 +291,9 @@ impl Tree {
             Some(data_type) => types.arrow_field(name, &data_type),
             None => Field::new(name, arrow_schema::DataType::Null, true),
         };
-        if types.n_fields > MAX_FIELDS + self.object_data().len() / BYTES_OF_FIELD {
+        // What is kept to read a column takes as much as its field.
+        types.n_fields = types.n_fields.saturating_add(1);
+        if types.n_fields > self.max_fields() {
             let what = format!(
                 "columns up to {name:?} with {} members in all their members: read fewer columns at once",
                 types.n_fields
@@ -297,6 +301,12 @@ impl Tree {
             return Err(Error::InvalidRequest { what });
         }
         Ok(field)
+    }
+
+    fn max_fields(&self) -> usize {
+        let key = &self.key().key;
+        let stored_bytes = (key.n_bytes as usize).saturating_sub(key.key_bytes.into());
+        MAX_FIELDS + (self.object_data().len() / BYTES_OF_FIELD).min(stored_bytes / STORED_BYTES_OF_FIELD)
     }
 
     /// The baskets of a branch.

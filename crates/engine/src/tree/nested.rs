@@ -7,9 +7,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, Schema, SchemaRef};
+use arrowroot_arrow::ArrowTypes;
 use arrowroot_file::{Error, Result, format_error, lasting};
 use arrowroot_format as format;
-use arrowroot_format::column::DataType;
+use arrowroot_format::column::{DataType, MAX_LEVELS};
 use arrowroot_format::tree::{BranchId, ElementPart};
 
 use super::Tree;
@@ -76,8 +77,15 @@ pub(crate) fn unnested(
         }
     }
     let mut fields = Vec::with_capacity(shapes.len());
-    for ((_, name), shape) in columns.iter().zip(&shapes) {
-        fields.push(field_of(tree, request, &read, shape, name)?);
+    let mut types = ArrowTypes::new(request.text);
+    for ((id, name), shape) in columns.iter().zip(&shapes) {
+        let field = field_of(tree, &mut types, &read, shape, name)?;
+        if !matches!(shape, Shape::Column(_)) && levels(field.data_type()) > MAX_LEVELS {
+            let what = format!("of more than {MAX_LEVELS} lists and objects in each other: read branches in it");
+            let error = format::Error::unsupported(0, what);
+            return Err(format_error(tree.file().source().as_ref(), tree.branch_path(*id), error));
+        }
+        fields.push(field);
     }
     let nesting = Nesting { schema: Schema::new(fields).into(), shapes };
     Ok(Some((read, nesting)))
@@ -214,34 +222,46 @@ fn put(members: &mut Vec<(String, Shape)>, path: &[&str], shape: Shape) {
     }
 }
 
-fn field_of(tree: &Tree, request: &Request, read: &[(BranchId, String)], shape: &Shape, name: &str) -> Result<Field> {
+/// How deep the types of a group are nested.
+fn levels(data_type: &ArrowType) -> usize {
+    let inner = match data_type {
+        ArrowType::List(item) | ArrowType::FixedSizeList(item, _) | ArrowType::Map(item, _) => levels(item.data_type()),
+        ArrowType::Struct(members) => members.iter().map(|member| levels(member.data_type())).max().unwrap_or(0),
+        _ => 0,
+    };
+    inner + 1
+}
+
+fn field_of(
+    tree: &Tree,
+    types: &mut ArrowTypes,
+    read: &[(BranchId, String)],
+    shape: &Shape,
+    name: &str,
+) -> Result<Field> {
     Ok(match shape {
-        Shape::Column(place) => tree.field(read[*place].0, name, request.text)?,
+        Shape::Column(place) => tree.field_among(read[*place].0, name, types)?,
         Shape::Part(place, part) => {
-            let whole = tree.field(read[*place].0, name, request.text)?;
-            let part_of = |kind: &ArrowType| match kind {
-                ArrowType::Struct(members) => members.get(*part).map(|member| member.as_ref().clone().with_name(name)),
+            let part_of = |whole: DataType| match whole {
+                DataType::Struct(members) => members.get(*part).map(|(_, member)| member.clone()),
                 _ => None,
             };
-            let found = match whole.data_type() {
-                ArrowType::List(item) => part_of(item.data_type()).map(|field| {
-                    let item = Arc::new(field.with_name("item"));
-                    Field::new(name, ArrowType::List(item), false)
-                }),
-                kind => part_of(kind),
+            let member = match tree.readable_column(read[*place].0)?.data_type() {
+                Some(DataType::List(item)) => part_of(*item).map(|member| DataType::List(Box::new(member))),
+                whole => whole.and_then(part_of),
             };
-            found.ok_or_else(|| not_of_members(tree.file().url(), name))?
+            types.arrow_field(name, &member.ok_or_else(|| not_of_members(tree.file().url(), name))?)
         }
         Shape::Struct(members) => {
-            let fields = members.iter().map(|(name, member)| field_of(tree, request, read, member, name));
+            let fields = members.iter().map(|(name, member)| field_of(tree, types, read, member, name));
             Field::new(name, ArrowType::Struct(fields.collect::<Result<Fields>>()?), false)
         }
         Shape::Items(inner) => {
-            let item = item_field(tree, &field_of(tree, request, read, inner, "item")?, name)?;
+            let item = item_field(tree, &field_of(tree, types, read, inner, "item")?, name)?;
             Field::new(name, ArrowType::List(Arc::new(item)), false)
         }
         Shape::Pairs(inner) => {
-            let pair = item_field(tree, &field_of(tree, request, read, inner, "entries")?, name)?;
+            let pair = item_field(tree, &field_of(tree, types, read, inner, "entries")?, name)?;
             let ArrowType::Struct(members) = pair.data_type() else {
                 return Err(not_of_members(tree.file().url(), name));
             };

@@ -48,6 +48,8 @@ struct OpenedBasket<'c> {
 pub(crate) struct Kept {
     /// Baskets that the next batch needs too.
     baskets: HashMap<(u32, u32), KeptBasket>,
+    /// Uncompressed bytes of these.
+    n_bytes: u64,
     /// Numbers of items by entry, of branches that count for others whose baskets have no offsets; of one batch.
     counts: HashMap<Counter, (Range<u64>, Arc<Vec<u32>>)>,
 }
@@ -87,8 +89,9 @@ impl<'a> Placer<'a, '_> {
         let wanted = wanted_entries(self.builder().entries(), location.first_entry, location.entry_end);
         let is_whole = matches!(&wanted, Selection::Range(all) if all.len() == opened.head.n_entries as usize);
         let places_items = self.builder().places_items(column_place);
-        let is_kept = basket.kept == Keeping::Unpacked;
-        let kept_as_stored = if is_kept { None } else { opened.payload.kept(basket.kept, &context.held)? };
+        let keeping = self.keeping(basket, &opened);
+        let is_kept = keeping == Keeping::Unpacked;
+        let kept_as_stored = if is_kept { None } else { opened.payload.kept(keeping, &context.held)? };
         if is_kept || opened.head.offsets_are_sizes || (places_items && !is_whole) {
             let n_unpacked = self.unpack_now(&mut opened, logical)?;
             self.waiting_bytes += if is_kept { 0 } else { n_unpacked };
@@ -111,8 +114,9 @@ impl<'a> Placer<'a, '_> {
         }
         let n_items = if places_items { opened.n_items(form, &wanted, is_whole)? } else { 0 };
         let target = self.lease(column_place, wanted.len(), n_items)?;
-        let payload = if is_kept { opened.payload.kept(basket.kept, &context.held)? } else { kept_as_stored };
+        let payload = if is_kept { opened.payload.kept(keeping, &context.held)? } else { kept_as_stored };
         if let Some(payload) = payload {
+            self.kept.n_bytes += payload.unpacked_bytes();
             let kept = KeptBasket { head: opened.head, payload, offsets: opened.offsets.clone() };
             self.kept.baskets.insert(basket.key(), kept);
         }
@@ -120,6 +124,17 @@ impl<'a> Placer<'a, '_> {
         let work = BasketWork { head, payload, offsets, item_counts, wanted, target, basket: basket.piece };
         self.placing.push(column_place, logical, work);
         if self.waiting_bytes > MAX_WAITING_BYTES { self.decode_all() } else { Ok(()) }
+    }
+
+    /// As what a basket is kept. The plan knows its size from what the tree says of the branch, which may be less than it is:
+    /// what is far beyond the budget stays as it is stored.
+    fn keeping(&self, basket: &PlannedPiece, opened: &OpenedBasket<'_>) -> Keeping {
+        let n_bytes = self.kept.n_bytes.saturating_add(opened.head.payload_bytes.into());
+        let is_beyond = n_bytes > opened.context.plan.kept_budget_bytes.saturating_mul(2);
+        match (basket.kept, &opened.payload) {
+            (Keeping::Unpacked, Payload::Stored(..) | Payload::Kept(_)) if is_beyond => Keeping::Stored,
+            (keeping, _) => keeping,
+        }
     }
 
     fn builder(&self) -> &Builder {
@@ -176,6 +191,7 @@ impl<'a> Placer<'a, '_> {
         if !basket.is_fetched()
             && let Some(kept) = self.kept.baskets.remove(&basket.key())
         {
+            self.kept.n_bytes -= kept.payload.unpacked_bytes();
             return Ok(opened(kept.head, kept.payload, kept.offsets));
         }
         if let Some(place) = location.embedded {

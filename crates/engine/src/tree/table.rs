@@ -1,7 +1,7 @@
 //! A tree as a table.
 
-use arrow_schema::{Field, Schema};
-use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type};
+use arrow_schema::{DataType as ArrowType, Field, Schema};
+use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{File, Result, lasting};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::tree::{Branch, BranchId, ElementPart};
@@ -79,6 +79,10 @@ impl Table for Tree {
         }
     }
 
+    fn n_columns(&self) -> usize {
+        self.record().branches.len()
+    }
+
     fn columns(&self) -> Vec<ColumnId> {
         self.walk().into_iter().map(|(id, _)| id.into()).collect()
     }
@@ -107,6 +111,7 @@ impl Table for Tree {
         ColumnPlace {
             path: self.branch_path(id),
             name: &branch.name,
+            title: &branch.title,
             depth: std::iter::successors(branch.parent, |&around| self.branch(around).parent).count(),
             is_group: if branch.branches.is_empty() && may_be_bare { None } else { Some(!branch.branches.is_empty()) },
             is_part: false,
@@ -125,15 +130,17 @@ impl Table for Tree {
             // The title of a plain branch is its leaf list.
             branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
         };
-        let data_type = column.as_ref().ok().and_then(|column| column.data_type());
         Ok(Description {
-            title: branch.title.clone(),
             is_group: column.as_ref().is_ok_and(|column| column.form.is_none()),
             type_name: column.as_ref().map_or_else(|_| element_class(), |column| column.type_name.clone()),
-            arrow_type: data_type.map(|data_type| arrow_type(&data_type, TextForm::Utf8)),
             unsupported: column.err().map(|error| error.fault().what.clone()),
             encoding: String::new(),
         })
+    }
+
+    fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>> {
+        let data_type = lasting(self.column(branch_of(id)))?.ok().and_then(|column| column.data_type());
+        Ok(data_type.map(|data_type| arrow_type_for_text(&data_type, TextForm::Utf8, n_bytes)))
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {

@@ -11,6 +11,16 @@ fn a_size_that_the_blocks_do_not_bear_out_takes_no_memory() {
 }
 
 #[test]
+fn metadata_that_compress_too_well_are_not_unpacked() {
+    for (stored_bytes, most) in [(0, 8 << 20), (1 << 20, 24 << 20)] {
+        let stored = vec![0; stored_bytes];
+        let error = |n_bytes: usize| check_metadata(&stored, n_bytes).unwrap_err().to_string();
+        assert!(!error(most).contains("are not unpacked"));
+        assert!(error(most + 1).contains("are not unpacked"));
+    }
+}
+
+#[test]
 fn a_range_after_the_end_takes_no_memory() {
     let source = MemorySource::new("f", vec![0; 10]);
     for (offset, n_bytes) in [(0, u64::MAX), (u64::MAX, 2), (5, 1 << 50)] {

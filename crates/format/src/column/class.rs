@@ -29,9 +29,11 @@ pub struct Class {
     /// How many values and lists an object is made of, with all that is in it, and the length of their names: see
     /// [`name_size`].
     pub(super) size: usize,
+    /// How deep an object is nested, see [`Node::levels`].
+    pub(super) levels: usize,
 }
 
-/// One version of a class.
+/// One version of a class. Cheap to clone: a class is a part of others, and of branches, in many places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Version of the class.
@@ -39,11 +41,15 @@ pub struct Variant {
     /// Checksum of its members.
     pub checksum: u32,
     /// How its members are read, in order.
-    pub steps: Vec<Step>,
+    pub steps: Arc<[Step]>,
     /// Places of the members that it does not have.
-    pub absent: Vec<usize>,
+    pub absent: Arc<[usize]>,
     /// The fewest bytes of its members.
-    pub(super) min_bytes: usize,
+    min_bytes: usize,
+    /// Why its objects cannot be read, if so.
+    fault: Option<Arc<str>>,
+    /// Whether it holds objects of classes that only the data tell.
+    holds_objects: bool,
 }
 
 /// How a part of an object is read, and the places in the struct where its values go.
@@ -120,13 +126,25 @@ pub struct Base {
 impl Class {
     /// A class whose members are stored as its versions say.
     pub fn new(name: &str, is_framed: bool, members: Vec<(Name, DataType)>, variants: Vec<Variant>) -> Self {
-        let size = variants.iter().flat_map(|variant| &variant.steps).fold(members.len(), |sum, step| match step {
+        let steps = variants.iter().flat_map(|variant| variant.steps.iter());
+        let size = steps.fold(members.len(), |sum, step| match step {
             Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => {
                 sum.saturating_add(node.size())
             }
             _ => sum,
         });
-        Class { name: name.to_owned(), is_framed, members: members.into(), variants, size }
+        Class::of_size(size, name.to_owned(), is_framed, members.into(), variants)
+    }
+
+    pub(super) fn of_size(
+        size: usize,
+        name: String,
+        is_framed: bool,
+        members: Arc<[(Name, DataType)]>,
+        variants: Vec<Variant>,
+    ) -> Self {
+        let levels = levels_of(&variants);
+        Class { name, is_framed, members, variants, size, levels }
     }
 
     /// What comes out.
@@ -136,7 +154,7 @@ impl Class {
 
     /// How the member of a class that has no other is read.
     pub fn sole(&self) -> Option<&Node> {
-        match self.variants.first()?.steps.as_slice() {
+        match &*self.variants.first()?.steps {
             [Step::Member(_, node)] => Some(node),
             _ => None,
         }
@@ -152,17 +170,15 @@ impl Class {
 impl Variant {
     /// A version with these members.
     pub fn new(version: u16, checksum: u32, steps: Vec<Step>, absent: Vec<usize>) -> Self {
-        let min_bytes = steps.iter().fold(0_usize, |sum, step| sum.saturating_add(step.min_bytes()));
-        Variant { version, checksum, steps, absent, min_bytes }
-    }
-
-    pub(super) fn push(&mut self, step: Step) {
-        self.min_bytes = self.min_bytes.saturating_add(step.min_bytes());
-        self.steps.push(step);
-    }
-
-    fn holds_objects(&self) -> bool {
-        self.steps.iter().any(Step::holds_objects)
+        Variant {
+            version,
+            checksum,
+            min_bytes: steps.iter().fold(0_usize, |sum, step| sum.saturating_add(step.min_bytes())),
+            fault: steps.iter().find_map(Step::fault).map(Arc::from),
+            holds_objects: steps.iter().any(Step::holds_objects),
+            steps: steps.into(),
+            absent: absent.into(),
+        }
     }
 
     /// The fewest bytes of the members of an object.
@@ -172,7 +188,7 @@ impl Variant {
 
     /// Why objects of this version cannot be read, if so.
     pub(super) fn fault(&self) -> Option<&str> {
-        self.steps.iter().find_map(Step::fault)
+        self.fault.as_deref()
     }
 }
 
@@ -180,7 +196,7 @@ impl Step {
     fn holds_objects(&self) -> bool {
         match self {
             Step::Member(_, node) | Step::OwnBase(_, node) | Step::Counted { item: node, .. } => node.holds_objects(),
-            Step::Base(base) => base.variants.iter().any(Variant::holds_objects),
+            Step::Base(base) => base.variants.iter().any(|variant| variant.holds_objects),
             Step::PassedOver(_, step) => step.holds_objects(),
             Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => false,
         }
@@ -193,6 +209,17 @@ impl Step {
             Step::Base(base) => base.fault(),
             Step::PassedOver(_, step) => step.fault(),
             Step::Unreadable(why) => Some(why),
+        }
+    }
+
+    /// How deep what it reads is nested, see [`Node::levels`].
+    fn levels(&self) -> usize {
+        match self {
+            Step::Member(_, node) | Step::OwnBase(_, node) => node.levels(),
+            Step::Counted { item, .. } => item.levels().saturating_add(1),
+            Step::Base(base) => levels_of(&base.variants),
+            Step::PassedOver(_, step) => step.levels(),
+            Step::TObject { .. } | Step::Process { .. } | Step::Unreadable(_) => 1,
         }
     }
 
@@ -217,6 +244,12 @@ impl Base {
     fn fault(&self) -> Option<&str> {
         all_faulty(&self.variants)
     }
+}
+
+/// How deep the members of a class are nested, with the class.
+fn levels_of(variants: &[Variant]) -> usize {
+    let steps = variants.iter().flat_map(|variant| variant.steps.iter());
+    steps.map(Step::levels).max().unwrap_or(0).saturating_add(1)
 }
 
 /// Why no version of a class can be read, if so.
@@ -254,11 +287,35 @@ impl Node {
             Node::Converted(conversion) => conversion.stored.holds_objects(),
             Node::Pointer(pointer) | Node::Named(pointer) => pointer.node.holds_objects(),
             Node::Object(class) | Node::Sole(class) | Node::MembersOfEach(class) => {
-                class.variants.iter().any(Variant::holds_objects)
+                class.variants.iter().any(|variant| variant.holds_objects)
             }
             Node::Struct(members) => members.iter().any(|(_, node)| node.holds_objects()),
             _ => false,
         }
+    }
+
+    /// How many lists, structs and bases are nested in it, with the number or text in them: 1 for a number. Arrow's types
+    /// are no deeper.
+    pub fn levels(&self) -> usize {
+        let inner: usize = match self {
+            Node::Framed(node) => return node.levels(),
+            Node::Object(class) => return class.levels,
+            Node::Sole(class) => return class.levels.saturating_sub(1).max(1),
+            Node::Pointer(pointer) | Node::Named(pointer) => return pointer.node.levels(),
+            Node::Converted(conversion) => return conversion.stored.levels(),
+            Node::List(node) | Node::Fixed(node, _) | Node::ToEnd(node) | Node::ToFit(node) => node.levels(),
+            Node::CountedBy { item, .. } => item.levels(),
+            Node::ArrayOfEach { item, .. } => item.levels().saturating_add(1),
+            Node::Map(map) => map.key.levels().max(map.value.levels()).saturating_add(1),
+            Node::Any(any) | Node::NamedAny(any) => {
+                any.alternatives.iter().map(|pointer| pointer.node.levels()).max().unwrap_or(0)
+            }
+            Node::ClonesOf(clones) => clones.item.levels(),
+            Node::MembersOfEach(class) => class.levels,
+            Node::Struct(members) => members.iter().map(|(_, node)| node.levels()).max().unwrap_or(0),
+            _ => 0,
+        };
+        inner.saturating_add(1)
     }
 
     /// How many values and lists it is made of.

@@ -21,6 +21,11 @@ use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerIn
 const MAX_SCOPES: usize = 16;
 /// Types may be nested this deep.
 pub(super) const MAX_DEPTH: usize = 64;
+/// Lists, structs and bases may be nested this deep in a column. Arrow C++ takes types of 64 levels through the C interface, of
+/// which the batch is one.
+///
+/// Source: `kMaxImportRecursionLevel` in `cpp/src/arrow/c/bridge.cc` (Arrow 22).
+pub const MAX_LEVELS: usize = 63;
 /// An object may be made of so many values and lists.
 pub(super) const MAX_SIZE: usize = 50_000;
 /// So many elements are compiled for a branch.
@@ -60,7 +65,26 @@ pub(super) struct Compiler<'i> {
 }
 
 pub(super) fn unreadable(why: impl Into<String>) -> Node {
-    Node::Unreadable(Arc::from(why.into()))
+    Node::Unreadable(clipped(why.into()).into())
+}
+
+/// The longest name of a type, and the longest reason, that is kept with each of many branches, in bytes.
+const MAX_TEXT_BYTES: usize = 1 << 10;
+
+/// A text without its middle, if it is longer than 1 KiB.
+pub(super) fn clipped(text: String) -> String {
+    if text.len() <= MAX_TEXT_BYTES {
+        return text;
+    }
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let start = (0..=MAX_TEXT_BYTES / 2).rev().find(is_boundary).unwrap_or(0);
+    let end = (text.len() - MAX_TEXT_BYTES / 4..text.len()).find(is_boundary).unwrap_or(text.len());
+    format!("{}…{}", &text[..start], &text[end..])
+}
+
+/// Why what is nested beyond [`MAX_LEVELS`] cannot be read.
+pub(super) fn too_deep(class: &str) -> String {
+    format!("{class} has more than {MAX_LEVELS} lists and objects in each other")
 }
 
 /// Why objects cannot be read that are not as the file describes their class.
@@ -101,7 +125,7 @@ impl<'i> Compiler<'i> {
 
     /// A class that cannot be read: in a graph it is passed over where that is possible.
     pub(super) fn unknown(&self, why: String) -> Node {
-        if self.is_linked { Node::Opaque(Arc::from(why)) } else { unreadable(why) }
+        if self.is_linked { Node::Opaque(clipped(why).into()) } else { unreadable(why) }
     }
 
     /// A value of a type where nothing but the type is known: an item of a collection, or the object of a branch
@@ -276,7 +300,7 @@ impl<'i> Compiler<'i> {
                 Ok(class)
             }
             Err(why) => {
-                let why = Arc::from(why);
+                let why = Arc::from(clipped(why));
                 if std::mem::take(&mut self.is_too_large) {
                     self.refused.insert(class_name.clone(), Arc::clone(&why));
                 }
@@ -284,6 +308,9 @@ impl<'i> Compiler<'i> {
             }
         };
         if is_own && is_shared {
+            self.infos.compiled().insert(class_name, self.is_linked, compiled.clone());
+        } else if is_shared && compiled.is_err() && self.open.is_empty() && self.met.is_empty() {
+            // What is refused with nothing around it is so everywhere.
             self.infos.compiled().insert(class_name, self.is_linked, compiled.clone());
         }
         match compiled {
@@ -370,7 +397,7 @@ impl<'i> Compiler<'i> {
 
     fn pair(&mut self, name: &TypeName) -> Node {
         let mut members = Members::default();
-        let mut variant = Variant::new(0, 0, Vec::new(), Vec::new());
+        let mut steps = Vec::new();
         for (member, argument) in ["first", "second"].iter().zip(&name.arguments) {
             let node = self.member_of_type(argument, 0);
             if members.size.saturating_add(node.size()) > MAX_SIZE {
@@ -379,17 +406,15 @@ impl<'i> Compiler<'i> {
             }
             members.size += node.size();
             if let Ok(place) = members.place(Path::OWN, &Name::from(*member), node.data_type()) {
-                variant.push(Step::Member(place, node));
+                steps.push(Step::Member(place, node));
             }
         }
-        let size = members.size;
-        Node::Object(Arc::new(Class {
-            name: name.to_string(),
-            is_framed: true,
-            members: members.into_members(),
-            variants: vec![variant],
-            size,
-        }))
+        let variants = vec![Variant::new(0, 0, steps, Vec::new())];
+        let class = Class::of_size(members.size, name.to_string(), true, members.into_members(), variants);
+        match class.levels {
+            0..=MAX_LEVELS => Node::Object(Arc::new(class)),
+            _ => unreadable(too_deep(&class.name)),
+        }
     }
 
     /// The object of a branch that was not split: its members alone, of the version that the branch tells.
@@ -645,6 +670,55 @@ mod tests {
         // An enumeration is none of them.
         let number = DataType::Primitive(Primitive::Int32);
         assert_eq!(items_of("a::b::C", "a::Item", code::INT), list_of(number));
+    }
+
+    /// Classes of which each has the next one as its only member; the last one has a number.
+    fn chain(n_classes: usize) -> StreamerInfos {
+        let class = |place: usize| {
+            let member = match place + 1 == n_classes {
+                true => Element::member("x", "int", code::INT),
+                false => Element::member("m", &format!("C{}", place + 1), code::ANY),
+            };
+            StreamerInfo { name: format!("C{place}"), checksum: 1, version: 1, info_version: 9, elements: vec![member] }
+        };
+        StreamerInfos::of((0..n_classes).map(class).collect())
+    }
+
+    #[test]
+    fn a_class_that_is_nested_too_deep_is_refused_whatever_was_compiled_before() {
+        let levels = |infos: &StreamerInfos, class: &str| {
+            let node = Compiler::new(infos).value(&TypeName::plain(class), 0);
+            node.fault().map_or(Ok(node.levels()), |why| Err(why.to_owned()))
+        };
+        let infos = chain(200);
+        // The innermost is a number in an object.
+        for (class, expected) in [("C199", 2), ("C160", 41), ("C138", MAX_LEVELS)] {
+            assert_eq!(levels(&infos, class), Ok(expected), "{class}");
+        }
+        for class in ["C137", "C100", "C0"] {
+            let why = levels(&infos, class).unwrap_err();
+            assert!(why.contains("lists and objects in each other"), "{why}");
+            levels(&chain(200), class).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn all_branches_of_a_class_share_its_members() {
+        let infos = chain(3);
+        let steps = || match Compiler::new(&infos).bare_object(&TypeName::plain("C0"), 1, 1) {
+            Node::Object(class) => Arc::clone(&class.variants[0].steps),
+            other => panic!("{other:?}"),
+        };
+        assert!(Arc::ptr_eq(&steps(), &steps()));
+    }
+
+    #[test]
+    fn long_reasons_lack_their_middle() {
+        let why = format!("{}ü, which the file does not describe", "T".repeat(60_000));
+        let Node::Unreadable(shown) = unreadable(why.as_str()) else { panic!("readable") };
+        assert!(shown.len() < 1024 && shown.starts_with("TTT") && shown.ends_with("does not describe"), "{shown}");
+        let umlauts = "ü".repeat(2000);
+        assert_eq!(clipped(umlauts).chars().filter(|&letter| letter != 'ü').collect::<String>(), "…");
     }
 
     #[test]

@@ -65,6 +65,15 @@ impl Header {
 }
 
 impl EntryForm {
+    /// How deep values are nested, see [`Node::levels`].
+    pub fn levels(&self) -> usize {
+        match self {
+            EntryForm::Fixed { dims, .. } => dims.len().saturating_add(1),
+            EntryForm::Jagged { dims, .. } => dims.len().saturating_add(2),
+            EntryForm::Streamed { node, .. } => node.levels(),
+        }
+    }
+
     /// What comes out.
     pub fn data_type(&self) -> DataType {
         match self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::class::{Base, Class, CountedHead, Step, Variant, name_size};
 use super::code;
 use super::collections;
-use super::compile::{Compiler, MAX_DEPTH, MAX_SIZE, misdescribed};
+use super::compile::{Compiler, MAX_DEPTH, MAX_LEVELS, MAX_SIZE, clipped, misdescribed, too_deep};
 use super::data_type::{DataType, Name};
 use super::evolve;
 use super::node::{Conversion, Node};
@@ -138,8 +138,8 @@ impl Compiler<'_> {
                 *data_type = DataType::Optional(Box::new(data_type.clone()));
             }
         }
-        let size = members.size;
-        Ok(Class { name: name.to_owned(), is_framed: true, members: members.into_members(), variants, size })
+        let class = Class::of_size(members.size, name.to_owned(), true, members.into_members(), variants);
+        if class.levels > MAX_LEVELS { Err(too_deep(name)) } else { Ok(class) }
     }
 
     /// The versions of a class. The last one comes first: where types differ, all others are converted to its.
@@ -160,14 +160,13 @@ impl Compiler<'_> {
         path: Path,
         members: &mut Members,
     ) -> Result<Variant, String> {
-        let mut variant = Variant::new(info.version, info.checksum, Vec::new(), Vec::new());
+        let mut steps = Vec::with_capacity(info.elements.len());
         for element in &info.elements {
             self.spend(1)?;
-            let step = self.step(info, element, path, members, &variant)?;
-            let Some(step) = step else { continue };
-            variant.push(step);
+            let step = self.step(info, element, path, members, &steps)?;
+            steps.extend(step);
         }
-        Ok(variant)
+        Ok(Variant::new(info.version, info.checksum, steps, Vec::new()))
     }
 
     /// One element of a class; `None` for those that leave nothing in the file.
@@ -177,7 +176,7 @@ impl Compiler<'_> {
         element: &Element,
         path: Path,
         members: &mut Members,
-        before: &Variant,
+        before: &[Step],
     ) -> Result<Option<Step>, String> {
         if element.type_code == code::NOTHING || element.class == ElementClass::Artificial {
             return Ok(None);
@@ -226,7 +225,7 @@ impl Compiler<'_> {
                 }
                 None => {
                     let why = format!("{}::{}, which {} counts", info.name, element.name, element.count_name);
-                    Step::Unreadable(Arc::from(why))
+                    Step::Unreadable(clipped(why).into())
                 }
             },
         };
@@ -242,7 +241,7 @@ impl Compiler<'_> {
         element: &Element,
         path: Path,
         members: &Members,
-        before: &Variant,
+        before: &[Step],
     ) -> Result<Option<usize>, String> {
         let own = members.paths[path.0].by_name.get(element.count_name.as_str()).copied();
         let place = own.or_else(|| {
@@ -257,17 +256,15 @@ impl Compiler<'_> {
             DataType::Primitive(primitive) => !matches!(primitive, Primitive::Float32 | Primitive::Float64),
             _ => false,
         };
-        Ok((is_integer && self.fills(&before.steps, place)?).then_some(place))
+        Ok((is_integer && self.fills(before, place)?).then_some(place))
     }
 
     /// A base of the objects of a split collection that is not split itself: their members are stored one by one.
     pub(super) fn base_of_each(&mut self, element: &Element) -> Result<Class, String> {
         let mut members = Members::default();
-        let none = Variant::new(0, 0, Vec::new(), Vec::new());
-        let step = self.base(element, Path::OWN, &mut members, &none)?;
+        let step = self.base(element, Path::OWN, &mut members, &[])?;
         let variants = vec![Variant::new(0, 0, step.into_iter().collect(), Vec::new())];
-        let size = members.size;
-        Ok(Class { name: element.name.to_string(), is_framed: false, members: members.into_members(), variants, size })
+        Ok(Class::of_size(members.size, element.name.to_string(), false, members.into_members(), variants))
     }
 
     fn base(
@@ -275,7 +272,7 @@ impl Compiler<'_> {
         element: &Element,
         path: Path,
         members: &mut Members,
-        before: &Variant,
+        before: &[Step],
     ) -> Result<Option<Step>, String> {
         let name = &element.name;
         let Some(inner) = members.inner(path, name) else {
@@ -355,7 +352,7 @@ impl Compiler<'_> {
     /// A base that cannot be read; in a graph it is passed over if a byte count tells where it ends.
     fn unknown_base(&self, why: String, path: Path, name: &Name, members: &mut Members) -> Option<Step> {
         if !self.is_linked {
-            return Some(Step::Unreadable(Arc::from(why)));
+            return Some(Step::Unreadable(clipped(why).into()));
         }
         members.size += 1;
         let place = members.place(path, name, DataType::Link).ok()?;
@@ -369,16 +366,16 @@ impl Compiler<'_> {
         node: Node,
         path: Path,
         members: &mut Members,
-        before: &Variant,
+        before: &[Step],
     ) -> Result<Step, String> {
         members.size = members.size.saturating_add(node.size());
         let data_type = node.data_type();
         Ok(match members.place(path, name, data_type.clone()) {
             Ok(place) => Step::OwnBase(place, node),
-            Err((place, to)) if evolve::is_convertible(&data_type, &to) && !self.fills(&before.steps, place)? => {
+            Err((place, to)) if evolve::is_convertible(&data_type, &to) && !self.fills(before, place)? => {
                 Step::OwnBase(place, Node::Converted(Box::new(Conversion { stored: node, to })))
             }
-            Err(_) => Step::Unreadable(Arc::from(format!("{name}, a base beside another member of this name"))),
+            Err(_) => Step::Unreadable(clipped(format!("{name}, a base beside another member of this name")).into()),
         })
     }
 
@@ -456,8 +453,11 @@ fn absent_of(variants: &mut [Variant], places: &[usize]) -> Vec<usize> {
                 *is_filled = true;
             }
         });
-        variant.absent = places.iter().copied().filter(|&place| !is_filled[place]).collect();
-        absent.extend_from_slice(&variant.absent);
+        let left_out = places.iter().copied().filter(|&place| !is_filled[place]);
+        if left_out.clone().next().is_some() {
+            variant.absent = left_out.collect();
+            absent.extend_from_slice(&variant.absent);
+        }
     }
     absent
 }
@@ -500,7 +500,7 @@ mod tests {
         let variant = &class.variants[1];
         let Step::PassedOver(name, step) = &variant.steps[1] else { panic!("not passed over") };
         assert!(matches!(**step, Step::Counted { counter: 0, head: CountedHead::Flag, .. }));
-        assert_eq!((&**name, variant.absent.as_slice(), variant.min_bytes()), ("x", [1].as_slice(), 5));
+        assert_eq!((&**name, &*variant.absent, variant.min_bytes()), ("x", [1].as_slice(), 5));
         let int = DataType::Primitive(Primitive::Int32);
         assert_eq!(class.members[1].1, DataType::Optional(Box::new(int.clone())));
 

@@ -23,6 +23,7 @@ mod special;
 pub(crate) use class::T_OBJECT_BYTES;
 pub use class::{Base, Class, CountedHead, Step, Variant};
 pub use collections::is_of_root;
+pub use compile::MAX_LEVELS;
 pub(crate) use compiled::Compiled;
 pub use data_type::{DataType, Name};
 pub use entry_form::{EntryForm, Framing, Header};

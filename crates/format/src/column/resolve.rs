@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::class::CountedHead;
 use super::code;
-use super::compile::{Compiler, MAX_DIMS};
+use super::compile::{Compiler, MAX_DIMS, MAX_LEVELS, clipped, too_deep};
 use super::data_type::{DataType, Name};
 use super::entry_form::{EntryForm, Framing, Header};
 use super::members::counted;
@@ -45,7 +45,7 @@ impl Counter {
 /// What a branch holds and how it is read.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// The C++ type of an entry.
+    /// The C++ type of an entry. One of more than 1 KiB lacks its middle: each of many branches has its own.
     pub type_name: String,
     /// `None` for a branch that only groups others.
     pub form: Option<EntryForm>,
@@ -65,7 +65,14 @@ impl Column {
     }
 
     fn group(type_name: String) -> Self {
-        Column { type_name, form: None, counter: None, count_factor: 1, item_counter: None, is_base: false }
+        Column {
+            type_name: clipped(type_name),
+            form: None,
+            counter: None,
+            count_factor: 1,
+            item_counter: None,
+            is_base: false,
+        }
     }
 
     /// The number of objects in each entry of a split collection, which is what its own branch holds.
@@ -121,13 +128,21 @@ pub fn resolve<'i>(
             _ => Err(unsupported(branch, &branch.class)),
         },
     };
-    match column {
+    match column.and_then(|column| not_too_deep(&branch.name, column)) {
         // Whatever it is, there is none of it.
         Err(Error::Unsupported(_)) if branch.entry_end == 0 && branch.n_entries == 0 => {
-            let node = Node::Unreadable(Arc::from(branch.name.as_str()));
+            let node = Node::Unreadable(clipped(branch.name.clone()).into());
             Ok(Column::new("", EntryForm::Streamed { framed: Framing::Bare, node }))
         }
         column => column,
+    }
+}
+
+/// Refuses a column that is nested deeper than Arrow takes it.
+fn not_too_deep(branch: &str, column: Column) -> Result<Column> {
+    match column.form.as_ref().map_or(0, EntryForm::levels) {
+        0..=MAX_LEVELS => Ok(column),
+        _ => Err(not_readable(branch, &too_deep(&column.type_name))),
     }
 }
 
@@ -153,6 +168,7 @@ fn unsupported(branch: &Branch, type_name: &str) -> Error {
 }
 
 fn not_readable(branch: &str, type_name: &str) -> Error {
+    let type_name = clipped(type_name.to_owned());
     Error::unsupported(0, format!("branch {branch:?} of type {type_name} is not readable yet"))
 }
 
@@ -314,7 +330,10 @@ fn of_element<'i>(
         match infos() {
             Ok(infos) => of_object(&branch.name, part, infos, met)?,
             // Types without classes need none.
-            Err(_) => of_object(&branch.name, part, &StreamerInfos::default(), met)?,
+            Err(error) => {
+                let column = of_object(&branch.name, part, &StreamerInfos::default(), met);
+                column.map_err(|of_type| if matches!(error, Error::Unsupported(_)) { error } else { of_type })?
+            }
         }
     };
     if column.counter.is_none() {
@@ -512,7 +531,7 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, m
         node_type: if is_framed { CUSTOM_STREAMER } else { 0 },
         ..ElementPart::default()
     };
-    of_object("", &part, infos, met)
+    of_object("", &part, infos, met).and_then(|column| not_too_deep("", column))
 }
 
 /// Compiles the form of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
@@ -534,7 +553,7 @@ pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, met: &Ar
         return Err(Error::unsupported(0, format!("objects of {why}, cannot be read{reason}")));
     }
     let framed = if matches!(node, Node::Text) { Framing::IfItFits } else { Framing::Bare };
-    Ok(Column::new(parsed.to_string(), EntryForm::Streamed { framed, node }))
+    not_too_deep("", Column::new(parsed.to_string(), EntryForm::Streamed { framed, node }))
 }
 
 /// A whole object in each entry.
@@ -589,6 +608,17 @@ mod tests {
         assert_eq!(dims_in_title("a[2][3]"), [2, 3]);
         assert_eq!(dims_in_title("d/D[0,10,8]"), Vec::<u32>::new());
         assert_eq!(dims_in_title("plain"), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn lists_in_more_lists_than_arrow_takes_are_refused() {
+        let column = |depth: usize| {
+            let type_name = format!("{}int{}", "vector<".repeat(depth), ">".repeat(depth));
+            column_of_type(&type_name, false, &StreamerInfos::default(), &Arc::default())
+        };
+        assert!(column(MAX_LEVELS - 1).is_ok());
+        let error = column(MAX_LEVELS).unwrap_err().to_string();
+        assert!(error.contains("more than 63 lists and objects in each other"), "{error}");
     }
 
     #[test]

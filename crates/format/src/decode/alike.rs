@@ -204,7 +204,7 @@ impl Example<'_> {
         if !variant.absent.is_empty() {
             return None;
         }
-        for step in &variant.steps {
+        for step in variant.steps.iter() {
             match step {
                 Step::Member(place, node) => parts.push((*place, self.part(node)?)),
                 Step::Base(base) => self.framed(&base.name, &base.variants, parts)?,

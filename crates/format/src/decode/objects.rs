@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         n_values: usize,
         columns: &mut [(Name, Values)],
     ) -> Result<()> {
-        for step in &variant.steps {
+        for step in variant.steps.iter() {
             match step {
                 Step::Member(place, node) => {
                     let (name, column) = columns.get_mut(*place).ok_or_else(|| misfit(cursor))?;
@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
                 self.no_object(cursor, object, columns)?;
                 rest
             }
-            _ => &variant.steps,
+            _ => &*variant.steps,
         };
         self.steps(cursor, steps, &variant.absent, columns).within(|| name.to_owned())?;
         leave(cursor, start, frame.end).within(|| name.to_owned())
@@ -378,7 +378,7 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             (Node::Object(class), Values::Struct(n_objects, members)) if is_by_member(class) => {
-                for step in class.variants.iter().flat_map(|variant| &variant.steps) {
+                for step in class.variants.iter().flat_map(|variant| variant.steps.iter()) {
                     match step {
                         Step::Process { place, .. } => self.absent(cursor, *place, n_values, members)?,
                         step => (0..n_values).try_for_each(|_| self.step(cursor, step, members))?,
@@ -426,7 +426,7 @@ impl<'a> Reader<'a> {
 
 /// Whether what a class that writes itself stores is known where members are stored one by one.
 fn is_by_member(class: &Class) -> bool {
-    let mut steps = class.variants.iter().flat_map(|variant| &variant.steps);
+    let mut steps = class.variants.iter().flat_map(|variant| variant.steps.iter());
     !class.is_framed && steps.all(|step| !matches!(step, Step::Base(_) | Step::Counted { .. }))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::column::EntryForm;
+use crate::column::{EntryForm, MAX_LEVELS};
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
 
@@ -89,6 +89,23 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// How many lists, records and variants are nested in it, with the number or text in them.
+    fn levels(&self) -> usize {
+        let deepest = |inner: &mut dyn Iterator<Item = &Shape>| inner.map(Shape::levels).max().unwrap_or(0);
+        let inner: usize = match self {
+            Shape::Number { .. } | Shape::Text { .. } | Shape::Cardinality { .. } => 0,
+            Shape::List { item, .. } | Shape::FixedList { item, .. } => item.levels(),
+            Shape::Optional { item, .. } => return item.levels(),
+            Shape::Map { key, value, .. } => key.levels().max(value.levels()).saturating_add(1),
+            Shape::Struct { members } => deepest(&mut members.iter().map(|(_, member)| member)),
+            Shape::Variant { alternatives, .. } => deepest(&mut alternatives.iter()),
+            Shape::Streamed { form, .. } => return form.levels(),
+        };
+        inner.saturating_add(1)
+    }
+}
+
 /// A field that ROOT's streamers wrote.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamedField<'s> {
@@ -126,7 +143,14 @@ impl Slots {
     /// Unsupported, with the type, if the field or a part of it is of a kind that is not read.
     pub fn shape(&self, schema: &Schema, chain: &[FieldId], form_of: FormOf<'_>) -> Result<Shape> {
         match chain.split_first() {
-            Some((&top, rest)) => Build { schema, slots: self, form_of }.field(top, rest),
+            Some((&top, rest)) => {
+                let build = Build { schema, slots: self, form_of };
+                let shape = build.field(top, rest)?;
+                match schema.field_of(top).filter(|_| shape.levels() > MAX_LEVELS) {
+                    Some(field) => Err(build.unsupported(field, &format!("of more than {MAX_LEVELS} levels"))),
+                    None => Ok(shape),
+                }
+            }
             None => Err(Error::corrupt(0, "no field")),
         }
     }

@@ -184,6 +184,30 @@ fn a_long_name_around_many_fields_is_not_repeated_without_bound() {
 }
 
 #[test]
+fn a_field_with_more_levels_than_arrow_takes_is_refused_and_the_one_beside_it_is_read() {
+    // Arrays in arrays, each with one more level than its field.
+    let levels_of = |n_arrays: u32| {
+        let array = |place: u32| {
+            let head = Bytes::default().u32(0).u32(0).u32(place.saturating_sub(1)).u16(0).u16(1);
+            head.string("a").string("std::array<T,2>").string("").string("").u64(2)
+        };
+        let mut fields: Vec<Bytes> = (0..n_arrays).map(array).collect();
+        fields.push(field(n_arrays - 1, 0, "x", "float"));
+        fields.push(field(n_arrays + 1, 0, "beside", "float"));
+        let columns = [column(0x18, 32, n_arrays), column(0x18, 32, n_arrays + 1)];
+        let head = Bytes::default().u64(0).string("Events").string("").string("test");
+        let header = head.records(&fields).records(&columns).records(&[]).records(&[]);
+        let schema = Schema::parse(&header.envelope(1)).unwrap();
+        let slots = Slots::new(&schema).unwrap();
+        shape(&slots, &schema, &[FieldId(n_arrays + 1)]).unwrap();
+        shape(&slots, &schema, &[FieldId(0)]).map(|_| ())
+    };
+    levels_of(62).unwrap();
+    let error = levels_of(63).unwrap_err().to_string();
+    assert!(error.contains("of more than 63 levels"), "{error}");
+}
+
+#[test]
 fn a_column_type_of_a_later_version_spoils_its_field_alone() {
     let schema = schema();
     let slots = Slots::new(&schema).unwrap();

@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 
 /// Templates may be nested this deep.
 const MAX_DEPTH: usize = 64;
+/// A longer name is none: each of many branches may have it, and be asked for its type.
+const MAX_BYTES: usize = 8 << 10;
 
 /// Words that do not change how values are stored.
 const IGNORED_WORDS: [&str; 7] = ["const", "volatile", "struct", "class", "enum", "typename", "mutable"];
@@ -29,9 +31,13 @@ impl TypeName {
     /// Takes a type name apart.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for what is none: no name, brackets that do not match, templates nested deeper than 64.
+    /// [`Error::Unsupported`] for what is none: no name, more than 8 KiB, brackets that do not match, templates nested deeper
+    /// than 64.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser { text, position: 0 };
+        if text.len() > MAX_BYTES {
+            return Err(parser.error(&format!("{} bytes, more than {MAX_BYTES}", text.len())));
+        }
         let name = parser.type_name(0)?;
         match parser.peek() {
             None => Ok(name),

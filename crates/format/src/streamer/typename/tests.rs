@@ -62,6 +62,13 @@ fn spellings_of_numbers_become_one() {
 }
 
 #[test]
+fn a_name_that_is_too_long_is_none_and_its_error_is_short() {
+    assert!(TypeName::parse(&"T".repeat(8 << 10)).is_ok());
+    let error = TypeName::parse(&"T".repeat((8 << 10) + 1)).unwrap_err().to_string();
+    assert!(error.len() < 400 && error.contains("8193 bytes"), "{error}");
+}
+
+#[test]
 fn what_is_no_type_name_is_an_error() {
     for text in ["", "  ", "<", ">", "vector<", "vector<int", "vector<int>>", "a,b", "f(", "f)", "<int>", "A<,>", "*"] {
         assert!(matches!(TypeName::parse(text), Err(Error::Unsupported(_))), "{text}");
