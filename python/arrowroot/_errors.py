@@ -31,6 +31,7 @@ __all__ = [
     "BatchTooLongError",
     "CorruptFileError",
     "CutShortWarning",
+    "DamagedReplicaWarning",
     "FilterError",
     "InvalidRequestError",
     "InvalidTextError",
@@ -128,6 +129,12 @@ class FilterError(InvalidRequestError):
     def __reduce__(self) -> tuple[Any, ...]:
         """A Dask worker sends it as any other."""
         return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
+
+
+class DamagedReplicaWarning(_Warning):
+    """Some of a file is damaged in one of its replicas, and was read from another one."""
+
+    __module__ = "arrowroot"
 
 
 class WholeCopyWarning(_Warning):
@@ -279,6 +286,14 @@ def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
     told.add(url)
     kind = CutShortWarning if is_cut_short else RecoveredWarning
     warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=_depth_of_caller())
+
+
+def warn_damaged_replica(text: str) -> None:
+    """Warn, at the caller's line, of what is damaged in one replica and was read from another.
+
+    The engine calls this.
+    """
+    warnings.warn(text, DamagedReplicaWarning, stacklevel=_depth_of_caller())
 
 
 def warn_whole_copy(what: str) -> None:

@@ -27,6 +27,9 @@ impl File {
                     let _ = lasting(self.recover(&[], None))?;
                     return self.inner.infos.get().ok_or(error);
                 }
+                Err(error) if error.is_damage() => {
+                    self.elsewhere("streamer info", error, |twin| twin.streamer_infos().cloned())?
+                }
                 infos => infos?,
             }
         } else {

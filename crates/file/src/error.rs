@@ -88,6 +88,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the bytes contradict the format, so that those of another replica may be better.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Error::Format { source, .. } => source.is_doubtful(),
+            Error::Storage(error) => matches!(error, storage::Error::PastEnd { .. }),
+            _ => false,
+        }
+    }
+
     /// Whether the bytes are wrong, or not in the file where it says that they are.
     pub fn is_of_format(&self) -> bool {
         matches!(self, Error::Format { .. } | Error::Storage(storage::Error::PastEnd { .. }))

@@ -10,6 +10,7 @@ use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
 
 use crate::access::{check_metadata, format_error, read_range, unpack};
+use crate::elsewhere::Twins;
 use crate::error::{Error, Result, lasting};
 use crate::fitness::fitness;
 use crate::keys::Keys;
@@ -44,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) info_record: OnceLock<Vec<u8>>,
     /// With what ROOT's own classes look like, where the file does not say.
     pub(crate) all_infos: OnceLock<StreamerInfos>,
+    /// For what turns out to be damaged here.
+    pub(crate) twins: Twins,
 }
 
 impl File {
@@ -82,7 +85,7 @@ impl File {
         Self::from_stack(Stack::new(opened, options)?)
     }
 
-    fn from_stack(stack: Stack) -> Result<File> {
+    pub(crate) fn from_stack(stack: Stack) -> Result<File> {
         let source = Arc::clone(stack.base());
         let mut head = vec![0; usize::try_from(source.size_bytes().min(HEAD_BYTES)).unwrap_or(0)];
         source.read_at(0, &mut head)?;
@@ -104,6 +107,7 @@ impl File {
             infos: OnceLock::new(),
             info_record: OnceLock::new(),
             all_infos: OnceLock::new(),
+            twins: Twins::default(),
         };
         Ok(File { inner: Arc::new(inner) })
     }

@@ -7,7 +7,7 @@ use arrowroot_format as format;
 use arrowroot_storage::{Known, Ledger, Source};
 use format::container::Directory;
 
-use crate::access::read_ranges;
+use crate::access::{format_error, read_ranges};
 use crate::error::{Error, Result, lasting, nearest};
 use crate::file::File;
 use crate::key::FileKey;
@@ -164,7 +164,10 @@ impl File {
             return Ok(keys);
         }
         let keys = match &self.inner.root_directory {
-            Some(root) => self.listed_keys(root)?,
+            Some(root) => match self.listed_keys(root) {
+                Err(error) if error.is_damage() => self.elsewhere("key lists", error, File::whole_keys)?,
+                listed => listed?,
+            },
             None => {
                 let fault = self.inner.root_fault.clone().filter(|_| self.missing_bytes() == 0);
                 Keys::new(self.recover(&[], fault.as_ref())?, true, fault)
@@ -173,11 +176,28 @@ impl File {
         Ok(self.inner.keys.get_or_init(|| keys))
     }
 
+    /// The keys, if the lists can be read.
+    fn whole_keys(&self) -> Result<Keys> {
+        let keys = self.all_keys()?;
+        match &keys.fault {
+            Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
+            None => Ok(Keys::new(keys.entries.clone(), keys.were_walked, None)),
+        }
+    }
+
     fn listed_keys(&self, root: &Directory) -> Result<Keys> {
-        let listed = self.with_listing(root, |listing, source| {
+        let mut listed = self.with_listing(root, |listing, source| {
             listing.list_more(source, usize::MAX)?;
             Ok(std::mem::take(listing).in_order())
         })?;
+        if let Some((name, error)) = listed.fault.take() {
+            // Another replica has what a walk of the records may not find.
+            let error = format_error(self.source().as_ref(), &name, error);
+            match lasting(self.elsewhere(&name, error, File::whole_keys))? {
+                Ok(keys) => return Ok(keys),
+                Err(error) => listed.fault = Some((name, error)),
+            }
+        }
         Ok(match self.unlisted(root, &listed)? {
             Unlisted::Nothing => Keys::new(listed.entries, false, None),
             Unlisted::Later(later) => Keys::new(depth_first([listed.entries, later].concat()), true, None),

@@ -5,6 +5,7 @@
 
 mod access;
 mod classes;
+mod elsewhere;
 mod error;
 mod file;
 mod fitness;
@@ -19,6 +20,7 @@ mod scratch;
 pub use access::{
     check_metadata, format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at,
 };
+pub use elsewhere::{Elsewhere, Unvouched};
 pub use error::{Answers, Error, Result, lasting, nearest};
 pub use file::File;
 pub use key::FileKey;

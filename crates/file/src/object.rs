@@ -18,11 +18,15 @@ pub struct KeyedObject {
 }
 
 impl File {
-    /// Reads the object of any class that a key holds.
+    /// Reads the object of any class that a key holds; where its bytes are wrong, from another replica.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`], with the class in its text, if it cannot be read.
     pub fn object(&self, path: &str) -> Result<KeyedObject> {
+        self.or_elsewhere(path, |file| file.own_object(path))
+    }
+
+    fn own_object(&self, path: &str) -> Result<KeyedObject> {
         let entry = self.find(path)?;
         let key = &entry.key;
         let data = self.read_object(key)?;
@@ -36,7 +40,7 @@ impl File {
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it cannot be decompressed.
     pub fn raw_object(&self, path: &str) -> Result<Vec<u8>> {
-        self.read_object(&self.find(path)?.key)
+        self.or_elsewhere(path, |file| file.read_object(&file.find(path)?.key))
     }
 }
 

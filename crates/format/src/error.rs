@@ -32,6 +32,8 @@ pub struct Fault {
     pub what: String,
     /// The structures being read, outermost first.
     pub within: Vec<String>,
+    /// What was done about it in vain; mostly nothing.
+    pub besides: String,
 }
 
 impl fmt::Display for Fault {
@@ -41,7 +43,11 @@ impl fmt::Display for Fault {
         if !self.within.is_empty() {
             write!(f, ", in {}", self.within.join(" > "))?;
         }
-        f.write_str(")")
+        f.write_str(")")?;
+        if !self.besides.is_empty() {
+            write!(f, "; {}", self.besides)?;
+        }
+        Ok(())
     }
 }
 
@@ -154,6 +160,13 @@ impl Error {
         self
     }
 
+    /// Adds what was done about it in vain.
+    #[must_use]
+    pub fn besides(mut self, text: String) -> Self {
+        self.fault_mut().besides = text;
+        self
+    }
+
     /// The same bytes, if they are more likely right than not, for a reason that is said first.
     #[must_use]
     pub fn as_unsupported(self, reason: &str) -> Self {
@@ -192,7 +205,12 @@ impl Error {
 impl Fault {
     /// In a box, which keeps results small where all is well.
     fn boxed(offset: usize, what: impl Into<String>) -> Box<Self> {
-        Box::new(Fault { place: Place::Buffer(offset as u64), what: what.into(), within: Vec::new() })
+        Box::new(Fault {
+            place: Place::Buffer(offset as u64),
+            what: what.into(),
+            within: Vec::new(),
+            besides: String::new(),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::errors::to_python;
 use crate::file::is_remote;
 use crate::interface::{MAX_TYPE_BYTES, type_name};
-use crate::patience::patiently;
+use crate::patience::{patiently, reading};
 
 /// A branch or field, described when something of it is asked for that takes more than a look at its record.
 #[pyclass(name = "Branch", module = "arrowroot._native", frozen)]
@@ -30,7 +30,7 @@ impl PyBranch {
             return Ok(description);
         }
         let (table, id) = (Arc::clone(&self.table), self.id);
-        let description = patiently(py, is_remote(table.file()), move || table.describe(id))?.map_err(to_python)?;
+        let description = reading(py, self.table.file(), move || table.describe(id))?.map_err(to_python)?;
         // Whoever else was asked has found the same.
         Ok(self.description.get_or_init(|| Box::new(description)))
     }

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::errors::to_python;
 use crate::object::Maker;
 use crate::options::{OptionText, options_of};
-use crate::patience::patiently;
+use crate::patience::{patiently, reading, warn_of_mended};
 use crate::protocol::PyProtocol;
 use crate::python_source::PythonSource;
 use crate::table::PyTable;
@@ -71,6 +71,11 @@ impl PyFile {
 
 /// Larger objects of a local file are read where a signal can end the waiting for them.
 const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
+
+/// What of a file was damaged in one replica and read from another since this was asked for the last time.
+pub(crate) fn take_mended(file: &File) -> Vec<String> {
+    file.stack().replicas().map_or_else(Vec::new, |replicas| replicas.take_mended())
+}
 
 pub(crate) fn is_remote(file: &File) -> bool {
     file.stack().base().nature().is_remote
@@ -179,7 +184,7 @@ impl PyFile {
             return Ok(self.file.recovery());
         }
         let file = self.file.clone();
-        patiently(py, self.takes_long(), move || file.recovery())
+        reading(py, &self.file, move || file.recovery())
     }
 
     /// What is wrong with its directories, if that was met.
@@ -191,7 +196,7 @@ impl PyFile {
     #[pyo3(signature = (*, recursive = true, cycles = true))]
     fn keys(&self, py: Python<'_>, recursive: bool, cycles: bool) -> PyResult<Vec<PyKey>> {
         let file = self.file.clone();
-        let keys = patiently(py, self.takes_long(), move || {
+        let keys = reading(py, &self.file, move || {
             let entries = file.keys()?;
             let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
             for entry in entries {
@@ -222,27 +227,28 @@ impl PyFile {
         let file = self.file.clone();
         let may_wait = self.takes_long() || self.is_large(&path);
         let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
+        warn_of_mended(py, &take_mended(&self.file))?;
         opened.map(PyTable::new).map_err(to_python)
     }
 
     /// The key of that path; the highest cycle if none is named.
     fn key(&self, py: Python<'_>, path: String) -> PyResult<PyKey> {
         let file = self.file.clone();
-        let key = patiently(py, self.takes_long(), move || PyKey::new(&file, &file.find(&path)?))?;
+        let key = reading(py, &self.file, move || PyKey::new(&file, &file.find(&path)?))?;
         key.map_err(to_python)
     }
 
     /// Whether there is a key of that path.
     fn contains(&self, py: Python<'_>, path: String) -> PyResult<bool> {
         let file = self.file.clone();
-        let found = patiently(py, self.takes_long(), move || file.found(&path))?;
+        let found = reading(py, &self.file, move || file.found(&path))?;
         found.map(|entry| entry.is_some()).map_err(to_python)
     }
 
     /// Keys for those who look for a name that is not there: not all, where there are many directories.
     fn known_keys(&self, py: Python<'_>) -> PyResult<Vec<PyKey>> {
         let file = self.file.clone();
-        let keys = patiently(py, self.takes_long(), move || {
+        let keys = reading(py, &self.file, move || {
             file.known_keys()?.iter().map(|entry| PyKey::new(&file, entry)).collect::<arrowroot::Result<Vec<_>>>()
         })?;
         keys.map_err(to_python)
@@ -253,6 +259,7 @@ impl PyFile {
         let file = self.file.clone();
         let may_wait = self.takes_long() || self.is_large(&path);
         let read = patiently(py, may_wait, move || file.object(&path))?;
+        warn_of_mended(py, &take_mended(&self.file))?;
         Maker::new(py, factory, &read.map_err(to_python)?).make()
     }
 
@@ -261,6 +268,7 @@ impl PyFile {
         let file = self.file.clone();
         let may_wait = self.takes_long() || self.is_large(&path);
         let read = patiently(py, may_wait, move || file.raw_object(&path))?;
+        warn_of_mended(py, &take_mended(&self.file))?;
         Ok(PyBytes::new(py, &read.map_err(to_python)?))
     }
 
@@ -291,7 +299,7 @@ impl PyFile {
     /// Reads ranges as one vector read, drops the bytes, and says how long that took, in ns.
     fn time_reads(&self, py: Python<'_>, ranges: Vec<(u64, u64)>) -> PyResult<u64> {
         let file = self.file.clone();
-        let taken = patiently(py, self.takes_long(), move || file.time_reads(&ranges))?;
+        let taken = reading(py, &self.file, move || file.time_reads(&ranges))?;
         taken.map_err(to_python)
     }
 

@@ -3,13 +3,34 @@
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use arrowroot::File;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::to_python;
+use crate::file::{take_mended, takes_long};
 
 /// How long to wait before looking for a signal.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Does work on a file without the interpreter's lock, as [`patiently`], and warns of what was damaged on the way.
+pub(crate) fn reading<T, W>(py: Python<'_>, file: &File, work: W) -> PyResult<T>
+where
+    T: Send + 'static,
+    W: FnOnce() -> T + Send + 'static,
+{
+    let done = patiently(py, takes_long(file), work)?;
+    warn_of_mended(py, &take_mended(file))?;
+    Ok(done)
+}
+
+/// Warns of what was damaged in one replica and read from another.
+pub(crate) fn warn_of_mended(py: Python<'_>, texts: &[String]) -> PyResult<()> {
+    for text in texts {
+        py.import("arrowroot._errors")?.call_method1("warn_damaged_replica", (text,))?;
+    }
+    Ok(())
+}
 
 /// Does work without the interpreter's lock. If it may wait for a network, or take long, it is done in a thread of its own, and the
 /// exception of a signal handler, such as that of Ctrl-C, ends the waiting: the thread ends when its read does.

@@ -15,6 +15,7 @@ use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 use crate::errors::to_python;
 use crate::file::ledgers_as_dicts;
 use crate::interface::{batch_capsules, schema_capsule, stream_capsule};
+use crate::patience::warn_of_mended;
 
 #[pyclass(name = "Scan", module = "arrowroot._native", frozen)]
 pub(crate) struct PyScan {
@@ -132,6 +133,7 @@ impl PyScan {
         if let Some(error) = raised {
             return Err(error);
         }
+        warn_of_mended(py, &self.handle.take_mended())?;
         let first_entry =
             |number: usize| self.handle.plan().batches.get(number).map_or(0, |batch| batch.entries.first());
         result
@@ -312,6 +314,15 @@ impl Iterator for Stream {
         let batch = pass.scan.next_batch(&mut interrupted);
         if matches!(batch, Ok(Some(_))) {
             pass.n_batches += 1;
+        }
+        let mended = pass.scan.handle().take_mended();
+        if !mended.is_empty() {
+            Python::attach(|py| {
+                if let Err(error) = warn_of_mended(py, &mended) {
+                    // A stream has errors of its own, which those of a warning are not.
+                    error.write_unraisable(py, None);
+                }
+            });
         }
         batch.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
     }

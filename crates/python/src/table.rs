@@ -9,9 +9,9 @@ use pyo3::types::{PyCapsule, PyList};
 
 use crate::branch::PyBranch;
 use crate::errors::to_python;
-use crate::file::takes_long as file_takes_long;
+use crate::file::{take_mended, takes_long as file_takes_long};
 use crate::interface::schema_capsule;
-use crate::patience::patiently;
+use crate::patience::{patiently, warn_of_mended};
 use crate::scan::PyScan;
 
 const DEFAULT_MEMORY_BUDGET_BYTES: u64 = 512_000_000;
@@ -35,7 +35,9 @@ impl PyTable {
         work: impl FnOnce(&dyn Table) -> arrowroot::Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let table = Arc::clone(&self.table);
-        patiently(py, takes_long(table.as_ref()), move || work(table.as_ref()))?.map_err(to_python)
+        let done = patiently(py, takes_long(table.as_ref()), move || work(table.as_ref()))?;
+        warn_of_mended(py, &take_mended(self.table.file()))?;
+        done.map_err(to_python)
     }
 
     fn sizes(&self, py: Python<'_>) -> PyResult<Sizes> {

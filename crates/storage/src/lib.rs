@@ -59,7 +59,7 @@ pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy};
 pub use protocol::Protocol;
 pub use readahead::{ReadAhead, ReadAheadWindow, Step};
-pub use replicas::{Fitness, Judge, open_replicas};
+pub use replicas::{Fitness, Judge, Replicas, Reread, open_replicas};
 pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
 pub use s3::open_s3;
 pub use secret::{Secret, redacted, scrubbed};

@@ -5,7 +5,12 @@
 //! every replica fails, its error names them all ([`Error::Replicas`]). A replica that has not the size and the first bytes of
 //! the one that was opened first is another file, and passed over; versions (ETags) say nothing, as they differ between
 //! servers. A file that changed while it was open ([`Error::Changed`]) or ends too early is not looked for elsewhere.
+//!
+//! That bytes are wrong is seen by whoever knows what they should be: [`Replicas::reread`] asks the other replicas for a range,
+//! and [`Stack::of_replica`](crate::Stack::of_replica) opens one of them beside.
 
+use std::fmt::Display;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,11 +53,14 @@ struct Replica {
     source: Shared<Arc<dyn Source>, Error>,
 }
 
-struct Replicas {
+/// The replicas of a file that is open.
+pub struct Replicas {
     replicas: Vec<Replica>,
     current: AtomicUsize,
-    /// Those of the one that was opened first.
-    identity: Identity,
+    /// The replica that was left last because it is damaged; none at first.
+    left: AtomicUsize,
+    /// That of the one that was opened first.
+    identity: Arc<Identity>,
     version: Option<String>,
     /// Those of the replica in use, or while it is being opened of the one before.
     told: Mutex<(Nature, Protocol)>,
@@ -60,7 +68,53 @@ struct Replicas {
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
     ledgers: Ledgers,
-    open: Box<Open>,
+    open: Arc<Open>,
+    /// What was damaged in one and read from another.
+    mended: Arc<Mended>,
+}
+
+/// What was read anew.
+#[derive(Debug)]
+pub struct Reread<'r, T> {
+    /// What was made of it.
+    pub value: T,
+    /// URL of the replica where it is wrong; empty if it was wrong on the way.
+    pub damaged: &'r str,
+    /// URL of the replica that it was read from.
+    pub from: &'r str,
+}
+
+/// So many texts are kept until somebody takes them.
+const MAX_NOTES: usize = 16;
+
+/// What was damaged in one replica and read from another: texts, and how many more there were.
+#[derive(Default)]
+struct Mended {
+    n_waiting: AtomicUsize,
+    texts: Mutex<Vec<String>>,
+}
+
+impl Mended {
+    fn note(&self, text: String) {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if texts.len() < MAX_NOTES {
+            texts.push(text);
+        }
+        self.n_waiting.fetch_add(1, Relaxed);
+    }
+
+    fn take(&self) -> Vec<String> {
+        if self.n_waiting.load(Relaxed) == 0 {
+            return Vec::new();
+        }
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let n_more = self.n_waiting.swap(0, Relaxed).saturating_sub(texts.len());
+        let mut taken = std::mem::take(&mut *texts);
+        if let (Some(last), true) = (taken.last_mut(), n_more > 0) {
+            last.push_str(&format!("; and so were {n_more} more pieces of it"));
+        }
+        taken
+    }
 }
 
 /// What two replicas of one file have in common.
@@ -98,19 +152,25 @@ impl Identity {
 }
 
 /// Opens the first of several URLs of one file that can be opened and is whole, in the eyes of `judge`; the others stand in
-/// when it fails. If none is whole, the first of the fittest is opened. A single URL is not judged.
+/// when it fails. If none is whole, the first of the fittest is opened. A single URL is not judged, and has no replicas.
 ///
 /// # Errors
 /// [`Error::Replicas`] if none of several can be opened, that of the store if there is one; [`Error::Option`] if there is no URL.
-pub fn open_replicas(urls: &[String], options: &Options, speculation: Speculation, judge: &Judge) -> Result<Opened> {
+pub fn open_replicas(
+    urls: &[String],
+    options: &Options,
+    speculation: Speculation,
+    judge: &Judge,
+) -> Result<(Opened, Option<Arc<Replicas>>)> {
     if let [url] = urls {
-        return crate::open(url, options, speculation);
+        return Ok((crate::open(url, options, speculation)?, None));
     }
-    let options = options.clone();
-    open_with(urls, judge, options.network.deadline, Box::new(move |url| crate::open(url, &options, speculation)))
+    let (options, deadline) = (options.clone(), options.network.deadline);
+    let open = Arc::new(move |url: &str| crate::open(url, &options, speculation));
+    open_with(urls, judge, deadline, open).map(|(opened, replicas)| (opened, Some(replicas)))
 }
 
-fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>) -> Result<Opened> {
+fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Arc<Open>) -> Result<(Opened, Arc<Replicas>)> {
     if urls.is_empty() {
         return Err(Error::Option { option: "URL".to_owned(), what: "there is none".to_owned() });
     }
@@ -125,7 +185,7 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     let ledgers: Ledgers = replicas.iter().map(|replica| Arc::clone(&replica.ledger)).collect();
     let mut fittest: Option<(Fitness, usize, Opened, Identity)> = None;
     for (place, replica) in replicas.iter().enumerate() {
-        match replica.open(&open, &ledgers) {
+        match replica.open(open.as_ref(), &ledgers) {
             Ok((opened, identity)) => {
                 let fitness = judge(&opened, &identity.head);
                 if fittest.as_ref().is_none_or(|(before, ..)| fitness > *before) {
@@ -142,10 +202,20 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
         return Err(Error::Replicas { n_replicas: urls.len(), done: "opened", failures });
     };
     replicas[place].source = Shared::of(Arc::clone(&opened.source));
-    let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let told = Mutex::new((opened.source.nature(), opened.source.protocol()));
-    let source = Replicas { replicas, current, identity, version, told, deadline, ledgers: ledgers.clone(), open };
-    Ok(Opened { source: Arc::new(source), known: opened.known, ledgers })
+    let replicas = Replicas {
+        replicas,
+        current: AtomicUsize::new(place),
+        left: AtomicUsize::new(usize::MAX),
+        identity: Arc::new(identity),
+        version: opened.source.version(),
+        told: Mutex::new((opened.source.nature(), opened.source.protocol())),
+        deadline,
+        ledgers: ledgers.clone(),
+        open,
+        mended: Arc::default(),
+    };
+    let replicas = Arc::new(replicas);
+    Ok((Opened { source: Arc::clone(&replicas) as _, known: opened.known, ledgers }, replicas))
 }
 
 impl Replica {
@@ -172,7 +242,7 @@ impl Replicas {
             |_| true,
             Error::is_for_want_of_time,
             |_| {
-                let (opened, identity) = replica.open(&self.open, &self.ledgers)?;
+                let (opened, identity) = replica.open(self.open.as_ref(), &self.ledgers)?;
                 self.identity.check(&identity)?;
                 Ok(opened.source)
             },
@@ -183,6 +253,93 @@ impl Replicas {
             let last = Box::new(Error::Connection { url: url.clone(), doing, what });
             Err(Error::Deadline { url, elapsed: self.deadline, n_tries: 1, last })
         })
+    }
+
+    /// Places of all but the one in use, in the order in which they are asked.
+    pub fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (current, n_replicas) = (self.current(), self.replicas.len());
+        (1..n_replicas).map(move |step| (current + step) % n_replicas)
+    }
+
+    /// The URL of the replica at a place, without credentials.
+    pub fn url_at(&self, place: usize) -> &str {
+        self.replicas.get(place).map_or("", |replica| replica.url.as_str())
+    }
+
+    /// Reads a range anew because what was read of it is wrong: from each replica in turn, first from the one in use, until
+    /// `take` makes something of the bytes. Later reads stay with that replica.
+    ///
+    /// # Errors
+    /// Of each replica its URL, and why it was of no use.
+    pub fn reread<T, E: Display>(
+        &self,
+        range: Range<u64>,
+        mut take: impl FnMut(&[u8]) -> Result<T, E>,
+    ) -> Result<Reread<'_, T>, Vec<(String, String)>> {
+        let begin = self.current();
+        let mut failures = Vec::new();
+        let n_bytes = range.end.saturating_sub(range.start);
+        if range.end > self.identity.size_bytes {
+            return Err(failures);
+        }
+        let mut bytes = vec![0; usize::try_from(n_bytes).unwrap_or(usize::MAX)];
+        for place in std::iter::once(begin).chain(self.others()) {
+            let replica = &self.replicas[place];
+            let read = self.source(replica).and_then(|source| source.read_at(range.start, &mut bytes));
+            let taken = read.map_err(|error| error.to_string()).and_then(|()| take(&bytes).map_err(|e| e.to_string()));
+            match taken {
+                Ok(value) if failures.is_empty() => {
+                    // It was wrong on the way, or another read has just gone on from a replica that is damaged.
+                    let left = self.left.load(Relaxed);
+                    return Ok(Reread { value, damaged: self.url_at(left), from: &replica.url });
+                }
+                Ok(value) => {
+                    self.left.store(begin, Relaxed);
+                    self.current.store(place, Relaxed);
+                    return Ok(Reread { value, damaged: self.url_at(begin), from: &replica.url });
+                }
+                Err(why) => failures.push((replica.url.clone(), why)),
+            }
+        }
+        Err(failures)
+    }
+
+    /// Notes that something was damaged in one replica and read from another.
+    pub fn note_mended(&self, text: String) {
+        self.mended.note(text);
+    }
+
+    /// What was noted since this was asked for the last time.
+    pub fn take_mended(&self) -> Vec<String> {
+        self.mended.take()
+    }
+
+    /// The same replicas with another one in use, opened anew. It must be the same file. Ledgers and notes are shared.
+    pub(crate) fn turned_to(&self, place: usize) -> Result<(Opened, Arc<Replicas>)> {
+        let replicas = self.replicas.iter().map(|replica| Replica {
+            address: replica.address.clone(),
+            url: replica.url.clone(),
+            ledger: Arc::clone(&replica.ledger),
+            source: Shared::default(),
+        });
+        let mut replicas: Vec<_> = replicas.collect();
+        let (opened, identity) = replicas[place].open(self.open.as_ref(), &self.ledgers)?;
+        self.identity.check(&identity)?;
+        replicas[place].source = Shared::of(Arc::clone(&opened.source));
+        let turned = Arc::new(Replicas {
+            replicas,
+            current: AtomicUsize::new(place),
+            left: AtomicUsize::new(usize::MAX),
+            identity: Arc::clone(&self.identity),
+            version: opened.source.version(),
+            told: Mutex::new((opened.source.nature(), opened.source.protocol())),
+            deadline: self.deadline,
+            ledgers: self.ledgers.clone(),
+            open: Arc::clone(&self.open),
+            mended: Arc::clone(&self.mended),
+        });
+        let source = Arc::clone(&turned);
+        Ok((Opened { source, known: opened.known, ledgers: self.ledgers.clone() }, turned))
     }
 
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
@@ -257,222 +414,4 @@ impl Source for Replicas {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::MemorySource;
-    use std::collections::HashSet;
-
-    /// Opens files in memory whose names are their sizes, and where they go on, what they hold; some fail.
-    fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Box<Open> {
-        struct Breakable(MemorySource, Arc<Mutex<HashSet<String>>>);
-        impl Breakable {
-            fn check(&self) -> Result<()> {
-                let is_broken = self.1.lock().unwrap().contains(self.0.url());
-                let (doing, what) = ("reading".to_owned(), "reset".to_owned());
-                if is_broken { Err(Error::Connection { url: self.0.url().to_owned(), doing, what }) } else { Ok(()) }
-            }
-        }
-        impl Source for Breakable {
-            fn url(&self) -> &str {
-                self.0.url()
-            }
-            fn size_bytes(&self) -> u64 {
-                self.0.size_bytes()
-            }
-            fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-                self.check()?;
-                self.0.read_at(offset, buffer)
-            }
-            fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
-                self.check()?;
-                self.0.read_vector(parts)
-            }
-            fn nature(&self) -> Nature {
-                Nature { is_remote: true, ..Nature::LOCAL }
-            }
-        }
-        Box::new(move |url| {
-            let name = url.rsplit('/').next().unwrap();
-            let (size, value) = name.split_once('=').unwrap_or((name, "1"));
-            let content = vec![value.parse().unwrap(); size.parse().unwrap()];
-            let source = Breakable(MemorySource::new(url, content), Arc::clone(&broken));
-            source.check()?;
-            let ledgers = std::iter::once(Arc::new(Ledger::new("http", false))).collect();
-            Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers })
-        })
-    }
-
-    fn replicas(urls: &[&str], broken: &Arc<Mutex<HashSet<String>>>) -> Result<Opened> {
-        // What holds fives is cut short, what holds fours is something else.
-        let judge = |_: &Opened, head: &[u8]| match head.first() {
-            Some(5) => Fitness::Partial,
-            Some(4) => Fitness::Useless,
-            _ => Fitness::Whole,
-        };
-        open_with(
-            &urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(),
-            &judge,
-            Duration::from_secs(60),
-            opener(Arc::clone(broken)),
-        )
-    }
-
-    #[test]
-    fn a_read_that_fails_for_good_goes_on_with_the_next() {
-        let broken = Arc::default();
-        let opened = replicas(&["x://a/9", "x://b/9", "x://c/9"], &broken).unwrap();
-        let source = opened.source;
-        source.read_at(0, &mut [0; 3]).unwrap();
-        assert_eq!(source.url(), "x://a/9");
-        broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
-        source.read_at(0, &mut [0; 3]).unwrap();
-        assert_eq!(source.url(), "x://c/9");
-        let totals: Vec<_> = opened.ledgers.all().iter().map(|ledger| ledger.totals(Operation::Read)).collect();
-        assert_eq!(
-            totals[..3].iter().map(|t| (t.n_attempted, t.n_successful)).collect::<Vec<_>>(),
-            [(3, 2), (0, 0), (2, 2)],
-            "one of each that was opened is of its beginning"
-        );
-        assert_eq!(opened.ledgers.all()[1].totals(Operation::Open).n_attempted, 1);
-        let layers: Vec<_> = opened.ledgers.all().iter().map(|ledger| ledger.layer()).collect();
-        assert_eq!(layers, ["replica 1", "replica 2", "replica 3", "http", "http"], "of each store that was opened");
-        broken.lock().unwrap().remove("x://a/9");
-        broken.lock().unwrap().insert("x://c/9".to_owned());
-        source.read_at(0, &mut [0; 3]).unwrap();
-        assert_eq!(source.url(), "x://a/9", "after the last comes the first");
-    }
-
-    #[test]
-    fn reads_that_wait_together_for_a_replica_wait_as_long_as_one() {
-        let opening = Duration::from_secs(1);
-        let urls = ["x://a/9".to_owned(), "x://b/9".to_owned()];
-        let broken = Arc::new(Mutex::new(HashSet::new()));
-        let (slow, opener) = (urls[1].clone(), opener(Arc::clone(&broken)));
-        let open = move |url: &str| {
-            if url == slow {
-                std::thread::sleep(opening);
-            }
-            opener(url)
-        };
-        let source = open_with(&urls, &|_, _| Fitness::Whole, Duration::from_secs(60), Box::new(open)).unwrap().source;
-        broken.lock().unwrap().extend(urls);
-        let begin = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| source.read_at(0, &mut [0; 3]).unwrap_err());
-            }
-            std::thread::sleep(opening / 3);
-            assert!(source.nature().is_remote, "what is being opened is no nearer than what was");
-        });
-        assert!(begin.elapsed() < 7 * opening, "{:?}", begin.elapsed());
-    }
-
-    #[test]
-    fn when_all_fail_the_read_fails_once_round() {
-        let broken = Arc::default();
-        let opened = replicas(&["x://a/9", "x://b/9"], &broken).unwrap();
-        broken.lock().unwrap().extend(["x://a/9".to_owned(), "x://b/9".to_owned()]);
-        let error = opened.source.read_at(0, &mut [0; 3]).unwrap_err();
-        let both = "(1) x://a/9: reading: reset; (2) x://b/9: reading: reset";
-        assert_eq!(error.to_string(), format!("none of 2 replicas can be read: {both}"));
-        assert!(matches!(error.most_telling(), Error::Connection { .. }));
-        let error = replicas(&["x://a/9", "x://b/9"], &broken).err().unwrap();
-        assert_eq!(error.to_string(), format!("none of 2 replicas can be opened: {both}"));
-        let error = replicas(&[], &broken).err().unwrap();
-        assert!(matches!(error, Error::Option { .. }), "{error}");
-    }
-
-    #[test]
-    fn a_replica_of_another_size_is_another_file() {
-        let broken = Arc::default();
-        let opened = replicas(&["x://u:p@a/9", "x://b/8"], &broken).unwrap();
-        assert_eq!(opened.source.url(), "x://a/9");
-        broken.lock().unwrap().insert("x://u:p@a/9".to_owned());
-        let error = opened.source.read_at(0, &mut [0; 3]).unwrap_err();
-        assert!(matches!(error.most_telling(), Error::Changed { .. }), "{error}");
-        let text = error.to_string();
-        assert!(text.contains("(1) x://a/9: ") && text.contains("(2) x://b/8: "), "{text}");
-        assert!(text.contains("reading: reset; (2)") && text.contains("8 bytes here, 9 elsewhere"), "{text}");
-    }
-
-    #[test]
-    fn a_replica_that_begins_otherwise_is_another_file_and_passed_over() {
-        let broken = Arc::default();
-        let urls = ["x://a/9", "x://b/9=2", "x://c/8", "x://d/9"];
-        let source = replicas(&urls, &broken).unwrap().source;
-        broken.lock().unwrap().insert(urls[0].to_owned());
-        let mut found = [0; 3];
-        source.read_at(0, &mut found).unwrap();
-        assert_eq!((source.url(), found), ("x://d/9", [1; 3]));
-        broken.lock().unwrap().insert(urls[3].to_owned());
-        let error = source.read_at(0, &mut found).unwrap_err();
-        assert!(matches!(error.most_telling(), Error::Changed { .. }), "{error}");
-        let text = error.to_string();
-        assert!(
-            text.contains("x://b/9=2: the file changed") && text.contains("begin as its replica x://a/9;"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn the_error_of_many_replicas_is_bounded_and_says_what_can_be_done() {
-        let io = |kind: std::io::ErrorKind| {
-            let (url, doing) = ("x://d/f".to_owned(), "cannot be opened".to_owned());
-            Error::Io { url, doing, source: Arc::new(kind.into()) }
-        };
-        let not_found = || Error::NotFound { url: "x://a/f".to_owned(), answer: "404".to_owned() };
-        let connection = || {
-            let (doing, what) = ("connecting".to_owned(), "refused".to_owned());
-            Error::Connection { url: "x://b/f".to_owned(), doing, what }
-        };
-        let denied = || {
-            let (answer, hint) = ("403".to_owned(), "no token".to_owned());
-            Error::Denied { url: "x://c/f".to_owned(), answer, hint }
-        };
-        let option = || Error::Option { option: "s3_endpoint".to_owned(), what: "none".to_owned() };
-        let of = |errors: Vec<Error>| Error::Replicas {
-            n_replicas: errors.len(),
-            done: "opened",
-            failures: errors.into_iter().map(|error| ("x://h/f".to_owned(), error)).collect(),
-        };
-        let kind_of = |errors| std::mem::discriminant(of(errors).most_telling());
-        let is = |error: &Error| std::mem::discriminant(error);
-        // A file that one server does not have may be on the one that cannot be reached.
-        assert_eq!(kind_of(vec![not_found(), connection()]), is(&connection()));
-        assert_eq!(kind_of(vec![io(std::io::ErrorKind::NotFound), not_found()]), is(&io(std::io::ErrorKind::NotFound)));
-        assert_eq!(kind_of(vec![connection(), denied(), not_found()]), is(&denied()));
-        assert_eq!(kind_of(vec![option(), connection()]), is(&connection()));
-        assert_eq!(kind_of(vec![not_found(), option()]), is(&option()));
-        let text = of(vec![option()]).to_string();
-        assert!(text.ends_with("(1) x://h/f: s3_endpoint: none"), "{text}");
-        let long = |n: usize| Error::NotFound { url: format!("x://h/f{}", "é".repeat(n)), answer: "404".to_owned() };
-        let text = of((0..1000).map(|_| long(10_000)).collect()).to_string();
-        assert!(text.ends_with("and 992 more") && text.contains("no such file: 404; (2) x://h/f"), "{text}");
-        assert!(text.chars().count() < 4000);
-    }
-
-    #[test]
-    fn one_that_is_whole_goes_before_one_that_is_not() {
-        let broken = Arc::new(Mutex::new(HashSet::from(["x://broken/9".to_owned()])));
-        let (useless, partial, whole) = ("x://a/7=4", "x://b/8=5", "x://c/9");
-        for (urls, opened) in [
-            (vec![useless, partial, whole], whole),
-            (vec!["x://broken/9", partial, useless, "x://d/8=5"], partial),
-            (vec![useless, "x://broken/9", "x://d/7=4"], useless),
-        ] {
-            let source = replicas(&urls, &broken).unwrap().source;
-            assert_eq!(source.url(), opened, "{urls:?}");
-        }
-        // What was passed over does not stand in.
-        let source = replicas(&[useless, partial, whole], &broken).unwrap().source;
-        broken.lock().unwrap().insert(whole.to_owned());
-        let error = source.read_at(0, &mut [0; 3]).unwrap_err().to_string();
-        assert!(error.contains("7 bytes here, 9 elsewhere") && error.contains("8 bytes here"), "{error}");
-    }
-
-    #[test]
-    fn the_first_that_opens_is_used() {
-        let broken = Arc::new(Mutex::new(HashSet::from(["x://a/9".to_owned()])));
-        assert_eq!(replicas(&["x://a/9", "x://b/9"], &broken).unwrap().source.url(), "x://b/9");
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use crate::known::Known;
 use crate::lazy_download::{Download, LazyDownload};
 use crate::options::Options;
 use crate::readahead::ReadAhead;
-use crate::replicas::Judge;
+use crate::replicas::{Judge, Replicas};
 use crate::source::{Opened, Source, Speculation};
 use crate::strategy::{Between, Reading};
 use crate::windows::{ReadStyle, Wanted};
@@ -35,6 +35,8 @@ pub struct Stack {
     /// Those of the layers inside the store.
     store_ledgers: Ledgers,
     options: Options,
+    /// `None` if there is one URL.
+    replicas: Option<Arc<Replicas>>,
 }
 
 /// What one scan reads through.
@@ -50,6 +52,8 @@ pub struct ScanSource {
     pub ledgers: Vec<Arc<Ledger>>,
     /// How to ask.
     pub style: ReadStyle,
+    /// Where else the file is; `None` if it has one URL.
+    pub replicas: Option<Arc<Replicas>>,
     background: Option<Arc<Background>>,
 }
 
@@ -74,11 +78,30 @@ impl Stack {
     /// As [`crate::open_replicas`] and [`Stack::new`].
     pub fn open(urls: &[String], options: &Options, judge: &Judge) -> Result<Stack> {
         let start = Instant::now();
-        let opened = crate::open_replicas(urls, options, SPECULATION, judge)?;
+        let (opened, replicas) = crate::open_replicas(urls, options, SPECULATION, judge)?;
+        Self::entered(start, opened, replicas, options, Arc::new(Ledger::new("store", false)))
+    }
+
+    /// Opens another replica of the file by itself, with layers of its own; what it costs is accounted here, too.
+    ///
+    /// # Errors
+    /// As [`Stack::open`]; [`crate::Error::Changed`] if it is another file.
+    pub fn of_replica(&self, replicas: &Replicas, place: usize) -> Result<Stack> {
+        let start = Instant::now();
+        let (opened, replicas) = replicas.turned_to(place)?;
+        Self::entered(start, opened, Some(replicas), &self.options, Arc::clone(&self.ledger))
+    }
+
+    fn entered(
+        start: Instant,
+        opened: Opened,
+        replicas: Option<Arc<Replicas>>,
+        options: &Options,
+        ledger: Arc<Ledger>,
+    ) -> Result<Stack> {
         let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
-        let ledger = Arc::new(Ledger::new("store", false));
         ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;
-        Self::around(opened, options, ledger)
+        Ok(Stack { replicas, ..Self::around(opened, options, ledger)? })
     }
 
     /// Builds the layers around a file that is open.
@@ -118,7 +141,8 @@ impl Stack {
             base = Arc::new(known.around(base, opening));
         }
         let store_ledgers = opened.ledgers;
-        Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options: options.clone() })
+        let options = options.clone();
+        Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options, replicas: None })
     }
 
     /// What metadata is read through.
@@ -149,6 +173,11 @@ impl Stack {
     /// What layers inside the store account for since the opening: tries (`attempt`), requests (`http`), replicas.
     pub fn store_ledgers(&self) -> Vec<Arc<Ledger>> {
         self.store_ledgers.all()
+    }
+
+    /// Where else the file is; `None` if it has one URL.
+    pub fn replicas(&self) -> Option<&Arc<Replicas>> {
+        self.replicas.as_ref()
     }
 
     /// The options in force.
@@ -207,6 +236,7 @@ impl Stack {
         }
         let logical = new_ledger("engine");
         let source = accounted(source, &logical);
-        ScanSource { source, logical, physical, ledgers, style: reading.style, background }
+        let replicas = self.replicas.clone();
+        ScanSource { source, logical, physical, ledgers, style: reading.style, replicas, background }
     }
 }

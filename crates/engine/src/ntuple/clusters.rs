@@ -8,7 +8,7 @@ use format::rntuple::{
     Blob, ClusterGroup, ColumnId, ColumnPages, ColumnType, Footer, Page, PageList, Schema, Slot, SlotId,
 };
 
-use arrowroot_file::{Error, Result, format_error};
+use arrowroot_file::{Error, File, Result, format_error};
 
 use super::{Ntuple, PageSizes, read_blobs};
 use crate::table::Table;
@@ -66,19 +66,27 @@ impl Ntuple {
         if missing.is_empty() {
             return Ok(());
         }
-        let path = self.path();
-        let in_group = |error| format_error(self.file().source().as_ref(), path, error);
+        let lists = self.file().or_elsewhere(self.path(), |file| self.read_lists(file, &missing))?;
+        for (group, list) in missing.into_iter().zip(lists) {
+            let _ = groups.lists[group].set(list); // another thread has read the same
+        }
+        Ok(())
+    }
+
+    /// Reads the page lists of some groups, from this replica of the file or another.
+    fn read_lists(&self, file: &File, missing: &[usize]) -> Result<Vec<PageList>> {
+        let (groups, path) = (self.groups(), self.path());
+        let in_group = |error| format_error(file.source().as_ref(), path, error);
         let blobs: Vec<Blob> = missing
             .iter()
             .map(|&group| groups.groups[group].page_list.blob(self.inner.anchor.max_key_bytes()).map_err(in_group))
             .collect::<Result<_>>()?;
-        let envelopes = read_blobs(self.file(), path, &blobs)?;
-        for (number, (&group, blob)) in missing.iter().zip(&blobs).enumerate() {
-            let list = PageList::parse(envelopes.at(number), self.schema())
-                .map_err(|error| in_group(error.placed(blob.envelope_place())))?;
-            let _ = groups.lists[group].set(list);
-        }
-        Ok(())
+        let envelopes = read_blobs(file, path, &blobs)?;
+        let parsed = blobs.iter().enumerate().map(|(number, blob)| {
+            PageList::parse(envelopes.at(number), self.schema())
+                .map_err(|error| in_group(error.placed(blob.envelope_place())))
+        });
+        parsed.collect()
     }
 
     /// The clusters that have any of the entries, in the order of these. Nothing is missing between them.

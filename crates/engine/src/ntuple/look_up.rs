@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use arrowroot_file::{Lent, Result, Scratch, format_error, read_parts};
+use arrowroot_file::{Elsewhere, Lent, Result, Scratch, format_error, read_parts};
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source, coalesce, limits_for};
+use format::codec::Decompressor;
 use format::rntuple::Encoding;
 
 use super::Ntuple;
-use super::page::{Switches, bytes_to_read, index_values, open_page, switches};
+use super::page::{Switches, bytes_to_read, index_values, open_elsewhere, open_page, switches};
 use super::plan::{PlannedPage, PlannedSlot, SlotKind};
+use crate::table::Table;
 
 /// Bytes of pages that are read at a time.
 const LOOK_UP_BYTES: u64 = 16 << 20;
@@ -182,8 +184,19 @@ impl LookUp<'_> {
         let in_page = |error: format::Error| in_slot(error.placed(needed.page.elements_place()));
         let missing = || in_page(format::Error::truncated(0, "a page without some of its elements"));
         let Scratch { decompressor, unpacked, words, values, .. } = scratch;
-        let plain = open_page(stored, checksum, n_bytes, decompressor, unpacked);
-        let plain = plain.map_err(|error| in_slot(error.at(page.offset)))?;
+        let again;
+        let plain = match open_page(stored, checksum, n_bytes, decompressor, unpacked) {
+            Ok(plain) => plain,
+            Err(error) => {
+                let path = self.ntuple.slot_path(slot.slot);
+                let replicas = self.ntuple.file().stack().replicas();
+                let elsewhere = Elsewhere { unvouched: None, replicas, path: &path };
+                let (mut decompressor, mut unpacked) = (Decompressor::default(), Vec::new());
+                let opened = open_elsewhere(&needed.page, &elsewhere, error, &mut decompressor, &mut unpacked);
+                again = opened.map_err(in_slot)?;
+                &again
+            }
+        };
         let all = needed.page.elements();
         let local = |element: u64| usize::try_from(element - all.start).unwrap_or(usize::MAX);
         let has_switches = matches!(slot.kind, SlotKind::Switches { .. });

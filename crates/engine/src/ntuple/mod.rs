@@ -22,7 +22,8 @@ use arrowroot_format as format;
 use arrowroot_storage::Part;
 use format::column::EntryForm;
 use format::rntuple::{
-    ANCHOR_CLASS, Anchor, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema, Slots,
+    ANCHOR_CLASS, Anchor, AttributeSet, Blob, FieldId, Footer, Member, Members, NtupleField, OLD_ANCHOR_CLASS, Schema,
+    Slots,
 };
 use format::streamer::StreamerInfos;
 
@@ -92,11 +93,15 @@ struct PageSizes {
 }
 
 impl Ntuple {
-    /// Opens an RNTuple by its path in the file.
+    /// Opens an RNTuple by its path in the file; where the bytes of it are wrong, that of another replica.
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key; [`Error::Format`] if it is no RNTuple or cannot be read.
     pub fn open(file: &File, path: &str) -> Result<Ntuple> {
+        file.or_elsewhere(path, |file| Ntuple::of_replica(file, path))
+    }
+
+    fn of_replica(file: &File, path: &str) -> Result<Ntuple> {
         let found = file.find(path)?;
         let (source, path, key) = (file.source().as_ref(), found.path(), &found.key);
         let in_key = |error: format::Error| format_error(source, &path, error.placed(key.object_place()));
@@ -138,18 +143,22 @@ impl Ntuple {
             near: nearest(name, sets.iter().map(|set| set.name.as_str())),
         })?;
         let path = format!("{}:{name}", self.path());
-        let source = self.file().source().as_ref();
-        let in_set = |error| format_error(source, &path, error);
+        self.file().or_elsewhere(&path, |file| self.attribute_set_in(file, &path, set))
+    }
+
+    fn attribute_set_in(&self, file: &File, path: &str, set: &AttributeSet) -> Result<Ntuple> {
+        let source = file.source().as_ref();
+        let in_set = |error| format_error(source, path, error);
         if set.version[0] > ATTRIBUTES_MAJOR {
             let [major, minor] = set.version;
             let what = format!("an attribute set of schema {major}.{minor}");
             return Err(in_set(format::Error::unsupported(0, what)));
         }
         let blob = set.anchor.blob(0).map_err(in_set)?;
-        let objects = read_blobs(self.file(), &path, &[blob])?;
+        let objects = read_blobs(file, path, &[blob])?;
         let in_object = |error: format::Error| in_set(error.placed(blob.envelope_place()));
         let anchor = Anchor::parse(objects.at(0), ANCHOR_CLASS).map_err(in_object)?;
-        Self::at(self.file(), path, self.inner.cycle, anchor)
+        Self::at(file, path.to_owned(), self.inner.cycle, anchor)
     }
 
     /// Cycle of the key that it was opened by.

@@ -1,12 +1,13 @@
 //! One page: from its bytes to its places in the batch. Any thread may do it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use arrowroot_file::{Lent, Scratch, unpack};
+use arrowroot_file::{Elsewhere, Lent, Scratch, unpack};
 use arrowroot_format as format;
 use format::codec::Decompressor;
 use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_numbers, kernels};
@@ -14,7 +15,7 @@ use format::streamer::Primitive;
 
 use super::plan::{PlannedPage, SlotKind};
 use crate::memory::{Edges, Lease, write_bits};
-use crate::scan::{Counters, Payload, PayloadBytes, add_ns};
+use crate::scan::{Context, Counters, Payload, PayloadBytes, add_ns};
 
 /// Bytes of an element of a switch column: a place, and a tag.
 const SWITCH_BYTES: usize = 12;
@@ -121,6 +122,22 @@ pub(super) fn open_page<'p>(
     unpack(decompressor, page, n_bytes, unpacked)
 }
 
+/// Opens a page as another replica has it. `error`: what is wrong with it here.
+pub(super) fn open_elsewhere(
+    page: &PlannedPage,
+    elsewhere: &Elsewhere<'_>,
+    error: format::Error,
+    decompressor: &mut Decompressor,
+    unpacked: &mut Vec<u8>,
+) -> format::Result<Vec<u8>> {
+    let PlannedPage { page: Page { offset, .. }, .. } = *page;
+    let range = offset..offset.saturating_add(bytes_to_read(&page.page));
+    elsewhere.reread(range, error.at(offset), |stored| {
+        let plain = open_page(stored, page.checksum, page.n_bytes, decompressor, unpacked);
+        plain.map(<[u8]>::to_vec).map_err(|error| error.at(offset))
+    })
+}
+
 /// All ends in a page of an index column. `words` is scratch.
 pub(super) fn index_values(
     page: &[u8],
@@ -197,23 +214,38 @@ pub(super) fn unpack_page<'p>(
 }
 
 impl PageWork {
-    /// Decodes the page to its place. `primitive`: the number that comes out of it.
-    pub(super) fn run(self, primitive: Primitive, counters: &Counters, scratch: &mut Lent) -> format::Result<()> {
+    /// Decodes the page to its place. `primitive`: the number that comes out of it; `path`: of its column, for messages.
+    pub(super) fn run(
+        self,
+        primitive: Primitive,
+        path: &str,
+        context: &Context,
+        scratch: &mut Lent,
+    ) -> format::Result<()> {
+        let counters = &context.counters;
         let start = Instant::now();
         let page = &self.page;
         let scratch = scratch.get();
         let mut unpacked = std::mem::take(&mut scratch.unpacked);
         let plain = match self.payload.bytes() {
-            PayloadBytes::Ready(bytes) => Ok(bytes),
+            PayloadBytes::Ready(bytes) => Ok(Cow::Borrowed(bytes)),
             PayloadBytes::Stored(stored) => {
                 count(page, counters);
-                open_page(stored, page.checksum, page.n_bytes, &mut scratch.decompressor, &mut unpacked)
-                    .map_err(|error| error.at(page.page.offset))
+                let Scratch { decompressor, .. } = scratch;
+                match open_page(stored, page.checksum, page.n_bytes, decompressor, &mut unpacked) {
+                    Ok(plain) if page.is_unvouched() => {
+                        let again = context.unvouched(page.page.offset, plain);
+                        again.map(|again| again.map_or(Cow::Borrowed(plain), Cow::Owned))
+                    }
+                    Ok(plain) => Ok(Cow::Borrowed(plain)),
+                    Err(error) => open_elsewhere(page, &context.elsewhere(path), error, decompressor, &mut unpacked)
+                        .map(Cow::Owned),
+                }
             }
         };
         let decompressed = Instant::now();
         add_ns(&counters.decompress_ns, decompressed.duration_since(start));
-        let result = plain.and_then(|plain| place(scratch, plain, primitive, page, &self.stretches, self.target));
+        let result = plain.and_then(|plain| place(scratch, &plain, primitive, page, &self.stretches, self.target));
         scratch.unpacked = unpacked;
         add_ns(&counters.decode_ns, decompressed.elapsed());
         result.map_err(|error| error.placed(page.elements_place()))

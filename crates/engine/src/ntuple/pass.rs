@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrowroot_file::{Error, Lent, Result, format_error};
+use arrowroot_file::{Error, Lent, Result, Scratch, format_error};
 use arrowroot_format as format;
 
 use super::Ntuple;
 use super::builder::Builder;
 use super::look_up::PageId;
-use super::page::{PageWork, count, unpack_page};
+use super::page::{PageWork, count, open_elsewhere, unpack_page};
 use super::plan::{NtuplePlan, plan};
 use crate::memory::HeldBytes;
 use crate::scan::{Context, Keeping, Pass, Payload, PayloadBytes, Placing, Request, Scan, Window};
@@ -66,10 +66,17 @@ impl Pass for NtuplePlan {
             if let PayloadBytes::Stored(stored) = payload.bytes()
                 && piece.kept == Keeping::Unpacked
             {
-                let unpacked = unpack_page(placing.scratch, stored, &page, &context.counters).map_err(|error| {
-                    format_error(context.source(), &context.plan.columns[slot].path, error.at(location.offset))
-                })?;
-                payload = Payload::Ready(HeldBytes::copied(unpacked, &context.held)?);
+                let path = &context.plan.columns[slot].path;
+                let unpacked = match unpack_page(placing.scratch, stored, &page, &context.counters) {
+                    Ok(unpacked) => HeldBytes::copied(unpacked, &context.held)?,
+                    Err(error) => {
+                        let Scratch { decompressor, unpacked, .. } = placing.scratch.get();
+                        let again = open_elsewhere(&page, &context.elsewhere(path), error, decompressor, unpacked);
+                        let again = again.map_err(|error| format_error(context.source(), path, error))?;
+                        HeldBytes::copied(&again, &context.held)?
+                    }
+                };
+                payload = Payload::Ready(unpacked);
             }
             if let Some(payload) = payload.kept(piece.kept, &context.held)? {
                 kept.insert(piece.key(), payload);
@@ -80,7 +87,7 @@ impl Pass for NtuplePlan {
     }
 
     fn decode(&self, context: &Context, column: usize, work: PageWork, scratch: &mut Lent) -> format::Result<()> {
-        work.run(self.slots[column].kind.primitive(), &context.counters, scratch)
+        work.run(self.slots[column].kind.primitive(), &context.plan.columns[column].path, context, scratch)
     }
 
     fn finish(&self, context: &Context, number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {

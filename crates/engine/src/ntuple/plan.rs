@@ -87,6 +87,11 @@ impl PlannedPage {
         self.first..self.first + u64::from(self.page.n_elements)
     }
 
+    /// Whether nothing vouches for its bytes: it is not compressed, and no checksum is compared.
+    pub(crate) fn is_unvouched(&self) -> bool {
+        self.n_bytes as u64 <= self.page.stored_bytes && self.checksum != Checksum::Compared
+    }
+
     /// Where the elements begin once uncompressed, for errors.
     pub(crate) fn elements_place(&self) -> Place {
         if self.n_bytes as u64 > self.page.stored_bytes {

@@ -10,7 +10,7 @@ use format::streamer::StreamerInfos;
 
 use super::clusters::Cluster;
 use super::page::{Checksum, bytes_to_read, index_values, open_page};
-use arrowroot_file::{Answers, Lent, Result, format_error, read_range};
+use arrowroot_file::{Answers, Elsewhere, Lent, Result, format_error, read_range};
 
 use super::Ntuple;
 use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
@@ -130,7 +130,15 @@ impl Ntuple {
         let stored = read_range(source, page.offset, bytes_to_read(page))?;
         let (mut scratch, mut unpacked) = (Lent::default(), Vec::new());
         let decompressor = &mut scratch.get().decompressor;
-        let plain = open_page(&stored, Checksum::of(page, false), n_bytes, decompressor, &mut unpacked);
-        Ok(Some(plain.map_err(in_page)?.to_vec()))
+        let mut open = |stored: &[u8]| {
+            let plain = open_page(stored, Checksum::of(page, false), n_bytes, decompressor, &mut unpacked);
+            plain.map(<[u8]>::to_vec).map_err(|error| error.at(page.offset))
+        };
+        let plain = open(&stored).or_else(|error| {
+            let path = self.slot_path(slot);
+            let elsewhere = Elsewhere { unvouched: None, replicas: self.file().stack().replicas(), path: &path };
+            elsewhere.reread(page.offset..page.offset.saturating_add(bytes_to_read(page)), error, open)
+        });
+        Ok(Some(plain.map_err(in_page)?))
     }
 }

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowroot_file::{Error, Lent, Result};
+use arrowroot_file::{Error, Lent, Result, Unvouched};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
 use crate::memory::Held;
@@ -75,6 +75,7 @@ impl Scan {
             held: Arc::new(Held::default()),
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
+            unvouched: Unvouched::default(),
             reading,
         };
         pass.begin_scan(&context);
@@ -235,6 +236,12 @@ impl ScanHandle {
             peak_buffer_bytes: context.held.peak_bytes(),
             ..counted
         }
+    }
+
+    /// What was damaged in one replica and read from another since this was asked for the last time; of all that is read of
+    /// the file.
+    pub fn take_mended(&self) -> Vec<String> {
+        self.context().reading.replicas.as_ref().map_or_else(Vec::new, |replicas| replicas.take_mended())
     }
 
     fn context(&self) -> &Context {

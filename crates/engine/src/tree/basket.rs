@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use arrowroot_file::{Lent, Scratch, unpack};
+use arrowroot_file::{Lent, Scratch, unpack, unpack_at};
 use arrowroot_format as format;
 use format::column::{EntryForm, Header};
 use format::decode::{Reader, Values, Writes, kernels};
@@ -15,10 +15,11 @@ use format::tree::BasketHead;
 use super::Tree;
 use super::builder::Target;
 use super::counts::ItemCounts;
+use super::head::{payload_offset, range_of, same_payload};
 use super::plan::{ReadBranch, fixed_bytes};
 use crate::memory::write_bits;
 use crate::misfit::Neighbours;
-use crate::scan::{Counters, Payload, PayloadBytes, Piece, add_ns};
+use crate::scan::{Context, Counters, Payload, PayloadBytes, Piece, add_ns};
 
 /// Which entries of a basket are wanted, counted from its first one.
 #[derive(Debug, Clone)]
@@ -66,12 +67,12 @@ impl BasketWork {
         self,
         tree: &Tree,
         column: &ReadBranch,
-        counters: &Counters,
+        context: &Context,
         scratch: &mut Lent,
     ) -> format::Result<()> {
         let location = column.planned.pieces.get(self.basket as usize);
         let location = location.ok_or_else(|| format::Error::corrupt(0, "a basket that is not in its column"))?;
-        self.decode(tree, column, location, counters, scratch).map_err(|error| in_basket(location, error))
+        self.decode(tree, column, location, context, scratch).map_err(|error| in_basket(location, error))
     }
 
     fn decode(
@@ -79,21 +80,38 @@ impl BasketWork {
         tree: &Tree,
         column: &ReadBranch,
         location: &Piece,
-        counters: &Counters,
+        context: &Context,
         scratch: &mut Lent,
     ) -> format::Result<()> {
-        let BasketWork { head, payload, offsets, item_counts, wanted, target, .. } = self;
+        let BasketWork { head, payload, offsets, item_counts, wanted, mut target, .. } = self;
+        let counters = &context.counters;
+        let payload_bytes = head.payload_bytes as usize;
+        let elsewhere = context.elsewhere(&column.planned.path);
         let start = Instant::now();
+        let again;
         let payload = match payload.bytes() {
             PayloadBytes::Ready(bytes) => bytes,
             PayloadBytes::Stored(stored) => {
                 count(&head, counters);
-                match stored.get(..head.payload_bytes as usize) {
-                    Some(plain) => plain,
+                match stored.get(..payload_bytes) {
+                    Some(plain) => {
+                        again = context.unvouched(payload_offset(location, &head), plain)?;
+                        again.as_deref().unwrap_or(plain)
+                    }
                     None => {
                         let Scratch { decompressor, unpacked, .. } = scratch.get();
-                        unpack(decompressor, stored, head.payload_bytes as usize, unpacked)
-                            .map_err(|error| in_stored(location, &head, error))?
+                        let place = match unpack_at(0, decompressor, stored, payload_bytes, unpacked) {
+                            Ok(place) => place,
+                            Err(error) => {
+                                let error = in_stored(location, &head, error);
+                                elsewhere.reread(range_of(location), error, |record| {
+                                    let stored = same_payload(record, location, &head)?;
+                                    unpack_at(0, decompressor, stored, payload_bytes, unpacked)
+                                        .map_err(|error| in_stored(location, &head, error))
+                                })?
+                            }
+                        };
+                        &unpacked[place]
                     }
                 }
             }
@@ -102,8 +120,26 @@ impl BasketWork {
         add_ns(&counters.decompress_ns, unpacked.duration_since(start));
         let form = column.form().ok_or_else(|| format::Error::unsupported(0, "a group of branches"))?;
         let basket = Basket { head: &head, payload, offsets: &offsets, item_counts: item_counts.as_deref(), form };
-        let decoded = basket.decode(&wanted, target);
-        decoded.map_err(|error| error.placed(tree.payload_place(column.id, location, &head)))?;
+        if let Err(error) = basket.decode(&wanted, &mut target) {
+            let place = tree.payload_place(column.id, location, &head);
+            let error = error.placed(place);
+            // What values were collected before is not to be told from what came of this basket.
+            let is_final = !error.is_doubtful() || location.embedded.is_some();
+            if is_final || matches!(target, Target::Collected { .. }) {
+                return Err(error);
+            }
+            let Scratch { decompressor, unpacked, .. } = scratch.get();
+            elsewhere.reread(range_of(location), error, |record| {
+                let stored = same_payload(record, location, &head)?;
+                let payload = match stored.get(..payload_bytes) {
+                    Some(plain) => plain,
+                    None => unpack(decompressor, stored, payload_bytes, unpacked)?,
+                };
+                let item_counts = item_counts.as_deref();
+                let again = Basket { head: &head, payload, offsets: &offsets, item_counts, form };
+                again.decode(&wanted, &mut target).map_err(|error| error.placed(place))
+            })?;
+        }
         add_ns(&counters.decode_ns, unpacked.elapsed());
         Ok(())
     }
@@ -211,9 +247,9 @@ impl<'a> Basket<'a> {
             .ok_or_else(|| format::Error::corrupt(0, "entries shorter than their headers"))
     }
 
-    fn decode(&self, wanted: &Selection, target: Target) -> format::Result<()> {
+    fn decode(&self, wanted: &Selection, target: &mut Target) -> format::Result<()> {
         match (target, self.form) {
-            (Target::Fixed(mut lease), EntryForm::Fixed { number, dims }) => {
+            (Target::Fixed(lease), EntryForm::Fixed { number, dims }) => {
                 let entry_bytes = fixed_bytes(dims, number.stored_bytes());
                 if number.is_packed() {
                     self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
@@ -227,13 +263,13 @@ impl<'a> Basket<'a> {
                             Ok(())
                         })?,
                     }
-                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, &mut lease, Writes::Cached);
+                    return kernels::copy_numbers(&unpacked, Primitive::UInt8, lease, Writes::Cached);
                 }
                 match wanted {
                     Selection::Range(range) => {
                         let stored = self.fixed_entries(range, entry_bytes)?;
                         let writes = lease.writes();
-                        kernels::copy_numbers(stored, number.primitive, &mut lease, writes)
+                        kernels::copy_numbers(stored, number.primitive, lease, writes)
                     }
                     Selection::List(_) => {
                         let mut places = lease.chunks_exact_mut(entry_bytes.max(1));
@@ -244,12 +280,13 @@ impl<'a> Basket<'a> {
                     }
                 }
             }
-            (Target::Bits { start_bit, mut whole, edges }, EntryForm::Fixed { dims, .. }) => {
+            (Target::Bits { start_bit, whole, edges }, EntryForm::Fixed { dims, .. }) => {
+                let start_bit = *start_bit;
                 let entry_bytes = fixed_bytes(dims, 1);
                 match wanted {
                     Selection::Range(range) => {
                         let bools = self.fixed_entries(range, entry_bytes)?;
-                        write_bits(start_bit, &mut whole, &edges, bools);
+                        write_bits(start_bit, whole, edges, bools);
                     }
                     Selection::List(_) => {
                         self.fixed_entries(&(0..0), entry_bytes)?; // before memory is taken for them
@@ -258,31 +295,31 @@ impl<'a> Basket<'a> {
                             bools.extend_from_slice(entry);
                             Ok(())
                         })?;
-                        write_bits(start_bit, &mut whole, &edges, &bools);
+                        write_bits(start_bit, whole, edges, &bools);
                     }
                 }
                 Ok(())
             }
-            (Target::Lists { ends, mut values, base }, EntryForm::Jagged { header, number, dims }) => {
+            (Target::Lists { ends, values, base }, EntryForm::Jagged { header, number, dims }) => {
                 let Selection::Range(range) = wanted else {
                     return Err(format::Error::corrupt(0, "lists of single entries have no known place"));
                 };
                 match ends {
-                    Some(mut ends) => {
+                    Some(ends) => {
                         let writes = values.writes();
-                        let place = ListPlace { ends: &mut ends, values: &mut values, writes, base };
+                        let place = ListPlace { ends, values, writes, base: *base };
                         self.lists(range, *header, number.primitive, dims, place)
                     }
                     None => {
                         let (start, stop) = self.data_range(range)?;
                         let data = self.data()?.get(start..stop).unwrap_or_default();
                         let writes = values.writes();
-                        kernels::copy_numbers(data, number.primitive, &mut values, writes)
+                        kernels::copy_numbers(data, number.primitive, values, writes)
                     }
                 }
             }
             (Target::Collected { part, parts }, form) => {
-                parts.collect(part, || form.data_type(), |values| self.collect(wanted, form, values))
+                parts.collect(*part, || form.data_type(), |values| self.collect(wanted, form, values))
             }
             _ => Err(format::Error::corrupt(0, "a basket whose values fit nowhere")),
         }

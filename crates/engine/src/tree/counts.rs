@@ -12,6 +12,7 @@ use arrowroot_file::{Lent, Result, format_error, read_range};
 
 use super::Tree;
 use super::basket::unpack_record;
+use super::head::range_of;
 use super::plan::ReadBranch;
 use crate::scan::{Context, Piece};
 
@@ -204,11 +205,16 @@ fn payload(
         return Ok((data, tree.basket_place(column.id, location)));
     }
     let record = read_range(context.source(), location.offset, u64::from(location.stored_bytes))?;
-    let in_record = |error: format::Error| in_branch(error.at(location.offset));
-    let head = BasketHead::parse(&record).map_err(in_record)?;
-    let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
-    let unpacked = unpack_record(scratch, &head, stored, &context.counters);
-    let payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
-    let data = payload.get(..head.data_bytes as usize).unwrap_or(payload);
-    Ok((data.to_vec(), head.payload_place(location.offset)))
+    let mut open = |record: &[u8]| {
+        let in_record = |error: format::Error| error.at(location.offset);
+        let head = BasketHead::parse(record).map_err(in_record)?;
+        let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
+        let unpacked = unpack_record(scratch, &head, stored, &context.counters);
+        let payload = unpacked.map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
+        let data = payload.get(..head.data_bytes as usize).unwrap_or(payload);
+        Ok((data.to_vec(), head.payload_place(location.offset)))
+    };
+    let elsewhere = context.elsewhere(&column.planned.path);
+    let opened = open(&record).or_else(|error| elsewhere.reread(range_of(location), error, open));
+    opened.map_err(in_branch)
 }

@@ -11,12 +11,17 @@ use crate::table::Table;
 const MAX_CHECKED_BASKETS: usize = 100_000;
 
 impl Tree {
-    /// Opens a tree by its path in the file.
+    /// Opens a tree by its path in the file; where the bytes of it are wrong, that of another replica.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) if there is no such key; [`Error::Format`](crate::Error::Format) if it is no
     /// tree or cannot be read.
     pub fn open(file: &File, path: &str) -> Result<Tree> {
+        file.or_elsewhere(path, |file| Tree::of_replica(file, path))
+    }
+
+    /// As [`Tree::open`], of this replica alone.
+    pub(super) fn of_replica(file: &File, path: &str) -> Result<Tree> {
         let key = file.find(path)?;
         let opened = Tree::at(file, &key);
         let has_cycle = key.path() != path;

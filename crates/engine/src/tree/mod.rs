@@ -4,6 +4,7 @@ mod basket;
 mod builder;
 mod counts;
 mod cycles;
+mod head;
 mod nested;
 mod parts;
 mod pass;
@@ -217,7 +218,10 @@ impl Tree {
         let compiled = match place.get() {
             Some(compiled) => compiled,
             None => {
-                let compiled = self.compiled(id)?;
+                let compiled = match self.compiled(id)? {
+                    Err(error) if error.is_doubtful() => self.compiled_elsewhere(id, error)?,
+                    compiled => compiled,
+                };
                 place.get_or_init(|| compiled) // another thread may have found the same
             }
         };
@@ -235,6 +239,19 @@ impl Tree {
             let (name, type_name, file) = (&branch.name, &column.type_name, &branch.file_name);
             let what = format!("branch {name:?} of type {type_name} has its baskets in another file, {file:?}");
             Err(format::Error::unsupported(0, what))
+        }))
+    }
+
+    /// What another replica says that a branch holds, as this one's bytes are wrong.
+    fn compiled_elsewhere(&self, id: BranchId, error: format::Error) -> Result<format::Result<Column>> {
+        let key = format!("{};{}", self.path(), self.key().key.cycle);
+        lasting(self.file().elsewhere(self.branch_path(id), self.in_branch(id, error), |twin| {
+            let tree = Tree::of_replica(twin, &key)?;
+            if tree.inner.record.branches.len() != self.inner.record.branches.len() {
+                let what = format!("{} branches, where another replica has others", tree.inner.record.branches.len());
+                return Err(self.in_branch(id, format::Error::corrupt(0, what)));
+            }
+            tree.compiled(id)?.map_err(|error| tree.in_branch(id, error))
         }))
     }
 

@@ -61,7 +61,7 @@ impl Pass for TreePass {
     }
 
     fn decode(&self, context: &Context, column: usize, work: BasketWork, scratch: &mut Lent) -> format::Result<()> {
-        work.run(&self.tree, &self.branches[column], &context.counters, scratch)
+        work.run(&self.tree, &self.branches[column], context, scratch)
     }
 
     fn finish(&self, context: &Context, _number: usize, fill: Builder) -> Result<(RecordBatch, u64)> {

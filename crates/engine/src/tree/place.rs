@@ -15,6 +15,7 @@ use super::Tree;
 use super::basket::{Basket, BasketWork, Offsets, Selection, in_basket, in_stored, unpack_record};
 use super::builder::{Builder, Target};
 use super::counts::{ItemCounts, read_counts, read_item_counts};
+use super::head::{is_plain, parse_head, payload_offset, range_of, same_payload};
 use super::pass::TreePass;
 use super::plan::{ReadBranch, fixed_bytes};
 use crate::memory::{HeldBytes, WindowBytes};
@@ -165,12 +166,31 @@ impl<'a> Placer<'a, '_> {
         let context = opened.context;
         let start = Instant::now();
         let unpacked = unpack_record(self.placing.scratch, &opened.head, stored, &context.counters);
-        let unpacked = unpacked.map_err(|error| opened.wrong(in_stored(opened.location, &opened.head, error)))?;
+        let unpacked = match unpacked {
+            Ok(unpacked) => {
+                let again = match is_plain(&opened.head) {
+                    true => context.unvouched(payload_offset(opened.location, &opened.head), unpacked),
+                    false => Ok(None),
+                };
+                let again = again.map_err(|error| opened.wrong(error))?;
+                HeldBytes::copied(again.as_deref().unwrap_or(unpacked), &context.held)?
+            }
+            Err(error) => {
+                let error = in_stored(opened.location, &opened.head, error);
+                let (elsewhere, range) = (context.elsewhere(&opened.column.planned.path), range_of(opened.location));
+                let scratch = &mut *self.placing.scratch;
+                let again = elsewhere.reread(range, error, |record| {
+                    let stored = same_payload(record, opened.location, &opened.head)?;
+                    unpack_record(scratch, &opened.head, stored, &context.counters).map(<[u8]>::to_vec)
+                });
+                HeldBytes::copied(&again.map_err(|error| opened.wrong(error))?, &context.held)?
+            }
+        };
         if let (Some(reads), Some(id)) = (&context.logical, logical) {
             reads.add_decode(id, start.elapsed());
         }
         let n_bytes = unpacked.len();
-        opened.payload = Payload::Ready(HeldBytes::copied(unpacked, &context.held)?);
+        opened.payload = Payload::Ready(unpacked);
         Ok(n_bytes)
     }
 
@@ -203,9 +223,20 @@ impl<'a> Placer<'a, '_> {
             let (payload, offsets) = open_embedded(tree, embedded, context)?;
             return Ok(opened(embedded.head, payload, offsets));
         }
-        let head = parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location)
-            .map_err(|error| wrong_basket(context, column, location, error.at(location.offset)))?;
         context.count_payload(location.offset, u64::from(location.stored_bytes));
+        let head = match parse_head(window.bytes.get(range.clone()).unwrap_or_default(), location) {
+            Ok(head) => head,
+            Err(error) => {
+                let elsewhere = context.elsewhere(&column.planned.path);
+                let again = elsewhere.reread(range_of(location), error.at(location.offset), |record| {
+                    let head = parse_head(record, location).map_err(|error| error.at(location.offset))?;
+                    Ok((head, record.get(head.key_bytes as usize..).unwrap_or_default().to_vec()))
+                });
+                let (head, stored) = again.map_err(|error| wrong_basket(context, column, location, error))?;
+                let payload = Payload::Kept(HeldBytes::copied(&stored, &context.held)?);
+                return Ok(opened(head, payload, Offsets::InPayload));
+            }
+        };
         let payload = Payload::Stored(Arc::clone(window), range.start + head.key_bytes as usize..range.end);
         Ok(opened(head, payload, Offsets::InPayload))
     }
@@ -331,23 +362,6 @@ fn open_embedded(tree: &Tree, embedded: &EmbeddedBasket, context: &Context) -> R
     counters.n_pieces.fetch_add(1, Ordering::Relaxed);
     counters.unzip_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
     Ok((Payload::Ready(HeldBytes::copied(data, &context.held)?), offsets))
-}
-
-/// The head of a record, which must be what its branch says.
-fn parse_head(record: &[u8], location: &Piece) -> format::Result<BasketHead> {
-    let head = BasketHead::parse(record)?;
-    let n_entries = location.entry_end - location.first_entry;
-    if head.stored_bytes != location.stored_bytes || u64::from(head.n_entries) != n_entries {
-        let what = format!(
-            "the basket says {} bytes and {} entries, its branch {} and {n_entries}",
-            head.stored_bytes, head.n_entries, location.stored_bytes
-        );
-        return Err(format::Error::corrupt(0, what));
-    }
-    if head.key_bytes as usize > record.len() {
-        return Err(format::Error::corrupt(0, "a key longer than its record"));
-    }
-    Ok(head)
 }
 
 /// Stored words of offsets: sums of the sizes before each entry.

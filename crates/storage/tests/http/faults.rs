@@ -368,7 +368,7 @@ fn a_copy_that_dribbles_or_never_ends_is_given_up_at_the_deadline_and_its_replic
         assert!(matches!(error, Error::Deadline { .. }), "{error}");
         assert!(error.to_string().contains("came within the deadline of 4 s"), "{error}");
         let urls = [slow.url(), good.url()];
-        let opened = open_replicas(&urls, &options(&limits), SPECULATION, &|_, _| Fitness::Whole).unwrap();
+        let opened = open_replicas(&urls, &options(&limits), SPECULATION, &|_, _| Fitness::Whole).unwrap().0;
         assert_eq!(opened.source.url(), good.url());
         assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     }

@@ -149,7 +149,7 @@ fn whatever_the_server_can_do_the_source_does_what_all_sources_do() {
         check_source(&opened.source, &content(N_BYTES)).unwrap_or_else(|what| panic!("{settings}: {what}"));
         assert!(opened.source.version().is_some());
         let replicas = [nginx.url("none"), nginx.url("f"), nginx.url("f")];
-        let opened = open_replicas(&replicas, &options(&[]), SPECULATION, &|_, _| Fitness::Whole).unwrap();
+        let opened = open_replicas(&replicas, &options(&[]), SPECULATION, &|_, _| Fitness::Whole).unwrap().0;
         check_source(&opened.source, &content(N_BYTES)).unwrap_or_else(|what| panic!("replicas: {what}"));
         assert_eq!(opened.source.url(), nginx.url("f"));
     }
@@ -160,7 +160,7 @@ fn a_server_that_goes_away_is_replaced_by_its_replica() {
     let (Some(nginx), Some(other)) = (serve(PLAIN), serve(PLAIN)) else { return };
     let options = options(&[("retries", "1"), ("timeout", "2")]);
     let opened =
-        open_replicas(&[nginx.url("f"), other.url("f")], &options, SPECULATION, &|_, _| Fitness::Whole).unwrap();
+        open_replicas(&[nginx.url("f"), other.url("f")], &options, SPECULATION, &|_, _| Fitness::Whole).unwrap().0;
     check_vector(&opened.source, &content(N_BYTES), &[(10, 20), (500_000, 500_100)]).unwrap();
     drop(nginx);
     check_vector(&opened.source, &content(N_BYTES), &[(20, 30), (600_000, 600_100)]).unwrap();
