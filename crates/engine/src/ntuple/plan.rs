@@ -18,8 +18,8 @@ use super::page::{Checksum, bytes_to_read};
 use super::runs::{BatchRuns, Finder, PlannedDomain, entry_runs};
 use super::{Ntuple, types};
 use crate::scan::{
-    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
-    Request, cut_list, cut_range,
+    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, PieceBound, Plan, PlannedColumn,
+    PlannedPiece, Request, cut_list, cut_range,
 };
 use crate::table::Table;
 
@@ -162,10 +162,13 @@ pub(crate) fn plan(
     let finder = Finder { ntuple, clusters: &clusters, slots: &slots, domains: &domains, look_up, max_kept_bytes };
     let are_lists: Vec<bool> = batches.iter().map(|entries| matches!(entries, BatchEntries::List { .. })).collect();
     let looked_into = finder.fill(&mut runs, &are_lists)?;
+    let mut bound = PieceBound::of(&columns);
     let mut needed = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
         let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
-        needed.push(pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?);
+        let pages = pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?;
+        bound.add(pages.len())?;
+        needed.push(pages);
     }
     let draft =
         Draft { columns, schema: ArrowSchema::new(fields).into(), batches, pieces: needed, clusters: boundaries() };

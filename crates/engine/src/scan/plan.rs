@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use arrowroot_file::{Error, Result};
 use arrowroot_format::tree::BasketLocation;
 use arrowroot_storage::{Planner, ReadStyle, Span, Wanted};
 
@@ -255,6 +256,36 @@ impl PlannedWindow {
     }
 }
 
+/// A plan of so many pieces is made whatever the table has, and beyond these of so many for each piece of the table: small
+/// batches need large pieces again and again, and each time is an element of the plan.
+const MAX_PIECES: usize = 1 << 22;
+const MAX_BATCHES_OF_PIECE: usize = 64;
+
+/// The pieces of a plan that is being made, and how many there may be.
+pub(crate) struct PieceBound {
+    left: usize,
+}
+
+impl PieceBound {
+    pub(crate) fn of(columns: &[Arc<PlannedColumn>]) -> PieceBound {
+        let n_pieces = columns.iter().fold(0_usize, |sum, column| sum.saturating_add(column.pieces.len()));
+        PieceBound { left: n_pieces.saturating_mul(MAX_BATCHES_OF_PIECE).saturating_add(MAX_PIECES) }
+    }
+
+    /// Adds the pieces of a batch.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if they are too many.
+    pub(crate) fn add(&mut self, n_pieces: usize) -> Result<()> {
+        let left = self.left.checked_sub(n_pieces).ok_or_else(|| {
+            let what =
+                "batches that are so small that most of their data are needed many times: set a larger batch size";
+            Error::InvalidRequest { what: what.to_owned() }
+        });
+        left.map(|left| self.left = left)
+    }
+}
+
 /// What is read for which batch, before it is cut into windows.
 pub(crate) struct Draft {
     pub(crate) columns: Vec<Arc<PlannedColumn>>,
@@ -320,5 +351,20 @@ fn wanted(columns: &[Arc<PlannedColumn>], piece: &PlannedPiece) -> Wanted {
         first_entry: location.first_entry,
         branch: piece.column,
         is_fetched: piece.is_fetched() && location.embedded.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_planned_for_a_bounded_number_of_batches() {
+        let piece = Piece { offset: 0, stored_bytes: 1, first_entry: 0, entry_end: 1, embedded: None };
+        let column = PlannedColumn { path: "x".to_owned(), pieces: vec![piece; 10], ratio: 1.0 };
+        let mut bound = PieceBound::of(&[Arc::new(column)]);
+        bound.add(MAX_PIECES).unwrap();
+        bound.add(10 * MAX_BATCHES_OF_PIECE).unwrap();
+        assert!(bound.add(1).unwrap_err().to_string().contains("set a larger batch size"));
     }
 }

@@ -14,8 +14,8 @@ use arrowroot_storage::ReadStyle;
 
 use super::Tree;
 use crate::scan::{
-    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, Plan, PlannedColumn, PlannedPiece,
-    Request, cut_list, cut_range,
+    BatchEntries, BatchSize, Density, Draft, Entries, KeptSizes, MAX_RATIO, Piece, PieceBound, Plan, PlannedColumn,
+    PlannedPiece, Request, cut_list, cut_range,
 };
 use crate::table::Table;
 
@@ -103,13 +103,17 @@ pub(crate) fn plan(
     };
     // First basket of each branch that the next batch may need.
     let mut next: Vec<usize> = vec![0; branches.len()];
+    let columns: Vec<Arc<PlannedColumn>> = branches.iter().map(|branch| Arc::clone(&branch.planned)).collect();
+    let mut bound = PieceBound::of(&columns);
     let mut pieces = Vec::with_capacity(batches.len());
     for (place, entries) in batches.iter().enumerate() {
-        pieces.push(baskets_of_batch(tree, &branches, entries, batches.get(place + 1), &mut next)?);
+        let baskets = baskets_of_batch(tree, &branches, entries, batches.get(place + 1), &mut next)?;
+        bound.add(baskets.len())?;
+        pieces.push(baskets);
     }
     let schema: SchemaRef = Schema::new(fields).into();
     let draft = Draft {
-        columns: branches.iter().map(|branch| Arc::clone(&branch.planned)).collect(),
+        columns,
         schema: nested.unwrap_or_else(|| Arc::clone(&schema)),
         batches,
         pieces,
