@@ -119,6 +119,30 @@ def read_table(cases: list[Row]) -> str:
     return f"{markdown(header, rows)}\n\n{explanation}"
 
 
+def summary_table(results: dict[str, Any]) -> str:
+    """CPU time of the first reading of a process on one core, beside the best way of each peer: what a newcomer asks."""
+    rows = []
+
+    def row(what: str, case: Row, engine_key: str, peer_key: str) -> list[str]:
+        peers = []
+        for name in ("root", "uproot"):
+            those = [r for r in case["rows"] if r["role"] == "peer" and r["threads"] == 1]
+            values = [median(r, peer_key) for r in those if r["engine"].split("-")[0] == name]
+            peers.append(min((value for value in values if value), default=None))
+        found = [median(find(case, ENGINE, 1), engine_key), *peers, median(find(case, LIMIT, 1), engine_key)]
+        return [what, *(text(value and value / 1e6, 0 if value and value >= 1e7 else 1) for value in found)]
+
+    for wanted in catalogue.load("read")["readme"]:
+        for case in results.get("read", []):
+            if (case["codec"], case["case"]) == (wanted["codec"], wanted["case"]):
+                rows.append(row(wanted["what"], case, "cpu_ns", "cpu_ns"))
+    largest = max(results.get("open", []), key=lambda case: median(find(case, ENGINE, 1), "n_columns") or 0, default=None)
+    if largest is not None:
+        n_branches = median(find(largest, ENGINE, 1), "n_columns") or 0
+        rows.append(row(f"open a file, list {n_branches:.0f} branches", largest, "second_wall_ns", "second_wall_ns"))
+    return markdown(["milliseconds on one core", "arrowroot", "ROOT", "uproot", "the limit"], rows)
+
+
 def open_table(cases: list[Row]) -> str:
     """Wall time of the second pass: a file in a running process."""
     rows = []

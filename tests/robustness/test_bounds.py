@@ -284,8 +284,8 @@ def test_names_of_a_file_do_not_drive_the_terminal_from_messages_and_reprs(tmp_p
             lambda: found.columns[1],
             lambda: found["no" + name],
             lambda: found["o"],
-            lambda: found.to_arrow([name]),
-            lambda: found.to_arrow(["o"]),
+            lambda: found.to_arrow([name]).num_rows,  # how pyarrow shows a table is its own
+            lambda: found.to_arrow(["o"]).num_rows,
             lambda: found.scan([name]),
             lambda: found.scan([name]).plan,
         ):
