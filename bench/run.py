@@ -18,7 +18,7 @@ from .machine import machine, packages, today
 from .pages import names, update_page
 from .paths import MEASURED, README, RESULTS
 from .reading import Measurement
-from .tables import open_table, process_table, read_table
+from .tables import open_table, process_table, read_table, summary_table
 
 RESULT = RESULTS / "results.json"
 
@@ -142,17 +142,21 @@ def _save(results: dict[str, Any]) -> None:
     RESULT.write_text(json.dumps(results))
 
 
-def render(results: dict[str, Any], cases: list[str] | None = None) -> str:
-    """All tables, and what they were measured on; of reading, the rows of some cases."""
+def describe(results: dict[str, Any]) -> str:
+    """When, where and of what."""
     lzma_scale = catalogue.load("datasets")["sets"]["lzma-small"]["scale"]
-    where = (
+    return (
         f"{results['date']}, {results['machine']}; {results['packages']}. Scale {results['scale']:g} "
-        f"(lzma {lzma_scale:g}), medians of {results['repeat']}, warm page cache. "
-        "`bench/METHODOLOGY.md` says what is measured and where it is biased."
+        f"(lzma {lzma_scale:g}), medians of {results['repeat']}, warm page cache."
     )
+
+
+def render(results: dict[str, Any]) -> str:
+    """All tables, and what they were measured on."""
+    where = f"{describe(results)} `bench/METHODOLOGY.md` says what is measured and where it is biased."
     parts = [where]
     if "read" in results:
-        parts.append(read_table([case for case in results["read"] if not cases or case["case"] in cases]))
+        parts.append(read_table(results["read"]))
     if "open" in results:
         parts.append(open_table(results["open"]))
     if "process" in results:
@@ -182,7 +186,7 @@ def main() -> int:
     tables = render(results)
     print(f"\n{tables}")
     if options.update_docs:
-        update_page(README, render(results, catalogue.load("read")["main_cases"]), "bench")
+        update_page(README, f"{summary_table(results)}\n\n*{describe(results)}*", "bench")
         update_page(MEASURED, tables, "bench")
     return complain(results.get("read", []) + results.get("open", []))
 

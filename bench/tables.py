@@ -120,27 +120,24 @@ def read_table(cases: list[Row]) -> str:
 
 
 def summary_table(results: dict[str, Any]) -> str:
-    """CPU time of the first reading of a process on one core, beside the best way of each peer: what a newcomer asks."""
-    rows = []
+    """What a newcomer asks: times on one core, of the first reading of a process, beside the best way of each peer."""
 
-    def row(what: str, case: Row, engine_key: str, peer_key: str) -> list[str]:
-        peers = []
-        for name in ("root", "uproot"):
-            those = [r for r in case["rows"] if r["role"] == "peer" and r["threads"] == 1]
-            values = [median(r, peer_key) for r in those if r["engine"].split("-")[0] == name]
-            peers.append(min((value for value in values if value), default=None))
-        found = [median(find(case, ENGINE, 1), engine_key), *peers, median(find(case, LIMIT, 1), engine_key)]
-        return [what, *(text(value and value / 1e6, 0 if value and value >= 1e7 else 1) for value in found)]
+    def row(what: str, case: Row, key: str) -> list[str]:
+        ways: dict[str, list[float | None]] = {"root": [], "uproot": []}
+        for peer in (row for row in case["rows"] if row["role"] == "peer" and row["threads"] == 1):
+            ways[peer["engine"].split("-")[0]].append(median(peer, key))
+        best = [min((time for time in times if time), default=None) for times in ways.values()]
+        times = [median(find(case, ENGINE, 1), key), *best, median(find(case, LIMIT, 1), key)]
+        return [what, *(text(time and time / 1e6, 0 if time and time >= 1e7 else 1) for time in times)]
 
-    for wanted in catalogue.load("read")["readme"]:
-        for case in results.get("read", []):
-            if (case["codec"], case["case"]) == (wanted["codec"], wanted["case"]):
-                rows.append(row(wanted["what"], case, "cpu_ns", "cpu_ns"))
-    largest = max(results.get("open", []), key=lambda case: median(find(case, ENGINE, 1), "n_columns") or 0, default=None)
-    if largest is not None:
-        n_branches = median(find(largest, ENGINE, 1), "n_columns") or 0
-        rows.append(row(f"open a file, list {n_branches:.0f} branches", largest, "second_wall_ns", "second_wall_ns"))
-    return markdown(["milliseconds on one core", "arrowroot", "ROOT", "uproot", "the limit"], rows)
+    read = {(case["codec"], case["case"]): case for case in results.get("read", [])}
+    chosen = [one for one in catalogue.load("read")["readme"] if (one["codec"], one["case"]) in read]
+    rows = [row(one["what"], read[one["codec"], one["case"]], "cpu_ns") for one in chosen]
+    opened = [(median(find(case, ENGINE, 1), "n_columns") or 0, case) for case in results.get("open", [])]
+    if opened:
+        n_branches, case = max(opened, key=lambda one: one[0])
+        rows.append(row(f"open a file and list its {n_branches:,.0f} branches", case, "second_wall_ns"))
+    return markdown(["milliseconds on one core", "arrowroot", "ROOT", "uproot", "limit"], rows)
 
 
 def open_table(cases: list[Row]) -> str:

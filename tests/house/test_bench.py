@@ -102,7 +102,7 @@ def test_cases_of_reading_name_engines_data_sets_and_codecs_that_exist():
     definition, data = catalogue.load("read"), catalogue.load("datasets")
     names = [case["name"] for case in definition["case"]]
     assert all(case_exists(name, "read") for name in names)
-    assert set(definition["main_cases"]) <= set(names)
+    assert {row["case"] for row in definition["readme"]} <= set(names)
     assert set(definition["slow_codecs"]) <= set(data["codecs"])
     for group in definition["group"]:
         assert set(group["codecs"]) <= set(data["codecs"])
