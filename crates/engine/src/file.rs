@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Fitness, Known, Ledger, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use arrowroot_storage::{
+    Fitness, Ledger, Ledgers, LocalFile, Opened, Options, Part, Preloaded, ReadTotals, Source, Stack,
+};
 use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, HEADER_BYTES, Key, KeyList, RootRecord};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
@@ -38,7 +40,7 @@ fn fitness(opened: &Opened, head: &[u8]) -> Fitness {
 /// Whether metadata are not where header and root directory say that they are.
 fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
     let ledger = Arc::new(Ledger::new("fitness", false));
-    let source = Known::new(Arc::clone(&opened.source), opened.known.clone(), ledger);
+    let source = Preloaded::new(Arc::clone(&opened.source), opened.preloaded.clone(), ledger);
     let is_near = !source.nature().is_remote;
     let record = |offset: u64, n_bytes: u64| {
         let is_free = is_near || source.holds(offset, n_bytes);
@@ -123,7 +125,7 @@ impl File {
     /// As [`File::open`].
     pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
         let source = Arc::new(LocalFile::open(path)?);
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options)
+        Self::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, options)
     }
 
     /// Opens a file that a source holds.
@@ -131,7 +133,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
+        Self::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
     }
 
     /// Opens a file that a store has opened.

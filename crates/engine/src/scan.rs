@@ -159,8 +159,8 @@ impl Scan {
     /// # Errors
     /// [`Error::NoThread`] if the system starts no more; the next call tries again.
     pub fn begin_fetching(&mut self) -> Result<()> {
-        if !std::mem::replace(&mut self.is_told, true) && self.shared.reading.wants_to_be_told() {
-            self.shared.reading.tell(&self.plan().wanted(), self.shared.moving_budget_bytes);
+        if !std::mem::replace(&mut self.is_told, true) && self.shared.reading.wants_announcement() {
+            self.shared.reading.announce(&self.plan().wanted(), self.shared.moving_budget_bytes);
         }
         let n_threads = self.shared.fetcher.as_ref().map_or(0, Fetcher::n_threads);
         while self.n_fetching < n_threads {

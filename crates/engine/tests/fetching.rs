@@ -104,7 +104,7 @@ fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
     for (name, text) in options {
         set.set(name, text, "test").unwrap();
     }
-    File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set)
+    File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &set)
         .unwrap()
         .tree("events")
         .unwrap()
@@ -149,7 +149,7 @@ fn the_result_does_not_depend_on_how_far_ahead_windows_are_fetched() {
 #[test]
 fn class_descriptions_come_with_a_key_list_that_is_far_away() {
     let source = FarAway::new(Duration::ZERO);
-    let opened = Opened { source: Arc::clone(&source) as _, known: Vec::new(), ledgers: Ledgers::default() };
+    let opened = Opened { source: Arc::clone(&source) as _, preloaded: Vec::new(), ledgers: Ledgers::default() };
     let file = File::from_opened(opened, &Options::default()).unwrap();
     let asked = || source.asked.lock().unwrap().clone();
     let n_before = asked().len();
@@ -251,7 +251,7 @@ fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
     let far = FarAway::of(&EVENTS[..EVENTS.len() - 1000], Duration::ZERO);
     let source: Arc<dyn Source> = far.clone();
     let file =
-        File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
+        File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
             .unwrap();
     assert!(file.was_recovered());
     assert!(!file.keys().unwrap().is_empty());

@@ -27,7 +27,7 @@ fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
     }
     let inner = MemorySource::new("far://events.root", EVENTS);
     let source: Arc<dyn Source> = Arc::new(Disguised { inner, nature, version: Some("1".to_owned()) });
-    File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set)
+    File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &set)
         .unwrap()
         .tree("events")
         .unwrap()

@@ -81,7 +81,7 @@ pub(crate) fn is_remote(file: &File) -> bool {
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
     let set = options_of(&options)?;
     let opened =
-        Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Ledgers::default() };
+        Opened { source: Arc::new(PythonSource::new(&reader)?), preloaded: Vec::new(), ledgers: Ledgers::default() };
     let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }

@@ -57,7 +57,7 @@ impl Background {
     }
 
     /// Announces what will be read, in this order. Only the first announcement counts.
-    pub fn tell(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
+    pub fn announce(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
         let style = self.shared.style.within(memory_budget_bytes);
         let planned = Planner::new(style, &[]).plan(wanted);
         let windows = planned.into_iter().filter(|window| !window.spans.is_empty()).map(|window| {
@@ -73,7 +73,7 @@ impl Background {
     }
 
     /// Copies from a window that was announced; `None` if none holds the range or it cannot be fetched in the background.
-    fn read_told(&self, range: &Range<u64>, buffer: &mut [u8]) -> Option<Result<()>> {
+    fn read_announced(&self, range: &Range<u64>, buffer: &mut [u8]) -> Option<Result<()>> {
         let mut state = self.shared.lock();
         let last = state.current.saturating_add(state.n_ahead).min(state.windows.len());
         let window =
@@ -227,7 +227,7 @@ impl Source for Background {
         let range = offset..offset + n_bytes;
         if !range.is_empty() && self.process == std::process::id() {
             let start = Instant::now();
-            if let Some(result) = self.read_told(&range, buffer) {
+            if let Some(result) = self.read_announced(&range, buffer) {
                 let asked = std::iter::once((offset, n_bytes));
                 return self.shared.ledger.enter_since(start, Operation::CacheHit, asked, result);
             }

@@ -15,13 +15,13 @@ mod error;
 mod evict;
 mod excess;
 pub mod http;
-mod known;
 mod lazy_download;
 mod lent_file;
 mod local;
 mod memory;
 mod options;
 mod percent;
+mod preloaded;
 mod readahead;
 mod replicas;
 mod retry;
@@ -48,13 +48,13 @@ pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, 
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
-pub use error::{Error, Result, told};
+pub use error::{Error, Result, failures_text};
 pub use http::open_http;
-pub use known::Known;
 pub use lazy_download::{Download, LazyDownload};
 pub use local::LocalFile;
 pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy};
+pub use preloaded::Preloaded;
 pub use readahead::{ReadAhead, ReadAheadWindow, Step};
 pub use replicas::{Fitness, Judge, open_replicas};
 pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
@@ -94,7 +94,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
             };
         }
     };
-    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Ledgers::default() })
+    Ok(Opened { source: Arc::new(LocalFile::open(path)?), preloaded: Vec::new(), ledgers: Ledgers::default() })
 }
 
 /// The path that a `file://` URL names.

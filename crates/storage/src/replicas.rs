@@ -76,7 +76,7 @@ impl Identity {
         let (url, size_bytes) = (source.url().to_owned(), source.size_bytes());
         let n_bytes = usize::try_from(size_bytes).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
         let mut head = vec![0; n_bytes];
-        match opened.known.iter().find(|(offset, bytes)| *offset == 0 && bytes.len() >= n_bytes) {
+        match opened.preloaded.iter().find(|(offset, bytes)| *offset == 0 && bytes.len() >= n_bytes) {
             Some((_, bytes)) => head.copy_from_slice(&bytes[..n_bytes]),
             None => source.read_at(0, &mut head)?,
         }
@@ -144,7 +144,7 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
     let nature = Mutex::new(opened.source.nature());
     let source = Replicas { replicas, current, identity, version, nature, deadline, ledgers: ledgers.clone(), open };
-    Ok(Opened { source: Arc::new(source), known: opened.known, ledgers })
+    Ok(Opened { source: Arc::new(source), preloaded: opened.preloaded, ledgers })
 }
 
 impl Replica {
@@ -288,7 +288,7 @@ mod tests {
             let source = Breakable(MemorySource::new(url, content), Arc::clone(&broken));
             source.check()?;
             let ledgers = std::iter::once(Arc::new(Ledger::new("http", false))).collect();
-            Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers })
+            Ok(Opened { source: Arc::new(source), preloaded: Vec::new(), ledgers })
         })
     }
 

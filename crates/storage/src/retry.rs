@@ -69,8 +69,8 @@ impl Attempt for AllOrNothing {
 /// Those of `open`, or [`Error::Deadline`] with the last one.
 pub fn open_again(url: &str, network: &Network, mut open: impl FnMut() -> Result<Opened>) -> Result<Opened> {
     open_attempts(url, network, |_| {
-        let Opened { source, known, ledgers } = open()?;
-        Ok((AllOrNothing(source), known, ledgers))
+        let Opened { source, preloaded, ledgers } = open()?;
+        Ok((AllOrNothing(source), preloaded, ledgers))
     })
 }
 
@@ -89,9 +89,9 @@ pub(crate) fn open_attempts<S: Attempt + 'static>(
 ) -> Result<Opened> {
     let policy = Policy::of(network);
     let attempts = Arc::new(Ledger::new("attempt", false));
-    let (store, known, inner) = policy.open(&redacted(url), &attempts, open)?;
+    let (store, preloaded, inner) = policy.open(&redacted(url), &attempts, open)?;
     let source = Arc::new(Retry::new(store, policy, Arc::clone(&attempts)));
-    Ok(Opened { source, known, ledgers: std::iter::once(attempts).chain(inner.all()).collect() })
+    Ok(Opened { source, preloaded, ledgers: std::iter::once(attempts).chain(inner.all()).collect() })
 }
 
 /// How often and how long to try.
@@ -357,7 +357,7 @@ mod tests {
         let open = || {
             n_opened.set(n_opened.get() + 1);
             let source = Arc::new(MemorySource::new("m", (0..100).collect::<Vec<u8>>()));
-            let opened = || Opened { source, known: Vec::new(), ledgers: Ledgers::default() };
+            let opened = || Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() };
             if n_opened.get() < 3 { Err(broken()) } else { Ok(opened()) }
         };
         let opened = open_again("m", &crate::Options::default().network, open).unwrap();

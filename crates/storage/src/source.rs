@@ -78,15 +78,19 @@ pub struct Opened {
     /// The file.
     pub source: Arc<dyn Source>,
     /// Bytes that came with the opening: offset in the file, content.
-    pub known: Vec<(u64, Vec<u8>)>,
+    pub preloaded: Vec<(u64, Vec<u8>)>,
     /// What layers inside the store account for: tries, requests.
     pub ledgers: Ledgers,
 }
 
 impl std::fmt::Debug for Opened {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let known: Vec<_> = self.known.iter().map(|(offset, bytes)| (offset, bytes.len())).collect();
-        formatter.debug_struct("Opened").field("url", &self.source.url()).field("known", &known).finish_non_exhaustive()
+        let preloaded: Vec<_> = self.preloaded.iter().map(|(offset, bytes)| (offset, bytes.len())).collect();
+        formatter
+            .debug_struct("Opened")
+            .field("url", &self.source.url())
+            .field("preloaded", &preloaded)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,9 +8,9 @@ use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
-use crate::known::Known;
 use crate::lazy_download::{Download, LazyDownload};
 use crate::options::Options;
+use crate::preloaded::Preloaded;
 use crate::readahead::ReadAhead;
 use crate::replicas::Judge;
 use crate::source::{Opened, Source, Speculation};
@@ -29,7 +29,7 @@ pub struct Stack {
     store: Arc<dyn Source>,
     base: Arc<dyn Source>,
     ledger: Arc<Ledger>,
-    known: Option<Known>,
+    preloaded: Option<Preloaded>,
     blocks: Option<Arc<Blocks>>,
     download: Option<Arc<Download>>,
     /// Those of the layers inside the store.
@@ -55,14 +55,14 @@ pub struct ScanSource {
 
 impl ScanSource {
     /// Announces what will be read, in this order; a strategy that reads ahead below the engine needs it.
-    pub fn tell(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
+    pub fn announce(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
         if let Some(background) = &self.background {
-            background.tell(wanted, memory_budget_bytes);
+            background.announce(wanted, memory_budget_bytes);
         }
     }
 
-    /// Whether [`ScanSource::tell`] makes a difference.
-    pub fn wants_to_be_told(&self) -> bool {
+    /// Whether [`ScanSource::announce`] makes a difference.
+    pub fn wants_announcement(&self) -> bool {
         self.background.is_some()
     }
 }
@@ -75,9 +75,9 @@ impl Stack {
     pub fn open(urls: &[String], options: &Options, judge: &Judge) -> Result<Stack> {
         let start = Instant::now();
         let opened = crate::open_replicas(urls, options, SPECULATION, judge)?;
-        let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
+        let preloaded: Vec<_> = opened.preloaded.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
         let ledger = Arc::new(Ledger::new("store", false));
-        ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;
+        ledger.enter_since(start, Operation::Open, preloaded.into_iter(), Ok(()))?;
         Self::around(opened, options, ledger)
     }
 
@@ -112,13 +112,13 @@ impl Stack {
             base = Arc::new(BlockCache::new(base, Arc::clone(blocks), Arc::new(Ledger::new("block-cache", false))));
         }
         let opening = Arc::new(Ledger::new("opening", false));
-        let known =
-            (!opened.known.is_empty()).then(|| Known::new(Arc::clone(&base), opened.known, Arc::clone(&opening)));
-        if let Some(known) = &known {
-            base = Arc::new(known.around(base, opening));
+        let preloaded = (!opened.preloaded.is_empty())
+            .then(|| Preloaded::new(Arc::clone(&base), opened.preloaded, Arc::clone(&opening)));
+        if let Some(preloaded) = &preloaded {
+            base = Arc::new(preloaded.around(base, opening));
         }
         let store_ledgers = opened.ledgers;
-        Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options: options.clone() })
+        Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options: options.clone() })
     }
 
     /// What metadata is read through.
@@ -133,12 +133,12 @@ impl Stack {
 
     /// What came with the opening: half-open offsets in bytes, sorted. No read asks the store for them.
     pub fn kept(&self) -> Vec<Range<u64>> {
-        self.known.iter().flat_map(Known::ranges).collect()
+        self.preloaded.iter().flat_map(Preloaded::ranges).collect()
     }
 
     /// Whether all of these bytes came with the opening: reading them costs nothing.
     pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
-        self.known.as_ref().is_some_and(|known| known.holds(offset, n_bytes))
+        self.preloaded.as_ref().is_some_and(|preloaded| preloaded.holds(offset, n_bytes))
     }
 
     /// Everything that the store was asked for, the opening and the bytes that came with it included.
@@ -163,7 +163,7 @@ impl Stack {
         let reading = Reading::new(&self.options, self.store.nature());
         // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
         let may_others_answer = self.blocks.is_some()
-            || self.known.is_some()
+            || self.preloaded.is_some()
             || matches!(reading.between, Between::ReadAhead(_) | Between::LazyDownload(_));
         let new_physical = if may_others_answer { Ledger::weighing } else { Ledger::new };
         let physical = Arc::new(new_physical("store", trace));
@@ -182,8 +182,8 @@ impl Stack {
             source = Arc::new(BlockCache::new(source, Arc::clone(blocks), Arc::clone(&ledger)));
             source = accounted(source, &ledger);
         }
-        if let Some(known) = &self.known {
-            source = Arc::new(known.around(source, new_ledger("opening")));
+        if let Some(preloaded) = &self.preloaded {
+            source = Arc::new(preloaded.around(source, new_ledger("opening")));
         }
         let mut background = None;
         match (reading.between, &self.download) {

@@ -48,8 +48,8 @@ const MAX_READ_HOPS: usize = 4;
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let ledger = Arc::new(Ledger::new("xrootd", false));
     open_attempts(url, network, |until| {
-        let (file, known) = XrootdFile::open(url, network, speculation, &ledger, until)?;
-        Ok((file, known, std::iter::once(Arc::clone(&ledger)).collect()))
+        let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, until)?;
+        Ok((file, preloaded, std::iter::once(Arc::clone(&ledger)).collect()))
     })
 }
 
@@ -59,8 +59,8 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let ledger = Arc::new(Ledger::new("xrootd", false));
-    let (file, known) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
-    Ok(Opened { source: Arc::new(file), known, ledgers: std::iter::once(ledger).collect() })
+    let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
+    Ok(Opened { source: Arc::new(file), preloaded, ledgers: std::iter::once(ledger).collect() })
 }
 
 struct XrootdFile {
@@ -109,10 +109,10 @@ impl XrootdFile {
         let network = network.clone();
         let head = Vec::new();
         let mut file = XrootdFile { url, distinction, size_bytes, modified_s, head, origin, network, lanes, ledger };
-        let known = file.speculate(speculation, until)?;
-        let first = known.iter().find(|(offset, _)| *offset == 0).map_or(&[][..], |(_, bytes)| bytes);
+        let preloaded = file.speculate(speculation, until)?;
+        let first = preloaded.iter().find(|(offset, _)| *offset == 0).map_or(&[][..], |(_, bytes)| bytes);
         file.head = first[..first.len().min(HEAD_BYTES)].to_vec();
-        Ok((file, known))
+        Ok((file, preloaded))
     }
 
     /// Head and tail in one request.
@@ -126,10 +126,10 @@ impl XrootdFile {
         };
         let ranges = ranges.into_iter().filter(|(start, end)| start < end);
         let buffer = |(start, end): (u64, u64)| (start, vec![0; usize::try_from(end - start).unwrap_or(0)]);
-        let mut known: Vec<_> = ranges.map(buffer).collect();
-        let parts = known.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        let mut preloaded: Vec<_> = ranges.map(buffer).collect();
+        let parts = preloaded.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
         self.attempt(parts, until).1?;
-        Ok(known)
+        Ok(preloaded)
     }
 
     /// The lane for the next read: the first that is free, or the one with the fewest reads.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{SPECULATION, check_known, check_vector, content, counts, ledger, open, options};
+use crate::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
 use crate::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
 
 const N_BYTES: usize = 300_000;
@@ -240,7 +240,7 @@ fn who_forbids_several_ranges_is_asked_for_single_ones_and_who_forbids_all_is_be
         _ => status("403 Forbidden", ""),
     });
     let opened = open(&server.url(), &[]).unwrap();
-    check_known(&opened, &content(N_BYTES));
+    check_preloaded(&opened, &content(N_BYTES));
     check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_010), (20_000, 20_010)]).unwrap();
     assert_eq!(server.ranges().iter().filter(|ranges| ranges.contains(',')).count(), 1, "{:?}", server.ranges());
     let server = Scripted::start(|_| status("403 Forbidden", ""));
@@ -400,8 +400,8 @@ fn opening_survives_what_reading_does() {
         let server =
             Scripted::start(move |request| answer(&content, request).unwrap_or_else(|| right(&content, request)));
         let opened = open(&server.url(), &[]).unwrap_or_else(|error| panic!("answer {place}: {error}"));
-        check_known(&opened, &content_bytes);
-        let n_known: usize = opened.known.iter().map(|(_, bytes)| bytes.len()).sum();
+        check_preloaded(&opened, &content_bytes);
+        let n_known: usize = opened.preloaded.iter().map(|(_, bytes)| bytes.len()).sum();
         assert_eq!(n_known, 4096 + 65_536, "answer {place}: {:?}", server.ranges());
         check_vector(&opened.source, &content_bytes, &[(10_000, 10_300), (50_000, 50_001)]).unwrap();
     }
@@ -437,7 +437,7 @@ fn read_from_a_bad_server(seed: u64) -> bool {
     let settings = [("timeout", "0.5"), ("deadline", "4"), ("retries", "8")];
     let start = Instant::now();
     let result = open(&server.url(), &settings).and_then(|opened| {
-        check_known(&opened, &content_bytes);
+        check_preloaded(&opened, &content_bytes);
         let mut chance = Chance(seed + 1);
         for _ in 0..4 {
             let mut ranges: Vec<_> = (0..1 + chance.below(6))

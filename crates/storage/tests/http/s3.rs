@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrowroot_storage::Error;
 
-use crate::checks::{check_known, check_vector, content, open};
+use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::ports::free_port;
 use crate::scripted::{Reply, Scripted, Then, right, status};
 
@@ -17,7 +17,7 @@ fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {
     let endpoint = format!("http://{}", server.host());
     let opened = open("s3://bucket/data/f 1.root", &[("s3_endpoint", &endpoint)]).unwrap();
     assert_eq!(opened.source.url(), "s3://bucket/data/f 1.root");
-    check_known(&opened, &content_bytes);
+    check_preloaded(&opened, &content_bytes);
     check_vector(&opened.source, &content_bytes, &[(10_000, 10_010), (20_000, 20_010), (30_000, 30_010)]).unwrap();
     let mut ranges = server.ranges();
     ranges[..2].sort_unstable();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::checks::{check_known, check_vector, content, open};
+use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::scripted::{Reply, Request, Scripted, Then, right, status};
 
 const N_BYTES: usize = 300_000;
@@ -116,7 +116,7 @@ fn a_file_smaller_than_what_its_opening_asks_for_is_asked_for_again() {
             });
             let opened = open(&server.url(), &[("retries", "0")]).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(opened.source.size_bytes(), n_bytes as u64, "{place}");
-            check_known(&opened, &content(n_bytes));
+            check_preloaded(&opened, &content(n_bytes));
             let n_requests = server.heads().len();
             assert!(n_requests <= 4, "{place}: {n_requests}");
         }
