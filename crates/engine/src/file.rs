@@ -41,7 +41,7 @@ fn fitness(opened: &Opened, head: &[u8]) -> Fitness {
 fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
     let ledger = Arc::new(Ledger::new("fitness", false));
     let source = Preloaded::new(Arc::clone(&opened.source), opened.preloaded.clone(), ledger);
-    let is_near = !source.nature().is_remote;
+    let is_near = !source.access_profile().is_remote;
     let record = |offset: u64, n_bytes: u64| {
         let is_free = is_near || source.holds(offset, n_bytes);
         is_free.then(|| read_range(&source, offset, n_bytes).map_err(|error| error.is_of_format()))

@@ -213,7 +213,7 @@ impl File {
         let infos = header.seek_info..header.seek_info.saturating_add(u64::from(header.n_bytes_info));
         let list = root.seek_keys..root.seek_keys.saturating_add(u64::from(root.n_bytes_keys));
         let is_here = |range: &Range<u64>| self.stack().holds(range.start, range.end - range.start);
-        let is_worth_it = self.source().nature().is_remote
+        let is_worth_it = self.source().access_profile().is_remote
             && header.has_streamer_info()
             && header.n_bytes_info <= MAX_EARLY_INFO_BYTES
             && infos.end.max(list.end) <= self.size_bytes()

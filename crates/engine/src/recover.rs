@@ -47,7 +47,7 @@ impl File {
             0 => return Ok(Unlisted::Nothing),
             _ => self.header().begin,
         };
-        if self.source().nature().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
+        if self.source().access_profile().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
             return match &listed.fault {
                 Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
                 None => Ok(Unlisted::Nothing),
@@ -87,7 +87,7 @@ impl File {
     /// # Errors
     /// That of `opened`; [`Error::Storage`](crate::Error::Storage) if the others cannot be read now.
     pub(crate) fn other_cycle(&self, entry: &Entry, opened: Result<Tree>) -> Result<Tree> {
-        let is_near = !self.source().nature().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
+        let is_near = !self.source().access_profile().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
         let walked = if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() };
         let mut others: Vec<&Entry> = self.keys()?.iter().chain(&walked).collect();
         others.retain(|other| {
@@ -109,7 +109,7 @@ impl File {
     /// Whether the baskets of a tree are where it says. Of a far-away file it is taken for granted.
     pub(crate) fn has_baskets(&self, tree: &Tree) -> Result<bool> {
         let source = self.source().as_ref();
-        if source.nature().is_remote {
+        if source.access_profile().is_remote {
             return Ok(true);
         }
         let branches: Vec<_> = tree.walk().into_iter().map(|(id, _)| id).collect();
@@ -149,8 +149,8 @@ impl File {
     /// cost a round trip for each.
     fn walked_source(&self) -> Arc<dyn Source> {
         let source = Arc::clone(self.source());
-        let nature = source.nature();
-        if !nature.is_remote {
+        let profile = source.access_profile();
+        if !profile.is_remote {
             return source;
         }
         #[expect(
@@ -158,7 +158,7 @@ impl File {
             clippy::cast_sign_loss,
             reason = "positive; casts of floats saturate"
         )]
-        let in_a_round_trip = (nature.latency.as_secs_f64() * nature.bytes_per_second) as u64;
+        let in_a_round_trip = (profile.latency.as_secs_f64() * profile.bytes_per_second) as u64;
         let window_bytes = in_a_round_trip.clamp(*WALKED_AHEAD_BYTES.start(), *WALKED_AHEAD_BYTES.end());
         Arc::new(ReadAhead::new(source, window_bytes, Arc::new(Ledger::new("readahead", false))))
     }

@@ -47,7 +47,7 @@ impl Scan {
             Some((request, nesting)) => (request, Some(nesting)),
             None => (request.clone(), None),
         };
-        let is_remote = reading.source.nature().is_remote;
+        let is_remote = reading.source.access_profile().is_remote;
         let plan = Plan::new(tree, &request, &reading.style, is_remote)?;
         Ok(Self::begin(Some(tree.clone()), plan, nesting, reading, &request))
     }
@@ -70,7 +70,7 @@ impl Scan {
         };
         // A basket is the smallest piece of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_baskets()).unwrap_or(usize::MAX)).max(1);
-        let is_remote = reading.source.nature().is_remote;
+        let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
@@ -221,7 +221,7 @@ impl ScanHandle {
 
     /// Whether its reads may wait for a network.
     pub fn is_remote(&self) -> bool {
-        self.shared.reading.source.nature().is_remote
+        self.shared.reading.source.access_profile().is_remote
     }
 
     /// Schema of the batches.

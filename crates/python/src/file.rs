@@ -73,7 +73,7 @@ impl PyFile {
 const MAX_AT_ONCE_BYTES: u32 = 1 << 20;
 
 pub(crate) fn is_remote(file: &File) -> bool {
-    file.stack().base().nature().is_remote
+    file.stack().base().access_profile().is_remote
 }
 
 /// Opens a file that a Python object reads.
@@ -287,8 +287,8 @@ impl PyFile {
     /// How the store wants to be asked, as far as it knows: latency in s, bytes per second, requests at a time, ranges of
     /// one request.
     fn nature(&self) -> (f64, f64, usize, usize) {
-        let nature = self.file.stack().base().nature();
-        (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
+        let profile = self.file.stack().base().access_profile();
+        (profile.latency.as_secs_f64(), profile.bytes_per_second, profile.max_parallel, profile.max_ranges)
     }
 
     /// What came with the opening: offsets and lengths in bytes.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 use crate::windows::{Planner, ReadStyle, Wanted};
 
 /// A layer that is told what will be read and fetches it in threads of its own, window by window and not too far ahead.
@@ -239,8 +239,8 @@ impl Source for Background {
         parts.iter_mut().try_for_each(|part| self.read_at(part.offset, part.buffer))
     }
 
-    fn nature(&self) -> Nature {
-        self.shared.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.shared.inner.access_profile()
     }
 
     fn version(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// A layer that answers from bytes that it was given, and asks below only for the rest.
 pub struct Preloaded {
@@ -121,8 +121,8 @@ impl Source for Preloaded {
         }
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn version(&self) -> Option<String> {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::secret::redacted;
 use crate::shared::Shared;
-use crate::source::{Nature, Opened, Part, Source, Speculation};
+use crate::source::{AccessProfile, Opened, Part, Source, Speculation};
 
 /// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
 pub(crate) const HEAD_BYTES: usize = 512;
@@ -54,7 +54,7 @@ struct Replicas {
     identity: Identity,
     version: Option<String>,
     /// That of the replica in use, or while it is being opened of the one before.
-    nature: Mutex<Nature>,
+    profile: Mutex<AccessProfile>,
     /// Who wants a replica that another read opens waits for so long.
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
@@ -142,8 +142,8 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Box<Open>
     };
     replicas[place].source = Shared::of(Arc::clone(&opened.source));
     let (current, version) = (AtomicUsize::new(place), opened.source.version());
-    let nature = Mutex::new(opened.source.nature());
-    let source = Replicas { replicas, current, identity, version, nature, deadline, ledgers: ledgers.clone(), open };
+    let profile = Mutex::new(opened.source.access_profile());
+    let source = Replicas { replicas, current, identity, version, profile, deadline, ledgers: ledgers.clone(), open };
     Ok(Opened { source: Arc::new(source), preloaded: opened.preloaded, ledgers })
 }
 
@@ -233,10 +233,10 @@ impl Source for Replicas {
         self.read_somewhere(|source| source.read_vector(parts))
     }
 
-    fn nature(&self) -> Nature {
-        let mut last = self.nature.lock().unwrap_or_else(PoisonError::into_inner);
+    fn access_profile(&self) -> AccessProfile {
+        let mut last = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = self.replicas[self.current()].source.current() {
-            *last = source.nature();
+            *last = source.access_profile();
         }
         *last
     }
@@ -277,8 +277,8 @@ mod tests {
                 self.check()?;
                 self.0.read_vector(parts)
             }
-            fn nature(&self) -> Nature {
-                Nature { is_remote: true, ..Nature::LOCAL }
+            fn access_profile(&self) -> AccessProfile {
+                AccessProfile { is_remote: true, ..AccessProfile::LOCAL }
             }
         }
         Box::new(move |url| {
@@ -352,7 +352,7 @@ mod tests {
                 scope.spawn(|| source.read_at(0, &mut [0; 3]).unwrap_err());
             }
             std::thread::sleep(opening / 3);
-            assert!(source.nature().is_remote, "what is being opened is no nearer than what was");
+            assert!(source.access_profile().is_remote, "what is being opened is no nearer than what was");
         });
         assert!(begin.elapsed() < 7 * opening, "{:?}", begin.elapsed());
     }

@@ -8,7 +8,7 @@ use crate::account::{Ledger, Ledgers, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::secret::redacted;
-use crate::source::{Nature, Opened, Part, Source};
+use crate::source::{AccessProfile, Opened, Part, Source};
 
 /// The first pause is at most this, each next one at most twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -44,8 +44,8 @@ impl Source for AllOrNothing {
         self.0.read_vector(parts)
     }
 
-    fn nature(&self) -> Nature {
-        self.0.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.0.access_profile()
     }
 
     fn version(&self) -> Option<String> {
@@ -218,8 +218,8 @@ impl<S: Attempt> Source for Retry<S> {
         self.read(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn version(&self) -> Option<String> {
@@ -253,8 +253,8 @@ mod tests {
         fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
             self.memory.read_vector(parts)
         }
-        fn nature(&self) -> Nature {
-            Nature::LOCAL
+        fn access_profile(&self) -> AccessProfile {
+            AccessProfile::LOCAL
         }
     }
 

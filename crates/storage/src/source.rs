@@ -17,7 +17,7 @@ pub struct Part<'b> {
 
 /// How a store wants to be asked. What is not known yet is a careful guess; stores that measure themselves improve it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Nature {
+pub struct AccessProfile {
     /// Whether it is asked through a network. However soon it answers, it may stall: it is asked early and rarely, and waited
     /// for in a way that can be interrupted.
     pub is_remote: bool,
@@ -31,9 +31,9 @@ pub struct Nature {
     pub max_ranges: usize,
 }
 
-impl Nature {
+impl AccessProfile {
     /// A disk of this machine: reading is copying from the page cache.
-    pub const LOCAL: Nature = Nature {
+    pub const LOCAL: AccessProfile = AccessProfile {
         is_remote: false,
         latency: Duration::from_micros(5),
         bytes_per_second: 5e9,
@@ -63,7 +63,7 @@ pub trait Source: Send + Sync {
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()>;
 
     /// How it wants to be asked, as known now.
-    fn nature(&self) -> Nature;
+    fn access_profile(&self) -> AccessProfile;
 
     /// What tells this content from any other under the same [`Source::url`] and size: an entity tag or a time of
     /// modification, with what the URL does not show of where the file is.

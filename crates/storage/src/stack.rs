@@ -14,7 +14,7 @@ use crate::preloaded::Preloaded;
 use crate::readahead::ReadAhead;
 use crate::replicas::Judge;
 use crate::source::{Opened, Source, Speculation};
-use crate::strategy::{Between, Reading};
+use crate::strategy::{Reading, StrategyLayer};
 use crate::windows::{ReadStyle, Wanted};
 
 /// Asked for while a remote file is opened, so that metadata costs no round trip of its own. ROOT writes tree records, key
@@ -90,14 +90,14 @@ impl Stack {
     }
 
     fn around(opened: Opened, options: &Options, ledger: Arc<Ledger>) -> Result<Stack> {
-        let nature = opened.source.nature();
-        let reading = Reading::new(options, nature);
-        let blocks = match options.block_cache_of(nature) {
+        let profile = opened.source.access_profile();
+        let reading = Reading::new(options, profile);
+        let blocks = match options.block_cache_of(profile) {
             Some(directory) => Blocks::new(opened.source.as_ref(), directory, options.block_cache_bytes)?.map(Arc::new),
             None => None,
         };
-        let download = match reading.between {
-            Between::LazyDownload(segment_bytes) => {
+        let download = match reading.layer {
+            StrategyLayer::LazyDownload(segment_bytes) => {
                 let directory = options.download_directory.as_deref();
                 let patience = options.network.deadline;
                 let max_bytes = options.network.max_copy_bytes;
@@ -160,11 +160,11 @@ impl Stack {
     pub fn scan(&self, trace: bool) -> ScanSource {
         let mut ledgers = Vec::with_capacity(4);
         // The store may have measured itself since the opening.
-        let reading = Reading::new(&self.options, self.store.nature());
+        let reading = Reading::new(&self.options, self.store.access_profile());
         // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
         let may_others_answer = self.blocks.is_some()
             || self.preloaded.is_some()
-            || matches!(reading.between, Between::ReadAhead(_) | Between::LazyDownload(_));
+            || matches!(reading.layer, StrategyLayer::ReadAhead(_) | StrategyLayer::LazyDownload(_));
         let new_physical = if may_others_answer { Ledger::weighing } else { Ledger::new };
         let physical = Arc::new(new_physical("store", trace));
         ledgers.push(Arc::clone(&physical));
@@ -186,24 +186,24 @@ impl Stack {
             source = Arc::new(preloaded.around(source, new_ledger("opening")));
         }
         let mut background = None;
-        match (reading.between, &self.download) {
-            (Between::ReadAhead(window_bytes), _) => {
+        match (reading.layer, &self.download) {
+            (StrategyLayer::ReadAhead(window_bytes), _) => {
                 let ledger = new_ledger("readahead");
                 source = Arc::new(ReadAhead::new(source, window_bytes, Arc::clone(&ledger)));
                 source = accounted(source, &ledger);
             }
-            (Between::LazyDownload(_), Some(download)) => {
+            (StrategyLayer::LazyDownload(_), Some(download)) => {
                 let ledger = new_ledger("lazy-download");
                 source = Arc::new(LazyDownload::new(source, Arc::clone(download), Arc::clone(&ledger)));
                 source = accounted(source, &ledger);
             }
-            (Between::Background(style), _) => {
+            (StrategyLayer::Background(style), _) => {
                 let ledger = new_ledger("prefetch");
                 let layer = Arc::new(Background::new(source, style, Arc::clone(&ledger)));
                 background = Some(Arc::clone(&layer));
                 source = accounted(layer, &ledger);
             }
-            (Between::Nothing | Between::LazyDownload(_), _) => {}
+            (StrategyLayer::Nothing | StrategyLayer::LazyDownload(_), _) => {}
         }
         let logical = new_ledger("engine");
         let source = accounted(source, &logical);

@@ -309,7 +309,7 @@ fn a_copy_without_a_name_has_its_directory_made() {
     let content = content(SIZE);
     // A store that tells no version: the copy is of this process alone.
     let inner = MemorySource::new("m", content.clone());
-    let source = Disguised { inner, nature: far_away(&content).nature(), version: None };
+    let source = Disguised { inner, profile: far_away(&content).access_profile(), version: None };
     let scan = scan(Arc::new(source), &downloaded(Some(&directory)));
     check(&scan, &content, 0, 10);
     assert!(directory.is_dir());

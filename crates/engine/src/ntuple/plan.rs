@@ -184,7 +184,7 @@ pub(crate) fn plan(
         let next = runs.get(place + 1).filter(|_| matches!(entries, BatchEntries::Range(_)));
         needed.push(pages_of_batch(ntuple, &columns, &slots, &runs[place], next)?);
     }
-    let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: source.nature().is_remote };
+    let keeper = Keeper { max_bytes: request.kept_budget_bytes(), keeps_stored: source.access_profile().is_remote };
     let n_repeated = keeper.decide(&mut needed, |page| kept_sizes(&slots, page));
     let style = style.within(request.moving_budget_bytes());
     let (planned, max_gap_bytes) = cut_windows(&columns, batches, needed, style, &boundaries());

@@ -18,7 +18,7 @@ use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::retry::Attempt;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// A file on a server that answers ranges.
 pub(super) struct HttpStore {
@@ -471,12 +471,12 @@ impl Source for HttpStore {
         self.attempt(parts, Instant::now() + self.network.deadline).1
     }
 
-    fn nature(&self) -> Nature {
+    fn access_profile(&self) -> AccessProfile {
         let client = self.client();
         let origin = self.origin(&client);
         let (latency, bytes_per_second) = origin.measured();
         let (max_parallel, max_ranges) = (origin.max_parallel(), origin.range_limit());
-        Nature { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
+        AccessProfile { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
     }
 
     fn version(&self) -> Option<String> {

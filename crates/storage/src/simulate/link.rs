@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// What a store and the way to it are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,8 +27,8 @@ const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
 
 impl Line {
     /// How a store behind this line says that it wants to be asked.
-    pub fn nature(&self) -> Nature {
-        Nature {
+    pub fn access_profile(&self) -> AccessProfile {
+        AccessProfile {
             is_remote: self.latency >= LEAST_OF_NETWORK,
             latency: self.latency,
             bytes_per_second: self.bytes_per_second,

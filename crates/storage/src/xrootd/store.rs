@@ -19,12 +19,12 @@ use crate::replicas::HEAD_BYTES;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::{hidden_distinction, redacted};
 use crate::shared::Shared;
-use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
+use crate::source::{AccessProfile, Opened, Part, Source, Speculation, check_range};
 
 /// Connections of one file, at most.
 const MAX_LANES: usize = 16;
 /// Of a file whose connections are all lost.
-const UNMEASURED: Nature = Nature {
+const UNMEASURED: AccessProfile = AccessProfile {
     is_remote: true,
     latency: Duration::from_millis(50),
     bytes_per_second: 1e8,
@@ -388,8 +388,8 @@ impl Source for XrootdFile {
         self.read_once(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
     }
 
-    fn nature(&self) -> Nature {
-        let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.nature()));
+    fn access_profile(&self) -> AccessProfile {
+        let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.access_profile()));
         measured.unwrap_or(UNMEASURED)
     }
 

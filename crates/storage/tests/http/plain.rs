@@ -41,9 +41,9 @@ fn opening_is_one_request_and_a_vector_read_another_on_the_same_connection() {
     assert_eq!(counts(&requests, Operation::Open), (1, 1));
     assert_eq!(counts(&requests, Operation::ReadVector), (1, 1));
     assert_eq!(requests.totals(Operation::ReadVector).bytes, 121);
-    let nature = opened.source.nature();
-    assert_eq!((nature.max_parallel, nature.max_ranges), (8, 200));
-    assert_ne!(nature.latency, Duration::from_millis(20), "measured, not guessed");
+    let profile = opened.source.access_profile();
+    assert_eq!((profile.max_parallel, profile.max_ranges), (8, 200));
+    assert_ne!(profile.latency, Duration::from_millis(20), "measured, not guessed");
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn a_server_without_several_ranges_is_asked_for_single_ones_and_that_is_remember
     let Some(nginx) = serve("server { listen 127.0.0.1:PORT; max_ranges 1; }") else { return };
     let opened = open(&nginx.url("f"), &[]).unwrap();
     check_preloaded(&opened, &content(N_BYTES));
-    assert_eq!(opened.source.nature().max_ranges, 1);
-    assert_eq!(opened.source.nature().max_parallel, 4, "few, until more have shown to pay");
+    assert_eq!(opened.source.access_profile().max_ranges, 1);
+    assert_eq!(opened.source.access_profile().max_parallel, 4, "few, until more have shown to pay");
     let ranges: Vec<_> = (0..40).map(|place| (5000 + place * 1000, 5100 + place * 1000)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
     let opened = open(&nginx.url("large"), &[]).unwrap();
@@ -90,7 +90,7 @@ fn a_server_without_ranges_is_copied_from_once() {
     check_vector(&opened.source, &content(N_BYTES), &[(0, 10), (999_990, N_BYTES), (5, 500_000)]).unwrap();
     assert_eq!(nginx.pattern(n_requests).lines().count(), n_requests, "{}", nginx.pattern(4));
     assert_eq!(counts(&ledger(&opened, "http"), Operation::StageIn), (1, 1));
-    assert!(!opened.source.nature().is_remote);
+    assert!(!opened.source.access_profile().is_remote);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_server_that_serves_one_connection_until_it_ends_is_asked_over_that_one() {
     // A connection that was waited for would fail after the timeout, and with it the read.
     let opened = open(&server.url(), &[("retries", "0"), ("timeout", "20")]).unwrap();
     check_vector(&opened.source, &content(N_BYTES), &many_ranges()).unwrap();
-    assert_eq!(opened.source.nature().max_parallel, 1, "remembered");
+    assert_eq!(opened.source.access_profile().max_parallel, 1, "remembered");
     let again = open(&server.url(), &[("retries", "0"), ("timeout", "20")]).unwrap();
     check_vector(&again.source, &content(N_BYTES), &many_ranges()).unwrap();
 }
@@ -80,7 +80,7 @@ fn a_server_that_breaks_several_ranges_is_asked_for_some_twice() {
                     }
                 });
             }
-            assert_eq!(opened.source.nature().max_ranges, 1, "{place}, {n_right}");
+            assert_eq!(opened.source.access_profile().max_ranges, 1, "{place}, {n_right}");
             let n_several = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
             // Where it answered once, each thread may ask before the first has its answer, and fewer are tried, step by step.
             let n_allowed = if n_right == 0 { 2 } else { n_threads + 3 };

@@ -28,9 +28,9 @@ fn content_is_that_of_the_file_and_head_and_tail_come_with_the_opening() {
     check_ranges(&*opened.source, &[(9_999_999, 1), (0, 0), (0, 1), (5, 100)], &content);
     let error = read_ranges(&*opened.source, &[(0, 5), (9_999_999, 2)]).unwrap_err();
     assert!(matches!(error, Error::PastEnd { offset: 9_999_999, .. }), "{error}");
-    let nature = opened.source.nature();
-    assert_eq!(nature.max_ranges, 1024);
-    assert!(nature.latency < Duration::from_secs(1) && nature.bytes_per_second > 1e6, "{nature:?}");
+    let profile = opened.source.access_profile();
+    assert_eq!(profile.max_ranges, 1024);
+    assert!(profile.latency < Duration::from_secs(1) && profile.bytes_per_second > 1e6, "{profile:?}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn connecting_takes_one_round_trip_and_opening_two() {
     assert_eq!(relay.counts(), (0, 1), "a vector read");
     check_ranges(&*source, &some_ranges(3000, 500, content.len(), 11), &content);
     assert_eq!(relay.counts(), (0, 1), "three vector reads in one flight");
-    let latency = source.nature().latency;
+    let latency = source.access_profile().latency;
     assert!((60..500).contains(&latency.as_millis()), "{latency:?}");
     drop(second);
 }
