@@ -29,14 +29,14 @@ pub fn arrow_type_for_text(data_type: &DataType, text: TextForm, n_bytes: usize)
 pub struct ArrowTypes {
     text: TextForm,
     /// By the place of the members in memory, which stay there: the fields, and how many there are with all inside.
-    structs: HashMap<*const (Name, DataType), Known>,
+    structs: HashMap<*const (Name, DataType), Preloaded>,
     /// Fields so far, each time that they occur, and what their names count: so many are made where a type leaves the process.
     pub n_fields: usize,
     /// For a text: how many of its bytes names of members do not fill yet.
     text_bytes_left: Option<usize>,
 }
 
-struct Known {
+struct Preloaded {
     _members: Arc<[(Name, DataType)]>,
     fields: Fields,
     n_fields: usize,
@@ -71,7 +71,8 @@ impl ArrowTypes {
             fields.push(self.arrow_field(name, member));
         }
         let fields = Fields::from(fields);
-        let known = Known { _members: Arc::clone(members), fields: fields.clone(), n_fields: self.n_fields - before };
+        let known =
+            Preloaded { _members: Arc::clone(members), fields: fields.clone(), n_fields: self.n_fields - before };
         // All empty ones are at one place.
         if !members.is_empty() {
             self.structs.insert(members.as_ptr(), known);

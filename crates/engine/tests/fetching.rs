@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use arrowroot::storage::{Error, Ledgers, MemorySource, Nature, Opened, Options, Part, Result, Source};
+use arrowroot::storage::{AccessProfile, Error, Ledgers, MemorySource, Opened, Options, Part, Result, Source};
 use arrowroot::{Entries, File, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
@@ -15,7 +15,7 @@ static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
 /// A store that takes its time, notes what it is asked for, and can be told to fail or to stall.
 struct FarAway {
     inner: MemorySource,
-    nature: Nature,
+    profile: AccessProfile,
     delay: Duration,
     asked: Mutex<Vec<Vec<u64>>>,
     n_inside: AtomicUsize,
@@ -30,20 +30,20 @@ impl FarAway {
     }
 
     fn of(content: &'static [u8], delay: Duration) -> Arc<Self> {
-        let nature = Nature {
+        let profile = AccessProfile {
             is_remote: true,
             latency: Duration::from_millis(5),
             bytes_per_second: 1e7,
             max_parallel: 8,
             max_ranges: 1024,
         };
-        Self::like(nature, content, delay)
+        Self::like(profile, content, delay)
     }
 
-    fn like(nature: Nature, content: &'static [u8], delay: Duration) -> Arc<Self> {
+    fn like(profile: AccessProfile, content: &'static [u8], delay: Duration) -> Arc<Self> {
         Arc::new(FarAway {
             inner: MemorySource::new("far://events.root", content),
-            nature,
+            profile,
             delay,
             asked: Mutex::default(),
             n_inside: AtomicUsize::new(0),
@@ -94,8 +94,8 @@ impl Source for FarAway {
         self.read(parts.iter().map(|part| part.offset).collect(), || self.inner.read_vector(parts))
     }
 
-    fn nature(&self) -> Nature {
-        self.nature
+    fn access_profile(&self) -> AccessProfile {
+        self.profile
     }
 }
 
@@ -105,7 +105,7 @@ fn tree(source: Arc<dyn Source>, options: &[(&str, &str)]) -> Tree {
         set.set(name, text, "test").unwrap();
     }
     Tree::open(
-        &File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
+        &File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
         "events",
     )
     .unwrap()
@@ -150,7 +150,7 @@ fn the_result_does_not_depend_on_how_far_ahead_windows_are_fetched() {
 #[test]
 fn class_descriptions_come_with_a_key_list_that_is_far_away() {
     let source = FarAway::new(Duration::ZERO);
-    let opened = Opened { source: Arc::clone(&source) as _, known: Vec::new(), ledgers: Ledgers::default() };
+    let opened = Opened { source: Arc::clone(&source) as _, preloaded: Vec::new(), ledgers: Ledgers::default() };
     let file = File::from_opened(opened, &Options::default()).unwrap();
     let asked = || source.asked.lock().unwrap().clone();
     let n_before = asked().len();
@@ -234,7 +234,7 @@ fn baskets_that_are_read_one_by_one_are_not_read_on_when_the_scan_was_stopped() 
 #[test]
 fn an_interrupt_comes_between_two_reads_of_a_slow_disk() {
     for (n_threads, strategy) in [(1, "direct"), (2, "direct"), (1, "auto"), (2, "auto")] {
-        let source = FarAway::like(Nature::LOCAL, EVENTS, Duration::from_millis(10));
+        let source = FarAway::like(AccessProfile::LOCAL, EVENTS, Duration::from_millis(10));
         let tree = tree(Arc::clone(&source) as _, &[("strategy", strategy), ("max_gap", "0"), ("max_span", "1")]);
         let mut scan = tree.scan(&Request { batch_bytes: None, ..request(&tree, n_threads) }).unwrap();
         let n_before = source.asked.lock().unwrap().len();
@@ -252,7 +252,7 @@ fn the_records_of_a_file_without_key_list_are_walked_in_few_reads() {
     let far = FarAway::of(&EVENTS[..EVENTS.len() - 1000], Duration::ZERO);
     let source: Arc<dyn Source> = far.clone();
     let file =
-        File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
+        File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
             .unwrap();
     assert!(file.was_recovered());
     assert!(!file.keys().unwrap().is_empty());

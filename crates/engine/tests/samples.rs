@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::Schema;
-use arrowroot::storage::{Error as StorageError, MemorySource, Nature, Part, Result as StorageResult, Source};
+use arrowroot::storage::{AccessProfile, Error as StorageError, MemorySource, Part, Result as StorageResult, Source};
 use arrowroot::{Entries, Error, File, Ntuple, Request, Table, TextForm, Tree, format};
 
 static OBJECTS: &[u8] = include_bytes!("../../../tests/fixtures/objects.root");
@@ -58,8 +58,8 @@ impl Source for FailsOnce {
         parts.iter_mut().try_for_each(|part| self.read_at(part.offset, part.buffer))
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrowroot::storage::testing::Disguised;
-use arrowroot::storage::{Ledgers, MemorySource, Nature, Opened, Options, ReadEvent, Source, Strategy};
+use arrowroot::storage::{AccessProfile, Ledgers, MemorySource, Opened, Options, ReadEvent, Source, Strategy};
 use arrowroot::{Entries, File, Request, Scan, Table, Tree};
 
 static EVENTS: &[u8] = include_bytes!("../../../tests/fixtures/events.root");
-const FAR: Nature = Nature {
+const FAR: AccessProfile = AccessProfile {
     is_remote: true,
     latency: Duration::from_millis(50),
     bytes_per_second: 1e8,
@@ -20,15 +20,15 @@ const FAR: Nature = Nature {
     max_ranges: 1024,
 };
 
-fn tree(nature: Nature, options: &[(&str, &str)]) -> Tree {
+fn tree(profile: AccessProfile, options: &[(&str, &str)]) -> Tree {
     let mut set = Options::default();
     for (name, text) in options {
         set.set(name, text, "test").unwrap();
     }
     let inner = MemorySource::new("far://events.root", EVENTS);
-    let source: Arc<dyn Source> = Arc::new(Disguised { inner, nature, version: Some("1".to_owned()) });
+    let source: Arc<dyn Source> = Arc::new(Disguised { inner, profile, version: Some("1".to_owned()) });
     Tree::open(
-        &File::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
+        &File::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &set).unwrap(),
         "events",
     )
     .unwrap()
@@ -83,15 +83,15 @@ fn requests(tree: &Tree, scan: &Scan) -> Vec<String> {
 
 #[test]
 fn the_table_is_the_same_under_every_strategy() {
-    let local = tree(Nature::LOCAL, &[]);
+    let local = tree(AccessProfile::LOCAL, &[]);
     let expected = table(&mut scan(&local, None, None, 1));
-    for nature in [Nature::LOCAL, FAR, Nature { max_ranges: 1, ..FAR }] {
+    for profile in [AccessProfile::LOCAL, FAR, AccessProfile { max_ranges: 1, ..FAR }] {
         for (_, name) in Strategy::ALL {
             for cache_size in ["1k", "20k", "100M"] {
                 for (batch_bytes, n_threads) in [(None, 1), (Some(2000), 3)] {
-                    let tree = tree(nature, &[("strategy", name), ("cache_size", cache_size)]);
+                    let tree = tree(profile, &[("strategy", name), ("cache_size", cache_size)]);
                     let found = table(&mut scan(&tree, None, batch_bytes, n_threads));
-                    assert_eq!(found, expected, "{name}, {cache_size}, {n_threads} threads, {nature:?}");
+                    assert_eq!(found, expected, "{name}, {cache_size}, {n_threads} threads, {profile:?}");
                 }
             }
         }

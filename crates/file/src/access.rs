@@ -112,7 +112,7 @@ pub fn read_parts(source: &dyn Source, parts: &mut [Part<'_>]) -> Result<()> {
 /// # Errors
 /// Those of the reads; [`Error::Cancelled`] if it was stopped between two of them.
 pub fn read_together(source: &dyn Source, parts: &mut [Part<'_>], is_stopped: &mut dyn FnMut() -> bool) -> Result<()> {
-    if parts.len() < 2 || !source.nature().is_remote {
+    if parts.len() < 2 || !source.access_profile().is_remote {
         return read_each(source, parts, is_stopped);
     }
     Ok(source.read_vector(parts)?)

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Replicas, Reread, told};
+use arrowroot_storage::{Replicas, Reread, failures_text};
 
 use crate::access::format_error;
 use crate::error::{Error, Result, lasting};
@@ -189,5 +189,9 @@ fn mended(error: &dyn Display, url: &str) -> String {
 
 /// The error with why no other replica is of use.
 fn in_vain(error: format::Error, failures: &[(String, String)]) -> format::Error {
-    if failures.is_empty() { error } else { error.besides(format!("its replicas are no better: {}", told(failures))) }
+    if failures.is_empty() {
+        error
+    } else {
+        error.besides(format!("its replicas are no better: {}", failures_text(failures)))
+    }
 }

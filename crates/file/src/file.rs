@@ -66,7 +66,7 @@ impl File {
     /// As [`File::open`].
     pub fn open_path(path: impl AsRef<Path>, options: &Options) -> Result<File> {
         let source = Arc::new(LocalFile::open(path)?);
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options)
+        Self::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, options)
     }
 
     /// Opens a file that a source holds.
@@ -74,7 +74,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: Arc<dyn Source>) -> Result<File> {
-        Self::from_opened(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
+        Self::from_opened(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, &Options::default())
     }
 
     /// Opens a file that a store has opened.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrowroot_format::container::{FileHeader, HEADER_BYTES, KeyList};
-use arrowroot_storage::{Fitness, Known, Ledger, Opened, Source};
+use arrowroot_storage::{Fitness, Ledger, Opened, Preloaded, Source};
 
 use crate::access::read_range;
 use crate::file::File;
@@ -21,8 +21,8 @@ pub(crate) fn fitness(opened: &Opened, head: &[u8]) -> Fitness {
 /// Whether metadata are not where header and root directory say that they are.
 fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
     let ledger = Arc::new(Ledger::new("fitness", false));
-    let source = Known::new(Arc::clone(&opened.source), opened.known.clone(), ledger);
-    let is_near = !source.nature().is_remote;
+    let source = Preloaded::new(Arc::clone(&opened.source), opened.preloaded.clone(), ledger);
+    let is_near = !source.access_profile().is_remote;
     let record = |offset: u64, n_bytes: u64| {
         let is_free = is_near || source.holds(offset, n_bytes);
         is_free.then(|| read_range(&source, offset, n_bytes).map_err(|error| error.is_of_format()))

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 use arrowroot_format as format;
-use arrowroot_storage::{Known, Ledger, Source};
+use arrowroot_storage::{Ledger, Preloaded, Source};
 use format::container::Directory;
 
 use crate::access::{format_error, read_ranges};
@@ -230,12 +230,12 @@ impl File {
 
     /// Where the key list is far away, it is read together with the descriptions of the classes, which most columns ask for
     /// next: they would cost a round trip of their own. `None` if there is nothing to gain.
-    fn read_with_infos(&self, root: &Directory) -> Result<Option<Known>> {
+    fn read_with_infos(&self, root: &Directory) -> Result<Option<Preloaded>> {
         let header = self.header();
         let infos = header.seek_info..header.seek_info.saturating_add(u64::from(header.n_bytes_info));
         let list = root.seek_keys..root.seek_keys.saturating_add(u64::from(root.n_bytes_keys));
         let is_here = |range: &Range<u64>| self.stack().holds(range.start, range.end - range.start);
-        let is_worth_it = self.source().nature().is_remote
+        let is_worth_it = self.source().access_profile().is_remote
             && header.has_streamer_info()
             && header.n_bytes_info <= MAX_EARLY_INFO_BYTES
             && infos.end.max(list.end) <= self.size_bytes()
@@ -250,6 +250,6 @@ impl File {
             let _ = self.inner.info_record.set(infos.clone()); // another thread has read the same
         }
         let pieces = starts.into_iter().zip(records).collect();
-        Ok(Some(Known::new(Arc::clone(self.source()), pieces, Arc::new(Ledger::new("records", false)))))
+        Ok(Some(Preloaded::new(Arc::clone(self.source()), pieces, Arc::new(Ledger::new("records", false)))))
     }
 }

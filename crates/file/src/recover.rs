@@ -43,7 +43,7 @@ impl File {
             0 => return Ok(Unlisted::Nothing),
             _ => self.header().begin,
         };
-        if self.source().nature().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
+        if self.source().access_profile().is_remote && self.size_bytes().saturating_sub(start) > MAX_FAR_BYTES {
             return match &listed.fault {
                 Some((name, error)) => Err(format_error(self.source().as_ref(), name, error.clone())),
                 None => Ok(Unlisted::Nothing),
@@ -80,7 +80,7 @@ impl File {
     /// # Errors
     /// [`Error::Storage`](crate::Error::Storage) if it cannot be read now.
     pub fn walked_keys(&self) -> Result<Vec<FileKey>> {
-        let is_near = !self.source().nature().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
+        let is_near = !self.source().access_profile().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
         Ok(if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() })
     }
 
@@ -102,8 +102,8 @@ impl File {
     /// cost a round trip for each.
     fn walked_source(&self) -> Arc<dyn Source> {
         let source = Arc::clone(self.source());
-        let nature = source.nature();
-        if !nature.is_remote {
+        let profile = source.access_profile();
+        if !profile.is_remote {
             return source;
         }
         #[expect(
@@ -111,7 +111,7 @@ impl File {
             clippy::cast_sign_loss,
             reason = "positive; casts of floats saturate"
         )]
-        let in_a_round_trip = (nature.latency.as_secs_f64() * nature.bytes_per_second) as u64;
+        let in_a_round_trip = (profile.latency.as_secs_f64() * profile.bytes_per_second) as u64;
         let window_bytes = in_a_round_trip.clamp(*WALKED_AHEAD_BYTES.start(), *WALKED_AHEAD_BYTES.end());
         Arc::new(ReadAhead::new(source, window_bytes, Arc::new(Ledger::new("readahead", false))))
     }

@@ -78,7 +78,7 @@ pub(crate) fn take_mended(file: &File) -> Vec<String> {
 }
 
 pub(crate) fn is_remote(file: &File) -> bool {
-    file.stack().base().nature().is_remote
+    file.stack().base().access_profile().is_remote
 }
 
 /// Whether what a file says of itself may take long to be read: because of the line, or of how much it is.
@@ -91,7 +91,7 @@ pub(crate) fn takes_long(file: &File) -> bool {
 pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec<OptionText>) -> PyResult<PyFile> {
     let set = options_of(&options)?;
     let opened =
-        Opened { source: Arc::new(PythonSource::new(&reader)?), known: Vec::new(), ledgers: Ledgers::default() };
+        Opened { source: Arc::new(PythonSource::new(&reader)?), preloaded: Vec::new(), ledgers: Ledgers::default() };
     let opened = patiently(py, true, move || File::from_opened(opened, &set))?;
     opened.map(|file| PyFile { file }).map_err(to_python)
 }
@@ -282,8 +282,8 @@ impl PyFile {
     /// How the store wants to be asked, as far as it knows: latency in s, bytes per second, requests at a time, ranges of
     /// one request.
     fn nature(&self) -> (f64, f64, usize, usize) {
-        let nature = self.file.stack().base().nature();
-        (nature.latency.as_secs_f64(), nature.bytes_per_second, nature.max_parallel, nature.max_ranges)
+        let profile = self.file.stack().base().access_profile();
+        (profile.latency.as_secs_f64(), profile.bytes_per_second, profile.max_parallel, profile.max_ranges)
     }
 
     /// What the store makes of a vector read, as far as it knows.

@@ -49,7 +49,7 @@ pub(crate) fn nearest(name: &Bound<'_, PyString>, names: Vec<Bound<'_, PyString>
 
 #[pyfunction]
 pub(crate) fn told(failures: Vec<(String, String)>) -> String {
-    storage::told(&failures)
+    storage::failures_text(&failures)
 }
 
 #[pyfunction]

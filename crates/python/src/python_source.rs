@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use arrowroot::storage::{Error, Nature, Part, Result, Source};
+use arrowroot::storage::{AccessProfile, Error, Part, Result, Source};
 use pyo3::exceptions::{PyFileNotFoundError, PyPermissionError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -91,9 +91,9 @@ impl Source for PythonSource {
         }
     }
 
-    fn nature(&self) -> Nature {
+    fn access_profile(&self) -> AccessProfile {
         // Nothing is known of it: as a store some way off.
-        Nature {
+        AccessProfile {
             is_remote: true,
             latency: Duration::from_millis(10),
             bytes_per_second: 5e7,

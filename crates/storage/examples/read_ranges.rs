@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let sum: u64 = buffers.iter().flatten().map(|&byte| u64::from(byte)).sum();
-    let nature = source.nature();
+    let profile = source.access_profile();
     println!(
         "{{\"open_ns\": {open_ns}, \"read_ns\": {read_ns:?}, \"cpu_ns\": {}, \"sum\": {sum}, \"latency_ns\": {}, \
          \"bytes_per_second\": {:.0}}}",
         cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec,
-        nature.latency.as_nanos(),
-        nature.bytes_per_second
+        profile.latency.as_nanos(),
+        profile.bytes_per_second
     );
     Ok(())
 }

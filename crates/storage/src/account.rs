@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::error::Result;
 use crate::excess::Excess;
 use crate::protocol::Protocol;
-use crate::source::{Nature, Part, Source};
+use crate::source::{AccessProfile, Part, Source};
 
 /// Kinds of operations, by the names that reports give them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -348,8 +348,8 @@ impl Source for Accounted {
         self.ledger.enter(operation, ranges.into_iter(), || self.inner.read_vector(parts))
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {

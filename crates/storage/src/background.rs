@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::protocol::Protocol;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 use crate::windows::{Planner, ReadStyle, Wanted};
 
 /// A layer that is told what will be read and fetches it in threads of its own, window by window and not too far ahead.
@@ -58,7 +58,7 @@ impl Background {
     }
 
     /// Announces what will be read, in this order. Only the first announcement counts.
-    pub fn tell(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
+    pub fn announce(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
         let style = self.shared.style.within(memory_budget_bytes);
         let planned = Planner::new(style, &[]).plan(wanted);
         let windows = planned.into_iter().filter(|window| !window.spans.is_empty()).map(|window| {
@@ -74,7 +74,7 @@ impl Background {
     }
 
     /// Copies from a window that was announced; `None` if none holds the range or it cannot be fetched in the background.
-    fn read_told(&self, range: &Range<u64>, buffer: &mut [u8]) -> Option<Result<()>> {
+    fn read_announced(&self, range: &Range<u64>, buffer: &mut [u8]) -> Option<Result<()>> {
         let mut state = self.shared.lock();
         let last = state.current.saturating_add(state.n_ahead).min(state.windows.len());
         let window =
@@ -228,7 +228,7 @@ impl Source for Background {
         let range = offset..offset + n_bytes;
         if !range.is_empty() && self.process == std::process::id() {
             let start = Instant::now();
-            if let Some(result) = self.read_told(&range, buffer) {
+            if let Some(result) = self.read_announced(&range, buffer) {
                 let asked = std::iter::once((offset, n_bytes));
                 return self.shared.ledger.enter_since(start, Operation::CacheHit, asked, result);
             }
@@ -240,8 +240,8 @@ impl Source for Background {
         parts.iter_mut().try_for_each(|part| self.read_at(part.offset, part.buffer))
     }
 
-    fn nature(&self) -> Nature {
-        self.shared.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.shared.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {

@@ -30,7 +30,7 @@ use crate::evict::evict;
 use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// Size of a block: a basket of usual size is in one or two, and a cache of 10 GB has 80,000 files.
 pub const BLOCK_BYTES: u64 = 128 << 10;
@@ -353,8 +353,8 @@ impl Source for BlockCache {
         Ok(())
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {
@@ -376,7 +376,7 @@ mod tests {
     fn what_a_thread_of_the_parent_fetches_is_not_waited_for_in_a_forked_process() {
         let directory = tempfile::tempdir().unwrap();
         let inner = MemorySource::new("far://away/f.root", vec![7; 10]);
-        let source = Arc::new(Disguised { inner, nature: Nature::LOCAL, version: Some("1".to_owned()) });
+        let source = Arc::new(Disguised { inner, profile: AccessProfile::LOCAL, version: Some("1".to_owned()) });
         let blocks = Arc::new(Blocks::new(source.as_ref(), directory.path(), 1 << 30).unwrap().unwrap());
         *blocks.claims() = Claims { process: std::process::id() + 1, blocks: HashSet::from([0]) };
         let cache = BlockCache::new(source, blocks, Arc::new(Ledger::new("block-cache", false)));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::http::REQUEST_SECONDS;
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// What lies between two ranges of a local file is read with them if it is not more than this; CMS found the same size
 /// useful.
@@ -39,7 +39,7 @@ pub struct Span {
     pub members: Vec<usize>,
 }
 
-/// The limits that make reading some ranges from a store of this nature fastest without wasting its line.
+/// The limits that make reading some ranges from a store of this profile fastest without wasting its line.
 ///
 /// `ranges`: half-open offsets in bytes, in any order; they may overlap. A gap is worth reading if its bytes take less
 /// time than asking for one more range: a few hundred bytes where many ranges are one request, otherwise the share of a
@@ -51,14 +51,14 @@ pub struct Span {
 ///
 /// # Source
 /// That the sum of the gaps is bounded, and not only each: `RPageStorageFile` of ROOT 6.
-pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
-    if !nature.is_remote {
+pub fn limits_for(profile: AccessProfile, ranges: &[Range<u64>]) -> CoalesceLimits {
+    if !profile.is_remote {
         return CoalesceLimits { max_gap_bytes: LOCAL_GAP_BYTES, max_span_bytes: LOCAL_SPAN_BYTES };
     }
     let (payload_bytes, gaps) = gaps_of(ranges);
-    let request_bytes = request_bytes(nature);
+    let request_bytes = request_bytes(profile);
     let worth_bytes = RANGE_BYTES + request_bytes;
-    let latency_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
+    let latency_bytes = profile.latency.as_secs_f64() * profile.bytes_per_second.max(1.0);
     let payload = as_f64(payload_bytes);
     let n_ranges = as_f64(gaps.len() as u64 + 1);
     let max_gap_bytes = largest_cut(&gaps, worth_bytes, |before, after| {
@@ -76,8 +76,8 @@ pub fn limits_for(nature: Nature, ranges: &[Range<u64>]) -> CoalesceLimits {
 }
 
 /// What could come over the line in the time that one more range costs, if all requests and ranges at a time are in use.
-fn request_bytes(nature: Nature) -> f64 {
-    let Nature { latency, bytes_per_second, max_parallel, max_ranges, .. } = nature;
+fn request_bytes(profile: AccessProfile) -> f64 {
+    let AccessProfile { latency, bytes_per_second, max_parallel, max_ranges, .. } = profile;
     let seconds = (latency.as_secs_f64() / as_f64(max_parallel.max(1) as u64)).max(REQUEST_SECONDS);
     seconds * bytes_per_second.max(1.0) / as_f64(max_ranges.max(1) as u64)
 }
@@ -194,8 +194,8 @@ mod tests {
         );
     }
 
-    fn remote(latency_ms: u64, bytes_per_second: f64, max_parallel: usize, max_ranges: usize) -> Nature {
-        Nature {
+    fn remote(latency_ms: u64, bytes_per_second: f64, max_parallel: usize, max_ranges: usize) -> AccessProfile {
+        AccessProfile {
             is_remote: true,
             latency: std::time::Duration::from_millis(latency_ms),
             bytes_per_second,
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn local_files_keep_the_rule_of_32_kib() {
-        let limits = limits_for(Nature::LOCAL, &comb(10, 100, 5000));
+        let limits = limits_for(AccessProfile::LOCAL, &comb(10, 100, 5000));
         assert_eq!(limits, CoalesceLimits { max_gap_bytes: 32 << 10, max_span_bytes: 4 << 20 });
     }
 
@@ -245,7 +245,7 @@ mod tests {
             Some(start..start + 100_000)
         });
         let ranges: Vec<_> = starts.collect();
-        let n_requests = |nature| coalesce(&ranges, limits_for(nature, &ranges)).len();
+        let n_requests = |profile| coalesce(&ranges, limits_for(profile, &ranges)).len();
         assert_eq!(n_requests(remote(50, 1e8, 8, 1)), 18);
         // With more requests at a time the line is idle no longer.
         assert_eq!(n_requests(remote(50, 1e8, 64, 1)), 100);
@@ -294,8 +294,8 @@ mod tests {
             let is_small = read <= MOST_WITH_GAPS_BYTES;
             prop_assert!(is_small || as_f64(read - payload_bytes) <= as_f64(payload_bytes) + saved_bytes);
             // Where all requests are worth less than the payload, the line is not idle.
-            let nature = remote(latency_ms, bytes_per_second, 4, max_ranges);
-            if request_bytes(nature) * ranges.len() as f64 <= as_f64(payload_bytes) {
+            let profile = remote(latency_ms, bytes_per_second, 4, max_ranges);
+            if request_bytes(profile) * ranges.len() as f64 <= as_f64(payload_bytes) {
                 prop_assert!(as_f64(read - payload_bytes) <= SCARCE_SHARE * as_f64(payload_bytes) + saved_bytes);
             }
         }

@@ -9,8 +9,8 @@ use crate::descriptors::{self, Scarcity as _};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Of so many replicas the failures are told, of each so much.
-const N_TOLD: usize = 8;
-const MAX_TOLD_CHARS: usize = 400;
+const N_LISTED: usize = 8;
+const MAX_FAILURE_CHARS: usize = 400;
 
 /// What can go wrong while bytes are fetched. URLs in it hold no credentials.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -147,7 +147,7 @@ pub enum Error {
         what: String,
     },
     /// No replica of a file can be opened or read.
-    #[error("none of {n_replicas} replicas can be {done}: {}", told(failures))]
+    #[error("none of {n_replicas} replicas can be {done}: {}", failures_text(failures))]
     Replicas {
         /// How many there are. Some may not have been tried, if what is wrong with one is wrong with all.
         n_replicas: usize,
@@ -218,15 +218,15 @@ impl Error {
 }
 
 /// The failures of replicas in one text, each behind its URL; long ones are cut, and many are counted.
-pub fn told<E: std::fmt::Display>(failures: &[(String, E)]) -> String {
+pub fn failures_text<E: std::fmt::Display>(failures: &[(String, E)]) -> String {
     let one = |(place, (url, error)): (usize, &(String, E))| {
         let text = error.to_string();
         let text = if text.starts_with(url.as_str()) { text } else { format!("{url}: {text}") };
         format!("({}) {}", place + 1, cut(&text))
     };
-    let mut told: Vec<_> = failures.iter().enumerate().take(N_TOLD).map(one).collect();
-    if failures.len() > N_TOLD {
-        told.push(format!("and {} more", failures.len() - N_TOLD));
+    let mut told: Vec<_> = failures.iter().enumerate().take(N_LISTED).map(one).collect();
+    if failures.len() > N_LISTED {
+        told.push(format!("and {} more", failures.len() - N_LISTED));
     }
     told.join("; ")
 }
@@ -234,11 +234,11 @@ pub fn told<E: std::fmt::Display>(failures: &[(String, E)]) -> String {
 /// Begin and end of a text that is too long: the place, and what happened.
 fn cut(text: &str) -> String {
     let n_chars = text.chars().count();
-    if n_chars <= MAX_TOLD_CHARS {
+    if n_chars <= MAX_FAILURE_CHARS {
         return text.to_owned();
     }
-    let head: String = text.chars().take(MAX_TOLD_CHARS / 2).collect();
-    let tail: String = text.chars().skip(n_chars - MAX_TOLD_CHARS / 2).collect();
+    let head: String = text.chars().take(MAX_FAILURE_CHARS / 2).collect();
+    let tail: String = text.chars().skip(n_chars - MAX_FAILURE_CHARS / 2).collect();
     format!("{head}…{tail}")
 }
 

@@ -30,7 +30,7 @@ use crate::lent_file::{LentFile, Whereabouts};
 use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::segments::Segmented;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// Bytes of a checksum in the table after the content.
 const CHECKSUM_BYTES: u64 = 8;
@@ -487,8 +487,8 @@ impl Source for LazyDownload {
         }
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {

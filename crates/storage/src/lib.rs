@@ -16,13 +16,13 @@ mod evict;
 mod excess;
 mod extent;
 pub mod http;
-mod known;
 mod lazy_download;
 mod lent_file;
 mod local;
 mod memory;
 mod options;
 mod percent;
+mod preloaded;
 mod protocol;
 mod readahead;
 mod replicas;
@@ -50,13 +50,13 @@ pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, 
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
-pub use error::{Error, Result, told};
+pub use error::{Error, Result, failures_text};
 pub use http::open_http;
-pub use known::Known;
 pub use lazy_download::{Download, LazyDownload};
 pub use local::LocalFile;
 pub use memory::MemorySource;
 pub use options::{Network, OPTIONS, OptionInfo, Options, Strategy};
+pub use preloaded::Preloaded;
 pub use protocol::Protocol;
 pub use readahead::{ReadAhead, ReadAheadWindow, Step};
 pub use replicas::{Fitness, Judge, Replicas, Reread, open_replicas};
@@ -65,9 +65,9 @@ pub use s3::open_s3;
 pub use secret::{Secret, redacted, scrubbed};
 pub use segments::Segmented;
 pub use sizes::parse_size;
-pub use source::{Nature, Opened, Part, Source, Speculation};
+pub use source::{AccessProfile, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};
-pub use strategy::{Between, Reading, TREE_CACHE_BYTES, ahead_for};
+pub use strategy::{Reading, StrategyLayer, TREE_CACHE_BYTES, ahead_for};
 pub use trusted::{Origin, Trusted, check_named};
 pub use windows::{Grouping, Merging, Planner, ReadStyle, Wanted, Window, clusters_of};
 pub use xrootd::{VectorLimits, open_xrootd, open_xrootd_once};
@@ -97,7 +97,7 @@ pub fn open(url: &str, options: &Options, speculation: Speculation) -> Result<Op
             };
         }
     };
-    Ok(Opened { source: Arc::new(LocalFile::open(path)?), known: Vec::new(), ledgers: Ledgers::default() })
+    Ok(Opened { source: Arc::new(LocalFile::open(path)?), preloaded: Vec::new(), ledgers: Ledgers::default() })
 }
 
 /// The path that a `file://` URL names.

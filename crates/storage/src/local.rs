@@ -11,7 +11,7 @@ use crate::descriptors::held;
 use crate::error::{Error, Result};
 use crate::lent_file::{LentFile, Whereabouts};
 use crate::secret::redacted;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// A file read with positioned reads.
 ///
@@ -162,8 +162,8 @@ impl Source for LocalFile {
         })
     }
 
-    fn nature(&self) -> Nature {
-        Nature::LOCAL
+    fn access_profile(&self) -> AccessProfile {
+        AccessProfile::LOCAL
     }
 
     fn version(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::source::{Nature, Part, Source, check_range, read_each};
+use crate::source::{AccessProfile, Part, Source, check_range, read_each};
 
 /// A file in memory: for tests, fuzzing, and data that came another way.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Source for MemorySource {
         read_each(self, parts)
     }
 
-    fn nature(&self) -> Nature {
-        Nature::LOCAL
+    fn access_profile(&self) -> AccessProfile {
+        AccessProfile::LOCAL
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::http::credentials::bare_token;
 use crate::secret::{Secret, redacted, redacted_place};
 use crate::sizes::parse_size;
-use crate::source::Nature;
+use crate::source::AccessProfile;
 use crate::trusted::Trusted;
 
 /// How reads are made of what the engine asks for.
@@ -100,11 +100,11 @@ pub struct Options {
     /// Window of readahead, cache of treecache, window of the others, in bytes; 0: none, each basket is a read as with
     /// direct; `None`: as the strategy finds right.
     pub cache_bytes: Option<u64>,
-    /// What lies between two ranges is read with them if it is not more than this; `None`: from the store's nature.
+    /// What lies between two ranges is read with them if it is not more than this; `None`: from the store's profile.
     pub max_gap_bytes: Option<u64>,
     /// No merged read is larger than this; 0: nothing is merged.
     pub max_span_bytes: Option<u64>,
-    /// Windows that are fetched while one is decoded; `None`: from the store's nature.
+    /// Windows that are fetched while one is decoded; `None`: from the store's profile.
     pub prefetch: Option<usize>,
     /// Entries during which treecache watches which branches are read.
     pub learn_entries: u64,
@@ -312,8 +312,8 @@ impl Options {
     }
 
     /// The directory of the block cache of a store, if it has one: a local copy of a local file would only cost.
-    pub(crate) fn block_cache_of(&self, nature: Nature) -> Option<&Path> {
-        self.block_cache.as_deref().filter(|_| nature.is_remote && self.block_cache_bytes > 0)
+    pub(crate) fn block_cache_of(&self, profile: AccessProfile) -> Option<&Path> {
+        self.block_cache.as_deref().filter(|_| profile.is_remote && self.block_cache_bytes > 0)
     }
 
     /// Sets an option from text. `origin` says where it comes from, for the message.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::protocol::Protocol;
-use crate::source::{Nature, Part, Source, check_range, read_each};
+use crate::source::{AccessProfile, Part, Source, check_range, read_each};
 
 /// Which bytes the window holds, and what a read does to it. No bytes and no I/O.
 #[derive(Debug, Clone)]
@@ -149,8 +149,8 @@ impl Source for ReadAhead {
         read_each(self, parts)
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {

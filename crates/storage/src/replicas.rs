@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::protocol::Protocol;
 use crate::secret::redacted;
 use crate::shared::Shared;
-use crate::source::{Nature, Opened, Part, Source, Speculation};
+use crate::source::{AccessProfile, Opened, Part, Source, Speculation};
 
 /// So many first bytes are compared: what identifies a file is in its header (the UUID of a ROOT file).
 pub(crate) const HEAD_BYTES: usize = 512;
@@ -63,7 +63,7 @@ pub struct Replicas {
     identity: Arc<Identity>,
     version: Option<String>,
     /// Those of the replica in use, or while it is being opened of the one before.
-    told: Mutex<(Nature, Protocol)>,
+    told: Mutex<(AccessProfile, Protocol)>,
     /// Who wants a replica that another read opens waits for so long.
     deadline: Duration,
     /// Those of the replicas, and of the stores of all that were opened.
@@ -131,7 +131,7 @@ impl Identity {
         let (url, size_bytes) = (source.url().to_owned(), source.size_bytes());
         let n_bytes = usize::try_from(size_bytes).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
         let mut head = vec![0; n_bytes];
-        match opened.known.iter().find(|(offset, bytes)| *offset == 0 && bytes.len() >= n_bytes) {
+        match opened.preloaded.iter().find(|(offset, bytes)| *offset == 0 && bytes.len() >= n_bytes) {
             Some((_, bytes)) => head.copy_from_slice(&bytes[..n_bytes]),
             None => source.read_at(0, &mut head)?,
         }
@@ -208,14 +208,14 @@ fn open_with(urls: &[String], judge: &Judge, deadline: Duration, open: Arc<Open>
         left: AtomicUsize::new(usize::MAX),
         identity: Arc::new(identity),
         version: opened.source.version(),
-        told: Mutex::new((opened.source.nature(), opened.source.protocol())),
+        told: Mutex::new((opened.source.access_profile(), opened.source.protocol())),
         deadline,
         ledgers: ledgers.clone(),
         open,
         mended: Arc::default(),
     };
     let replicas = Arc::new(replicas);
-    Ok((Opened { source: Arc::clone(&replicas) as _, known: opened.known, ledgers }, replicas))
+    Ok((Opened { source: Arc::clone(&replicas) as _, preloaded: opened.preloaded, ledgers }, replicas))
 }
 
 impl Replica {
@@ -332,14 +332,14 @@ impl Replicas {
             left: AtomicUsize::new(usize::MAX),
             identity: Arc::clone(&self.identity),
             version: opened.source.version(),
-            told: Mutex::new((opened.source.nature(), opened.source.protocol())),
+            told: Mutex::new((opened.source.access_profile(), opened.source.protocol())),
             deadline: self.deadline,
             ledgers: self.ledgers.clone(),
             open: Arc::clone(&self.open),
             mended: Arc::clone(&self.mended),
         });
         let source = Arc::clone(&turned);
-        Ok((Opened { source, known: opened.known, ledgers: self.ledgers.clone() }, turned))
+        Ok((Opened { source, preloaded: opened.preloaded, ledgers: self.ledgers.clone() }, turned))
     }
 
     fn read_somewhere(&self, mut read: impl FnMut(&dyn Source) -> Result<()>) -> Result<()> {
@@ -372,10 +372,10 @@ impl Replicas {
     }
 
     /// What the replica in use says of itself.
-    fn told(&self) -> (Nature, Protocol) {
+    fn told(&self) -> (AccessProfile, Protocol) {
         let mut last = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = self.replicas[self.current()].source.current() {
-            *last = (source.nature(), source.protocol());
+            *last = (source.access_profile(), source.protocol());
         }
         *last
     }
@@ -400,7 +400,7 @@ impl Source for Replicas {
         self.read_somewhere(|source| source.read_vector(parts))
     }
 
-    fn nature(&self) -> Nature {
+    fn access_profile(&self) -> AccessProfile {
         self.told().0
     }
 

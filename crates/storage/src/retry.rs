@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::protocol::Protocol;
 use crate::secret::redacted;
-use crate::source::{Nature, Opened, Part, Source};
+use crate::source::{AccessProfile, Opened, Part, Source};
 
 /// The first pause is at most this, each next one at most twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -45,8 +45,8 @@ impl Source for AllOrNothing {
         self.0.read_vector(parts)
     }
 
-    fn nature(&self) -> Nature {
-        self.0.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.0.access_profile()
     }
 
     fn protocol(&self) -> Protocol {
@@ -74,8 +74,8 @@ impl Attempt for AllOrNothing {
 /// Those of `open`, or [`Error::Deadline`] with the last one.
 pub fn open_again(url: &str, network: &Network, mut open: impl FnMut() -> Result<Opened>) -> Result<Opened> {
     open_attempts(url, network, |_| {
-        let Opened { source, known, ledgers } = open()?;
-        Ok((AllOrNothing(source), known, ledgers))
+        let Opened { source, preloaded, ledgers } = open()?;
+        Ok((AllOrNothing(source), preloaded, ledgers))
     })
 }
 
@@ -94,9 +94,9 @@ pub(crate) fn open_attempts<S: Attempt + 'static>(
 ) -> Result<Opened> {
     let policy = Policy::of(network);
     let attempts = Arc::new(Ledger::new("attempt", false));
-    let (store, known, inner) = policy.open(&redacted(url), &attempts, open)?;
+    let (store, preloaded, inner) = policy.open(&redacted(url), &attempts, open)?;
     let source = Arc::new(Retry::new(store, policy, Arc::clone(&attempts)));
-    Ok(Opened { source, known, ledgers: std::iter::once(attempts).chain(inner.all()).collect() })
+    Ok(Opened { source, preloaded, ledgers: std::iter::once(attempts).chain(inner.all()).collect() })
 }
 
 /// How often and how long to try.
@@ -223,8 +223,8 @@ impl<S: Attempt> Source for Retry<S> {
         self.read(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {
@@ -262,8 +262,8 @@ mod tests {
         fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()> {
             self.memory.read_vector(parts)
         }
-        fn nature(&self) -> Nature {
-            Nature::LOCAL
+        fn access_profile(&self) -> AccessProfile {
+            AccessProfile::LOCAL
         }
     }
 
@@ -366,7 +366,7 @@ mod tests {
         let open = || {
             n_opened.set(n_opened.get() + 1);
             let source = Arc::new(MemorySource::new("m", (0..100).collect::<Vec<u8>>()));
-            let opened = || Opened { source, known: Vec::new(), ledgers: Ledgers::default() };
+            let opened = || Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() };
             if n_opened.get() < 3 { Err(broken()) } else { Ok(opened()) }
         };
         let opened = open_again("m", &crate::Options::default().network, open).unwrap();

@@ -19,7 +19,7 @@ pub struct Part<'b> {
 
 /// How a store wants to be asked. What is not known yet is a careful guess; stores that measure themselves improve it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Nature {
+pub struct AccessProfile {
     /// Whether it is asked through a network. However soon it answers, it may stall: it is asked early and rarely, and waited
     /// for in a way that can be interrupted.
     pub is_remote: bool,
@@ -33,9 +33,9 @@ pub struct Nature {
     pub max_ranges: usize,
 }
 
-impl Nature {
+impl AccessProfile {
     /// A disk of this machine: reading is copying from the page cache.
-    pub const LOCAL: Nature = Nature {
+    pub const LOCAL: AccessProfile = AccessProfile {
         is_remote: false,
         latency: Duration::from_micros(5),
         bytes_per_second: 5e9,
@@ -65,11 +65,11 @@ pub trait Source: Send + Sync {
     fn read_vector(&self, parts: &mut [Part<'_>]) -> Result<()>;
 
     /// How it wants to be asked, as known now.
-    fn nature(&self) -> Nature;
+    fn access_profile(&self) -> AccessProfile;
 
     /// What it makes of a vector read, as known now.
     fn protocol(&self) -> Protocol {
-        Protocol::Plain { max_parallel: self.nature().max_parallel }
+        Protocol::Plain { max_parallel: self.access_profile().max_parallel }
     }
 
     /// What tells this content from any other under the same [`Source::url`] and size: an entity tag or a time of
@@ -85,15 +85,19 @@ pub struct Opened {
     /// The file.
     pub source: Arc<dyn Source>,
     /// Bytes that came with the opening: offset in the file, content.
-    pub known: Vec<(u64, Vec<u8>)>,
+    pub preloaded: Vec<(u64, Vec<u8>)>,
     /// What layers inside the store account for: tries, requests.
     pub ledgers: Ledgers,
 }
 
 impl std::fmt::Debug for Opened {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let known: Vec<_> = self.known.iter().map(|(offset, bytes)| (offset, bytes.len())).collect();
-        formatter.debug_struct("Opened").field("url", &self.source.url()).field("known", &known).finish_non_exhaustive()
+        let preloaded: Vec<_> = self.preloaded.iter().map(|(offset, bytes)| (offset, bytes.len())).collect();
+        formatter
+            .debug_struct("Opened")
+            .field("url", &self.source.url())
+            .field("preloaded", &preloaded)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,13 +8,13 @@ use crate::account::{Accounted, Ledger, Ledgers, Operation};
 use crate::background::Background;
 use crate::block_cache::{BlockCache, Blocks};
 use crate::error::Result;
-use crate::known::Known;
 use crate::lazy_download::{Download, LazyDownload};
 use crate::options::Options;
+use crate::preloaded::Preloaded;
 use crate::readahead::ReadAhead;
 use crate::replicas::{Judge, Replicas};
 use crate::source::{Opened, Source, Speculation};
-use crate::strategy::{Between, Reading};
+use crate::strategy::{Reading, StrategyLayer};
 use crate::windows::{ReadStyle, Wanted};
 
 /// Asked for while a remote file is opened, so that metadata costs no round trip of its own. ROOT writes tree records, key
@@ -29,7 +29,7 @@ pub struct Stack {
     store: Arc<dyn Source>,
     base: Arc<dyn Source>,
     ledger: Arc<Ledger>,
-    known: Option<Known>,
+    preloaded: Option<Preloaded>,
     blocks: Option<Arc<Blocks>>,
     download: Option<Arc<Download>>,
     /// Those of the layers inside the store.
@@ -59,14 +59,14 @@ pub struct ScanSource {
 
 impl ScanSource {
     /// Announces what will be read, in this order; a strategy that reads ahead below the engine needs it.
-    pub fn tell(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
+    pub fn announce(&self, wanted: &[Wanted], memory_budget_bytes: u64) {
         if let Some(background) = &self.background {
-            background.tell(wanted, memory_budget_bytes);
+            background.announce(wanted, memory_budget_bytes);
         }
     }
 
-    /// Whether [`ScanSource::tell`] makes a difference.
-    pub fn wants_to_be_told(&self) -> bool {
+    /// Whether [`ScanSource::announce`] makes a difference.
+    pub fn wants_announcement(&self) -> bool {
         self.background.is_some()
     }
 }
@@ -99,7 +99,7 @@ impl Stack {
         options: &Options,
         ledger: Arc<Ledger>,
     ) -> Result<Stack> {
-        let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
+        let known: Vec<_> = opened.preloaded.iter().map(|(offset, bytes)| (*offset, bytes.len() as u64)).collect();
         ledger.enter_since(start, Operation::Open, known.into_iter(), Ok(()))?;
         Ok(Stack { replicas, ..Self::around(opened, options, ledger)? })
     }
@@ -113,14 +113,14 @@ impl Stack {
     }
 
     fn around(opened: Opened, options: &Options, ledger: Arc<Ledger>) -> Result<Stack> {
-        let nature = opened.source.nature();
-        let reading = Reading::new(options, nature);
-        let blocks = match options.block_cache_of(nature) {
+        let profile = opened.source.access_profile();
+        let reading = Reading::new(options, profile);
+        let blocks = match options.block_cache_of(profile) {
             Some(directory) => Blocks::new(opened.source.as_ref(), directory, options.block_cache_bytes)?.map(Arc::new),
             None => None,
         };
-        let download = match reading.between {
-            Between::LazyDownload(segment_bytes) => {
+        let download = match reading.layer {
+            StrategyLayer::LazyDownload(segment_bytes) => {
                 let directory = options.download_directory.as_deref();
                 let patience = options.network.deadline;
                 let max_bytes = options.network.max_copy_bytes;
@@ -135,14 +135,14 @@ impl Stack {
             base = Arc::new(BlockCache::new(base, Arc::clone(blocks), Arc::new(Ledger::new("block-cache", false))));
         }
         let opening = Arc::new(Ledger::new("opening", false));
-        let known =
-            (!opened.known.is_empty()).then(|| Known::new(Arc::clone(&base), opened.known, Arc::clone(&opening)));
-        if let Some(known) = &known {
-            base = Arc::new(known.around(base, opening));
+        let preloaded = (!opened.preloaded.is_empty())
+            .then(|| Preloaded::new(Arc::clone(&base), opened.preloaded, Arc::clone(&opening)));
+        if let Some(preloaded) = &preloaded {
+            base = Arc::new(preloaded.around(base, opening));
         }
         let store_ledgers = opened.ledgers;
         let options = options.clone();
-        Ok(Stack { store, base, ledger, known, blocks, download, store_ledgers, options, replicas: None })
+        Ok(Stack { store, base, ledger, preloaded, blocks, download, store_ledgers, options, replicas: None })
     }
 
     /// What metadata is read through.
@@ -157,12 +157,12 @@ impl Stack {
 
     /// What came with the opening: half-open offsets in bytes, sorted. No read asks the store for them.
     pub fn kept(&self) -> Vec<Range<u64>> {
-        self.known.iter().flat_map(Known::ranges).collect()
+        self.preloaded.iter().flat_map(Preloaded::ranges).collect()
     }
 
     /// Whether all of these bytes came with the opening: reading them costs nothing.
     pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
-        self.known.as_ref().is_some_and(|known| known.holds(offset, n_bytes))
+        self.preloaded.as_ref().is_some_and(|preloaded| preloaded.holds(offset, n_bytes))
     }
 
     /// Everything that the store was asked for, the opening and the bytes that came with it included.
@@ -189,11 +189,11 @@ impl Stack {
     pub fn scan(&self, trace: bool) -> ScanSource {
         let mut ledgers = Vec::with_capacity(4);
         // The store may have measured itself since the opening.
-        let reading = Reading::new(&self.options, self.store.nature());
+        let reading = Reading::new(&self.options, self.store.access_profile());
         // Where all that is needed comes from the store, what came besides is a difference, which costs nothing.
         let may_others_answer = self.blocks.is_some()
-            || self.known.is_some()
-            || matches!(reading.between, Between::ReadAhead(_) | Between::LazyDownload(_));
+            || self.preloaded.is_some()
+            || matches!(reading.layer, StrategyLayer::ReadAhead(_) | StrategyLayer::LazyDownload(_));
         let new_physical = if may_others_answer { Ledger::weighing } else { Ledger::new };
         let physical = Arc::new(new_physical("store", trace));
         ledgers.push(Arc::clone(&physical));
@@ -211,28 +211,28 @@ impl Stack {
             source = Arc::new(BlockCache::new(source, Arc::clone(blocks), Arc::clone(&ledger)));
             source = accounted(source, &ledger);
         }
-        if let Some(known) = &self.known {
-            source = Arc::new(known.around(source, new_ledger("opening")));
+        if let Some(preloaded) = &self.preloaded {
+            source = Arc::new(preloaded.around(source, new_ledger("opening")));
         }
         let mut background = None;
-        match (reading.between, &self.download) {
-            (Between::ReadAhead(window_bytes), _) => {
+        match (reading.layer, &self.download) {
+            (StrategyLayer::ReadAhead(window_bytes), _) => {
                 let ledger = new_ledger("readahead");
                 source = Arc::new(ReadAhead::new(source, window_bytes, Arc::clone(&ledger)));
                 source = accounted(source, &ledger);
             }
-            (Between::LazyDownload(_), Some(download)) => {
+            (StrategyLayer::LazyDownload(_), Some(download)) => {
                 let ledger = new_ledger("lazy-download");
                 source = Arc::new(LazyDownload::new(source, Arc::clone(download), Arc::clone(&ledger)));
                 source = accounted(source, &ledger);
             }
-            (Between::Background(style), _) => {
+            (StrategyLayer::Background(style), _) => {
                 let ledger = new_ledger("prefetch");
                 let layer = Arc::new(Background::new(source, style, Arc::clone(&ledger)));
                 background = Some(Arc::clone(&layer));
                 source = accounted(layer, &ledger);
             }
-            (Between::Nothing | Between::LazyDownload(_), _) => {}
+            (StrategyLayer::Nothing | StrategyLayer::LazyDownload(_), _) => {}
         }
         let logical = new_ledger("engine");
         let source = accounted(source, &logical);

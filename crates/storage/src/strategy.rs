@@ -2,7 +2,7 @@
 
 use crate::coalesce::CoalesceLimits;
 use crate::options::{Options, Strategy};
-use crate::source::Nature;
+use crate::source::AccessProfile;
 use crate::windows::{Grouping, Merging, ReadStyle};
 
 /// Compressed bytes of a window of a local file: small enough to stay in the cache between reading and decoding, and to
@@ -35,7 +35,7 @@ const LEAST_SEGMENT_BYTES: u64 = 4 << 10;
 
 /// The layer between the engine and the store that a strategy brings.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Between {
+pub enum StrategyLayer {
     /// None.
     Nothing,
     /// One window of so many bytes.
@@ -51,34 +51,34 @@ pub enum Between {
 pub struct Reading {
     /// How the engine asks.
     pub style: ReadStyle,
-    /// What is between.
-    pub between: Between,
+    /// What stands between the engine and the store.
+    pub layer: StrategyLayer,
 }
 
 impl Reading {
     /// What the options mean for a store.
-    pub fn new(options: &Options, nature: Nature) -> Reading {
+    pub fn new(options: &Options, profile: AccessProfile) -> Reading {
         // Basket after basket; that threads hand each other some at a time changes no request.
         let each =
             ReadStyle { grouping: Grouping::Windows, window_bytes: LOCAL_WINDOW_BYTES, limits: None, n_ahead: 0 };
-        let style = |style| Reading { style, between: Between::Nothing };
-        let behind = |between| Reading { style: each, between };
+        let style = |style| Reading { style, layer: StrategyLayer::Nothing };
+        let behind = |layer| Reading { style: each, layer };
         // What ROOT means by a cache of size 0: none. Any layer of that size would hold nothing either.
         if options.cache_bytes == Some(0) {
             return style(each);
         }
         match options.strategy {
-            Strategy::Auto => style(windows(options, nature, nature.is_remote)),
-            Strategy::ApplicationOnly => style(windows(options, nature, false)),
+            Strategy::Auto => style(windows(options, profile, profile.is_remote)),
+            Strategy::ApplicationOnly => style(windows(options, profile, false)),
             Strategy::Direct => style(each),
             Strategy::StorageOnly => {
-                let ahead = windows(options, nature, nature.is_remote);
-                behind(Between::Background(ReadStyle { n_ahead: ahead.n_ahead.max(1), ..ahead }))
+                let ahead = windows(options, profile, profile.is_remote);
+                behind(StrategyLayer::Background(ReadStyle { n_ahead: ahead.n_ahead.max(1), ..ahead }))
             }
-            Strategy::LazyDownload => {
-                behind(Between::LazyDownload(options.cache_bytes.unwrap_or(SEGMENT_BYTES).max(LEAST_SEGMENT_BYTES)))
-            }
-            Strategy::ReadAhead => behind(Between::ReadAhead(options.cache_bytes.unwrap_or(READAHEAD_BYTES))),
+            Strategy::LazyDownload => behind(StrategyLayer::LazyDownload(
+                options.cache_bytes.unwrap_or(SEGMENT_BYTES).max(LEAST_SEGMENT_BYTES),
+            )),
+            Strategy::ReadAhead => behind(StrategyLayer::ReadAhead(options.cache_bytes.unwrap_or(READAHEAD_BYTES))),
             Strategy::TreeCache => style(ReadStyle {
                 grouping: Grouping::TreeCache { learn_entries: options.learn_entries, prefill: true },
                 window_bytes: options.cache_bytes.unwrap_or(TREE_CACHE_BYTES),
@@ -90,12 +90,12 @@ impl Reading {
 }
 
 /// Windows in the order of need.
-fn windows(options: &Options, nature: Nature, is_ahead: bool) -> ReadStyle {
-    let (window_bytes, n_ahead) = ahead_for(nature);
+fn windows(options: &Options, profile: AccessProfile, is_ahead: bool) -> ReadStyle {
+    let (window_bytes, n_ahead) = ahead_for(profile);
     ReadStyle {
         grouping: Grouping::Windows,
         window_bytes: options.cache_bytes.unwrap_or(window_bytes),
-        limits: Some(fixed_limits(options).unwrap_or(Merging::For(nature))),
+        limits: Some(fixed_limits(options).unwrap_or(Merging::For(profile))),
         n_ahead: options.prefetch.unwrap_or(if is_ahead { n_ahead } else { 0 }),
     }
 }
@@ -113,16 +113,16 @@ fn fixed_limits(options: &Options) -> Option<Merging> {
 
 /// Size of a window in bytes, and how many are to be on the way, so that the line is never idle: together some times what
 /// it holds. A local file is read when it is needed.
-pub fn ahead_for(nature: Nature) -> (u64, usize) {
-    if !nature.is_remote {
+pub fn ahead_for(profile: AccessProfile) -> (u64, usize) {
+    if !profile.is_remote {
         return (LOCAL_WINDOW_BYTES, 0);
     }
-    let line_bytes = nature.latency.as_secs_f64() * nature.bytes_per_second.max(1.0);
+    let line_bytes = profile.latency.as_secs_f64() * profile.bytes_per_second.max(1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
     let line_bytes = (line_bytes * IN_FLIGHT) as u64;
     let window_bytes = (line_bytes / N_AHEAD).clamp(*REMOTE_WINDOW_BYTES.start(), *REMOTE_WINDOW_BYTES.end());
-    if nature.max_ranges == 1 && nature.max_parallel < FEW_REQUESTS {
-        let n_ahead = nature.max_parallel.clamp(1, usize::try_from(LEAST_AHEAD).unwrap_or(usize::MAX));
+    if profile.max_ranges == 1 && profile.max_parallel < FEW_REQUESTS {
+        let n_ahead = profile.max_parallel.clamp(1, usize::try_from(LEAST_AHEAD).unwrap_or(usize::MAX));
         return (window_bytes.min(SINGLE_WINDOW_BYTES), n_ahead);
     }
     let n_ahead = line_bytes.div_ceil(window_bytes).clamp(LEAST_AHEAD, MAX_AHEAD);
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn line(latency_ms: u64, bytes_per_second: f64) -> Nature {
-        Nature {
+    fn line(latency_ms: u64, bytes_per_second: f64) -> AccessProfile {
+        AccessProfile {
             is_remote: true,
             latency: Duration::from_millis(latency_ms),
             bytes_per_second,
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_on_the_way_fills_the_line() {
-        assert_eq!(ahead_for(Nature::LOCAL), (2 << 20, 0));
+        assert_eq!(ahead_for(AccessProfile::LOCAL), (2 << 20, 0));
         for (latency_ms, bytes_per_second) in [(5, 1.2e7), (50, 1.2e7), (5, 1e8), (50, 1e8), (150, 1e8), (20, 1.25e9)] {
             let (window_bytes, n_ahead) = ahead_for(line(latency_ms, bytes_per_second));
             let in_flight = window_bytes * n_ahead as u64;
@@ -167,7 +167,7 @@ mod tests {
         let limits = CoalesceLimits { max_gap_bytes: 3, max_span_bytes: u64::MAX };
         assert_eq!(style.limits, Some(Merging::Fixed { limits, gap_sum_bytes: u64::MAX }));
         options.set("strategy", "readahead", "test").unwrap();
-        assert_eq!(Reading::new(&options, line(50, 1e8)).between, Between::ReadAhead(1024));
+        assert_eq!(Reading::new(&options, line(50, 1e8)).layer, StrategyLayer::ReadAhead(1024));
     }
 
     #[test]
@@ -181,12 +181,12 @@ mod tests {
 
     #[test]
     fn every_strategy_has_its_layer() {
-        let between = |strategy| Reading::new(&Options { strategy, ..Options::default() }, line(50, 1e8)).between;
-        assert_eq!(between(Strategy::Direct), Between::Nothing);
-        assert_eq!(between(Strategy::ReadAhead), Between::ReadAhead(128 << 10));
-        assert_eq!(between(Strategy::LazyDownload), Between::LazyDownload(128 << 20));
-        assert!(matches!(between(Strategy::StorageOnly), Between::Background(style) if style.n_ahead >= 2));
-        let style = |strategy| Reading::new(&Options { strategy, ..Options::default() }, Nature::LOCAL).style;
+        let layer = |strategy| Reading::new(&Options { strategy, ..Options::default() }, line(50, 1e8)).layer;
+        assert_eq!(layer(Strategy::Direct), StrategyLayer::Nothing);
+        assert_eq!(layer(Strategy::ReadAhead), StrategyLayer::ReadAhead(128 << 10));
+        assert_eq!(layer(Strategy::LazyDownload), StrategyLayer::LazyDownload(128 << 20));
+        assert!(matches!(layer(Strategy::StorageOnly), StrategyLayer::Background(style) if style.n_ahead >= 2));
+        let style = |strategy| Reading::new(&Options { strategy, ..Options::default() }, AccessProfile::LOCAL).style;
         assert_eq!((style(Strategy::Auto).n_ahead, style(Strategy::Auto).window_bytes), (0, 2 << 20));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::protocol::Protocol;
-use crate::source::{Nature, Part, Source};
+use crate::source::{AccessProfile, Part, Source};
 
 /// Bytes that differ from place to place, so that a wrong offset shows.
 pub fn content(n_bytes: usize) -> Vec<u8> {
@@ -18,12 +18,12 @@ pub fn content(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|_| next()).collect()
 }
 
-/// A source that says it is of another nature or version than it is.
+/// A source that says it is of another profile or version than it is.
 pub struct Disguised<S> {
     /// What is read.
     pub inner: S,
     /// What it says.
-    pub nature: Nature,
+    pub profile: AccessProfile,
     /// What it says.
     pub version: Option<String>,
 }
@@ -46,8 +46,8 @@ impl<S: Source> Source for Disguised<S> {
         self.inner.read_vector(parts)
     }
 
-    fn nature(&self) -> Nature {
-        self.nature
+    fn access_profile(&self) -> AccessProfile {
+        self.profile
     }
 
     fn protocol(&self) -> Protocol {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::coalesce::{CoalesceLimits, Span, coalesce, limits_for, with_gaps_within};
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// Share of the memory budget that one window may take: two are in use while one is decoded, and the batches need room.
 const WINDOW_SHARE: u64 = 8;
@@ -49,8 +49,8 @@ pub enum Merging {
         /// What the gaps of one request may be together, in bytes.
         gap_sum_bytes: u64,
     },
-    /// By what is best for a store of this nature.
-    For(Nature),
+    /// By what is best for a store of this profile.
+    For(AccessProfile),
 }
 
 impl Merging {
@@ -59,7 +59,7 @@ impl Merging {
         match *self {
             Merging::Touching => CoalesceLimits { max_gap_bytes: 0, max_span_bytes: u64::MAX },
             Merging::Fixed { limits, gap_sum_bytes } => with_gaps_within(limits, gap_sum_bytes, ranges),
-            Merging::For(nature) => limits_for(nature, ranges),
+            Merging::For(profile) => limits_for(profile, ranges),
         }
     }
 }

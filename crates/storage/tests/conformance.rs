@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrowroot_storage::testing::{check_source, content};
 use arrowroot_storage::{
-    Accounted, Known, Ledger, Ledgers, LocalFile, MemorySource, Opened, Options, Source, Stack, Strategy,
+    Accounted, Ledger, Ledgers, LocalFile, MemorySource, Opened, Options, Preloaded, Source, Stack, Strategy,
 };
 use scratch::{Scratch, far_away};
 
@@ -39,7 +39,7 @@ fn what_came_with_the_opening() {
     let store = Arc::new(MemorySource::new("m", content.clone()));
     let pieces = vec![(0, content[..100].to_vec()), (5000, content[5000..90_000].to_vec())];
     let ledger = Arc::new(Ledger::new("opening", false));
-    check_source(&(Arc::new(Known::new(store, pieces, ledger)) as Arc<dyn Source>), &content).unwrap();
+    check_source(&(Arc::new(Preloaded::new(store, pieces, ledger)) as Arc<dyn Source>), &content).unwrap();
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn every_stack() {
                     download_directory: has_blocks.then(|| scratch.path().join("download")),
                     ..Options::default()
                 };
-                let known = vec![(10, content[10..5000].to_vec())];
+                let preloaded = vec![(10, content[10..5000].to_vec())];
                 let stack =
-                    Stack::new(Opened { source: far_away(&content), known, ledgers: Ledgers::default() }, &options)
+                    Stack::new(Opened { source: far_away(&content), preloaded, ledgers: Ledgers::default() }, &options)
                         .unwrap();
                 let scan = stack.scan(true);
                 for source in [&scan.source, &scan.source, stack.base()] {

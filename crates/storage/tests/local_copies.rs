@@ -35,7 +35,7 @@ fn downloaded(directory: Option<&Path>) -> Options {
 }
 
 fn scan(source: Arc<dyn Source>, options: &Options) -> ScanSource {
-    Stack::new(Opened { source, known: Vec::new(), ledgers: Ledgers::default() }, options).unwrap().scan(true)
+    Stack::new(Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() }, options).unwrap().scan(true)
 }
 
 fn ledger<'s>(scan: &'s ScanSource, layer: &str) -> &'s Ledger {
@@ -203,7 +203,7 @@ fn a_directory_that_cannot_be_made_is_an_error_with_its_name() {
     let scratch = Scratch::new("nodir");
     let file = scratch.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    let opened = || Opened { source: far_away(&content(SIZE)), known: Vec::new(), ledgers: Ledgers::default() };
+    let opened = || Opened { source: far_away(&content(SIZE)), preloaded: Vec::new(), ledgers: Ledgers::default() };
     let error = Stack::new(opened(), &cached(&file.join("cache"), 1)).err().unwrap().to_string();
     assert!(error.contains("file/cache"), "{error}");
     let scan = Stack::new(opened(), &downloaded(Some(&file.join("d")))).unwrap().scan(false);
@@ -309,7 +309,7 @@ fn a_copy_without_a_name_has_its_directory_made() {
     let content = content(SIZE);
     // A store that tells no version: the copy is of this process alone.
     let inner = MemorySource::new("m", content.clone());
-    let source = Disguised { inner, nature: far_away(&content).nature(), version: None };
+    let source = Disguised { inner, profile: far_away(&content).access_profile(), version: None };
     let scan = scan(Arc::new(source), &downloaded(Some(&directory)));
     check(&scan, &content, 0, 10);
     assert!(directory.is_dir());

@@ -68,11 +68,12 @@ fn really_asked(trace: &Trace, options: &Options, content: &[u8]) -> Vec<Vec<Ran
     let bytes_of = |range: &Range<u64>| {
         content[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()].to_vec()
     };
-    let known = trace.kept.iter().map(|range| (range.start, bytes_of(range))).collect();
-    let stack = Stack::new(Opened { source: far_away(content), known, ledgers: Ledgers::default() }, options).unwrap();
+    let preloaded = trace.kept.iter().map(|range| (range.start, bytes_of(range))).collect();
+    let stack =
+        Stack::new(Opened { source: far_away(content), preloaded, ledgers: Ledgers::default() }, options).unwrap();
     let scan = stack.scan(true);
     let wanted = trace.wanted();
-    scan.tell(&wanted, MEMORY_BUDGET_BYTES);
+    scan.announce(&wanted, MEMORY_BUDGET_BYTES);
     let mut planner = Planner::new(scan.style.within(MEMORY_BUDGET_BYTES), &clusters_of(&wanted));
     for window in planner.plan(&wanted) {
         let mut buffers: Vec<(u64, Vec<u8>)> = window
@@ -367,10 +368,10 @@ proptest! {
             block_cache: has_blocks.then(|| scratch.path().to_owned()),
             ..Options::default()
         };
-        let stack = Stack::new(Opened { source: far_away(&content), known: Vec::new(), ledgers: Ledgers::default() }, &options).unwrap();
+        let stack = Stack::new(Opened { source: far_away(&content), preloaded: Vec::new(), ledgers: Ledgers::default() }, &options).unwrap();
         let scan = stack.scan(false);
         let told: Vec<_> = told.iter().map(|&(start, n)| Wanted { range: start..start + n, first_entry: 0, branch: 0, is_fetched: true }).collect();
-        scan.tell(&told, 1 << 20);
+        scan.announce(&told, 1 << 20);
         for read in reads {
             let mut buffers: Vec<_> = read.iter().map(|&(start, n)| (start, vec![0_u8; n])).collect();
             let mut parts: Vec<_> = buffers.iter_mut().map(|(start, buffer)| Part { offset: *start as u64, buffer }).collect();
@@ -390,12 +391,12 @@ fn ledgers_read_as_the_stack_does() {
     let blocks = ("block_cache", scratch.path().to_str().unwrap());
     let layers = |set: &[(&str, &str)]| {
         let stack = Stack::new(
-            Opened { source: far_away(&content), known: Vec::new(), ledgers: Ledgers::default() },
+            Opened { source: far_away(&content), preloaded: Vec::new(), ledgers: Ledgers::default() },
             &options(set),
         )
         .unwrap();
         let scan = stack.scan(false);
-        scan.tell(&trace.wanted(), MEMORY_BUDGET_BYTES);
+        scan.announce(&trace.wanted(), MEMORY_BUDGET_BYTES);
         for read in &trace.reads {
             scan.source.read_at(read.offset, &mut vec![0; usize::try_from(read.n_bytes).unwrap()]).unwrap();
         }

@@ -161,7 +161,7 @@ impl LookUp<'_> {
             }
             ranges.push(range);
         }
-        let limits = limits_for(self.source.nature(), &ranges);
+        let limits = limits_for(self.source.access_profile(), &ranges);
         let spans = coalesce(&ranges, limits);
         let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let mut buffers: Vec<Vec<u8>> = spans.iter().map(|span| vec![0; length(&span.range)]).collect();

@@ -172,7 +172,7 @@ pub(crate) fn plan(
     }
     let draft =
         Draft { columns, schema: ArrowSchema::new(fields).into(), batches, pieces: needed, clusters: boundaries() };
-    let mut plan = draft.plan(request, style, source.nature().is_remote, |page| kept_sizes(&slots, page));
+    let mut plan = draft.plan(request, style, source.access_profile().is_remote, |page| kept_sizes(&slots, page));
     plan.n_looked_into = looked_into.len() as u64;
     Ok((plan, NtuplePlan { ntuple: ntuple.clone(), shapes, slots, by_slot, runs, looked_into }))
 }

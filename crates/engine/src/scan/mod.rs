@@ -65,7 +65,7 @@ impl Scan {
         };
         // A piece is the smallest unit of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
-        let is_remote = reading.source.nature().is_remote;
+        let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
         let fetcher = (is_remote || n_ahead > 0).then(|| Fetcher::new(&plan, n_ahead));
@@ -145,8 +145,8 @@ impl Scan {
     pub fn begin_fetching(&mut self) -> Result<()> {
         let common = self.shared.common();
         let reading = &common.context.reading;
-        if !std::mem::replace(&mut self.is_told, true) && reading.wants_to_be_told() {
-            reading.tell(&common.context.plan.wanted(), common.moving_budget_bytes);
+        if !std::mem::replace(&mut self.is_told, true) && reading.wants_announcement() {
+            reading.announce(&common.context.plan.wanted(), common.moving_budget_bytes);
         }
         let n_threads = common.fetcher.as_ref().map_or(0, Fetcher::n_threads);
         while self.n_fetching < n_threads {
@@ -207,7 +207,7 @@ impl ScanHandle {
 
     /// Whether its reads may wait for a network.
     pub fn is_remote(&self) -> bool {
-        self.context().reading.source.nature().is_remote
+        self.context().reading.source.access_profile().is_remote
     }
 
     /// Schema of the batches.

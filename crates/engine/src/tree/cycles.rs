@@ -38,7 +38,7 @@ impl Tree {
     /// Whether its baskets are where it says. Of a far-away file it is taken for granted.
     fn has_baskets(&self) -> Result<bool> {
         let source = self.file().source().as_ref();
-        if source.nature().is_remote {
+        if source.access_profile().is_remote {
             return Ok(true);
         }
         let branches: Vec<_> = self.walk().into_iter().map(|(id, _)| id).collect();

@@ -38,7 +38,7 @@ pub(super) fn scan(tree: &Tree, request: &Request) -> Result<Scan> {
         }
         None => None,
     };
-    let is_remote = reading.source.nature().is_remote;
+    let is_remote = reading.source.access_profile().is_remote;
     let nested = nesting.as_ref().map(|nesting| nesting.schema().clone());
     let (plan, branches, schema) = plan(tree, &columns, nested, request, &reading.style, is_remote)?;
     let pass = TreePass { tree: tree.clone(), branches, schema, nesting };

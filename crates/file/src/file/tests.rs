@@ -63,7 +63,7 @@ fn a_replica_is_whole_if_it_is_as_long_as_its_header_says() {
         let mut content = head.to_vec();
         content.resize(size_bytes, 0);
         let source = Arc::new(MemorySource::new("f", content));
-        let opened = Opened { source, known: Vec::new(), ledgers: Ledgers::default() };
+        let opened = Opened { source, preloaded: Vec::new(), ledgers: Ledgers::default() };
         assert_eq!(fitness(&opened, head), expected, "{} of {size_bytes} bytes", head.len());
     }
 }

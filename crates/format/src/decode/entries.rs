@@ -4,10 +4,10 @@ use super::alike::{decode_alike, may_be_alike};
 use super::containers::{decode_containers, may_be_containers};
 use super::frame::has_frame;
 use super::misfit::Trace;
-use super::objects::{Reader, check_objects};
+use super::objects::{Reader, check_end, check_objects};
 use super::t_object::read_entry;
 use super::values::{Values, list_end, misfit};
-use crate::column::{Class, CountedHead, EntryForm, Framing, Header, Node, Number, node_with_dims};
+use crate::column::{Class, EntryForm, Framing, Header, Node, Number, node_with_dims};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -27,10 +27,20 @@ impl EntryForm {
     ) -> Result<()> {
         match self {
             EntryForm::Streamed { node: Node::ArrayOfEach { item, factor, head }, .. } => {
-                decode_arrays(reader, item, *factor, *head, counts, entry, origin, out)
+                read_entry(reader, entry, origin, out, |reader, out| {
+                    let mut cursor = Cursor::new(entry);
+                    let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
+                    let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
+                    reader.arrays(&mut cursor, item, *factor, *head, counts, item_ends, items)?;
+                    ends.push(list_end(item_ends.len())?);
+                    check_end(&cursor, "the arrays take")
+                })
             }
             EntryForm::Streamed { node: Node::MembersOfEach(class), .. } => {
-                decode_members(reader, class, counts.first().copied(), entry, origin, out)
+                let n_objects = counts.first().copied();
+                read_entry(reader, entry, origin, out, |reader, out| {
+                    decode_members(reader, class, n_objects, entry, out)
+                })
             }
             _ => self.decode_entry(reader, entry, origin, out),
         }
@@ -146,38 +156,7 @@ pub(super) fn decode_with<'a>(
     } else {
         reader.read(&mut cursor, node, out)?;
     }
-    match cursor.remaining() {
-        0 => Ok(()),
-        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the value takes"))),
-    }
-}
-
-/// Appends the arrays of one entry, of so many items for each object.
-///
-/// # Errors
-/// Corrupt if the bytes are fewer or more than the arrays take.
-#[expect(clippy::too_many_arguments, reason = "what the arrays are, how many, and where they go")]
-pub(super) fn decode_arrays<'a>(
-    reader: &mut Reader<'a>,
-    item: &Node,
-    factor: u32,
-    head: CountedHead,
-    counts: &[i64],
-    entry: &'a [u8],
-    origin: usize,
-    out: &mut Values,
-) -> Result<()> {
-    read_entry(reader, entry, origin, out, |reader, out| {
-        let mut cursor = Cursor::new(entry);
-        let Values::List(ends, arrays) = out else { return Err(misfit(&cursor)) };
-        let Values::List(item_ends, items) = &mut **arrays else { return Err(misfit(&cursor)) };
-        reader.arrays(&mut cursor, item, factor, head, counts, item_ends, items)?;
-        ends.push(list_end(item_ends.len())?);
-        match cursor.remaining() {
-            0 => Ok(()),
-            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the arrays take"))),
-        }
-    })
+    check_end(&cursor, "the value takes")
 }
 
 /// Appends the members of the objects of one entry, of which there are so many: one member of all after the other.
@@ -185,18 +164,6 @@ pub(super) fn decode_arrays<'a>(
 /// # Errors
 /// Corrupt if the bytes are fewer or more than the members take, or if nothing tells how many objects there are.
 pub(super) fn decode_members<'a>(
-    reader: &mut Reader<'a>,
-    class: &Class,
-    n_objects: Option<i64>,
-    entry: &'a [u8],
-    origin: usize,
-    out: &mut Values,
-) -> Result<()> {
-    read_entry(reader, entry, origin, out, |reader, out| decode_members_with(reader, class, n_objects, entry, out))
-}
-
-/// The same with a reader of the caller's.
-pub(super) fn decode_members_with<'a>(
     reader: &mut Reader<'a>,
     class: &Class,
     n_objects: Option<i64>,
@@ -215,10 +182,7 @@ pub(super) fn decode_members_with<'a>(
     reader.columns(&mut cursor, variant, n_objects, columns)?;
     *n_values += n_objects;
     ends.push(list_end(*n_values)?);
-    match cursor.remaining() {
-        0 => Ok(()),
-        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the members take"))),
-    }
+    check_end(&cursor, "the members take")
 }
 
 fn push_empty(out: &mut Values) -> Result<()> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::frame::has_frame;
 use super::misfit::{Misfit, Trace};
-use super::objects::Reader;
+use super::objects::{Reader, check_end};
 use super::values::Values;
 use crate::column::{LinkedTypes, Node};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
@@ -183,10 +183,8 @@ impl<'a> Reader<'a> {
         let mut cursor = Cursor::new(data);
         let (node, mut values) = self.links(&cursor)?.room(class, 0)?;
         self.read_whole(&mut cursor, &node, &mut values)?;
-        match cursor.remaining() {
-            0 => Ok(Object { class: class.to_owned(), node, content: Ok(values), range: 0..data.len() }),
-            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than a {class} takes"))),
-        }
+        check_end(&cursor, &format!("a {class} takes"))?;
+        Ok(Object { class: class.to_owned(), node, content: Ok(values), range: 0..data.len() })
     }
 
     /// Reads what was put off, and what that leads to.
@@ -245,10 +243,8 @@ impl<'a> Reader<'a> {
     fn behind_link(&mut self, cursor: &mut Cursor<'a>, class: &str) -> Result<(Arc<Node>, Values)> {
         let (node, mut values) = self.links(cursor)?.room(class, cursor.position())?;
         self.read_whole(cursor, &node, &mut values)?;
-        match cursor.remaining() {
-            0 => Ok((node, values)),
-            n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than the object takes"))),
-        }
+        check_end(cursor, "the object takes")?;
+        Ok((node, values))
     }
 
     /// Reads what is the rest of the data: containers of the standard library may have a frame there or not.

@@ -1,6 +1,6 @@
 //! Objects of classes that only the data tell.
 
-use super::entries::{decode_members_with, decode_with};
+use super::entries::{decode_members, decode_with};
 use super::objects::Reader;
 use super::pointers::{Followed, class_name, is_class};
 use super::values::{Values, list_end, misfit};
@@ -88,7 +88,7 @@ fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, met: &m
         reader.met = Some(met.clone());
         let mut values = Values::empty(&node.data_type());
         if let Ok(()) | Err(Error::Unsupported(_)) =
-            decode_members_with(&mut reader, class, Some(n_objects), entry, &mut values)
+            decode_members(&mut reader, class, Some(n_objects), entry, &mut values)
         {
             *met = reader.met.unwrap_or_default();
             return;

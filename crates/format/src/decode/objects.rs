@@ -445,6 +445,15 @@ pub(super) fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Re
     }
 }
 
+/// Checks that no bytes are left, behind what `what` says: such as "the value takes".
+#[inline]
+pub(super) fn check_end(cursor: &Cursor<'_>, what: &str) -> Result<()> {
+    match cursor.remaining() {
+        0 => Ok(()),
+        n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than {what}"))),
+    }
+}
+
 /// That there is room for so many objects whose members are stored one by one.
 pub(super) fn check_objects(cursor: &Cursor<'_>, class: &Class, variant: &Variant, n_objects: usize) -> Result<()> {
     let object_bytes = variant.min_bytes();

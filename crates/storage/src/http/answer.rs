@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use ureq::http::{HeaderMap, Response};
 use ureq::{BodyReader, ResponseExt as _};
 
-use super::asker::Asker;
 use super::client::{Question, what_failed};
+use super::credential_scope::CredentialScope;
 use super::multipart::{Multipart, Receiver, Wrong};
 use super::origin::{Origin, Permit};
 use super::range::{ContentRange, unsatisfied_total};
@@ -109,7 +109,7 @@ pub(super) struct Answer {
     doing: String,
     until: Instant,
     timeout: Duration,
-    asker: Asker,
+    scope: CredentialScope,
 }
 
 impl Answer {
@@ -120,7 +120,7 @@ impl Answer {
         permit: Permit,
         question: Question<'_>,
         timeout: Duration,
-        asker: Asker,
+        scope: CredentialScope,
     ) -> Answer {
         let is_error = response.status().as_u16() >= 400;
         let asked = || [question.address.original().into(), response.get_uri().to_string()].map(Secret::new).into();
@@ -138,7 +138,7 @@ impl Answer {
             doing: question.doing.to_owned(),
             until: question.until,
             timeout,
-            asker,
+            scope,
         }
     }
 
@@ -334,7 +334,7 @@ impl Answer {
             self.origin.pause(pause.min(LONGEST_PAUSE));
         }
         match self.status {
-            401 | 403 | 407 => Error::Denied { url, answer, hint: self.asker.hint() },
+            401 | 403 | 407 => Error::Denied { url, answer, hint: self.scope.hint() },
             404 | 410 => Error::NotFound { url, answer },
             412 => Error::Changed { url, what: format!("the server says {answer}") },
             416 => Error::Changed { url, what: format!("the server has no such bytes any more ({answer})") },
@@ -363,13 +363,13 @@ impl Answer {
                 words.push_str(&said);
             }
         }
-        words.push_str(&self.asker.led_to());
+        words.push_str(&self.scope.led_to());
         words
     }
 
     fn without_what_was_sent(&self, said: &str) -> String {
         let urls: Vec<&str> = self.asked.iter().map(Secret::expose).collect();
-        scrubbed_of_sent(said, &urls, self.asker.token.as_ref())
+        scrubbed_of_sent(said, &urls, self.scope.token.as_ref())
     }
 
     /// Whether the file is at this place, whatever was asked of it.

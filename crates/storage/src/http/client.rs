@@ -11,14 +11,14 @@ use url::Url;
 
 use super::address::{Address, origin_of};
 use super::answer::{Answer, Version};
-use super::asker::{Asker, carry_user};
+use super::credential_scope::{CredentialScope, carry_user};
 use super::credentials::Credentials;
-use super::crew::Crew;
 use super::lookup::AtConnecting;
 use super::names::NamesAsWritten;
 use super::origin::{Busy, Origin};
 use super::proxy::{Proxies, ThroughProxy, place_of};
 use super::tcp::Tcp;
+use super::thread_pool::ThreadPool;
 use super::transport::{Tls, take_connecting};
 use super::trial::Trial;
 use crate::account::{Ledger, Operation};
@@ -64,7 +64,7 @@ pub(super) struct Client {
     renewal: Mutex<Renewal>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
     /// Who makes requests besides those that want the bytes.
-    crew: Arc<Crew>,
+    pool: Arc<ThreadPool>,
 }
 
 /// Whether the files of a client's credentials are those that it was made with.
@@ -152,11 +152,11 @@ impl Client {
             .build();
         let renewal = Mutex::new(Renewal { looked_at: Instant::now(), successor: None });
         let agent = Agent::with_parts(config, connector, AtConnecting);
-        Client { key, agent, tls, renewal, origins: Mutex::new(HashMap::new()), crew: Arc::default() }
+        Client { key, agent, tls, renewal, origins: Mutex::new(HashMap::new()), pool: Arc::default() }
     }
 
-    pub(super) fn crew(&self) -> &Arc<Crew> {
-        &self.crew
+    pub(super) fn pool(&self) -> &Arc<ThreadPool> {
+        &self.pool
     }
 
     /// Another one, if this is of another process or if its certificates have been renewed, which is looked for now and
@@ -249,8 +249,8 @@ impl Client {
             // Two threads may make the same; one of them wins.
             let _ = self.tls.set(self.key.credentials.tls()?);
         }
-        let asker = Asker::new(&self.key.credentials, address, url);
-        if let Some(n_bytes) = asker.credential_bytes().filter(|n_bytes| *n_bytes > MAX_CREDENTIAL_BYTES) {
+        let scope = CredentialScope::new(&self.key.credentials, address, url);
+        if let Some(n_bytes) = scope.credential_bytes().filter(|n_bytes| *n_bytes > MAX_CREDENTIAL_BYTES) {
             let answer = format!("a bearer token or password of {n_bytes} bytes was not sent");
             let hint = "servers take no request with so long a head".to_owned();
             return Err(Error::Denied { url: address.name().to_owned(), answer, hint });
@@ -276,9 +276,9 @@ impl Client {
             if !question.range.is_empty() {
                 request = request.header("range", question.range);
             }
-            if let Some(token) = &asker.token {
+            if let Some(token) = &scope.token {
                 request = request.header("authorization", format!("Bearer {}", token.expose()));
-            } else if let Some(basic) = &asker.basic {
+            } else if let Some(basic) = &scope.basic {
                 request = request.header("authorization", basic.expose());
             }
             if let Some((name, value)) = question.version.and_then(Version::condition) {
@@ -291,7 +291,7 @@ impl Client {
             match response {
                 Ok(response) => {
                     origin.answered_after(start.elapsed().saturating_sub(connecting.unwrap_or_default()));
-                    return Ok(Answer::new(response, origin, start, permit, question, self.key.timeout, asker));
+                    return Ok(Answer::new(response, origin, start, permit, question, self.key.timeout, scope));
                 }
                 // An idle connection that the server closes at this moment fails like this.
                 Err(ureq::Error::Io(error)) if connecting.is_none() && tries_left > 0 && is_closing(&error) => {
@@ -307,12 +307,18 @@ impl Client {
                     drop(permit);
                     permit = origin.enter(head_until).map_err(|busy| too_busy(busy, question))?;
                 }
-                Err(error) => return Err(self.refused(error, question, &asker, proxy)),
+                Err(error) => return Err(self.refused(error, question, &scope, proxy)),
             }
         }
     }
 
-    fn refused(&self, error: ureq::Error, question: Question<'_>, asker: &Asker, proxy: Option<&Proxy>) -> Error {
+    fn refused(
+        &self,
+        error: ureq::Error,
+        question: Question<'_>,
+        scope: &CredentialScope,
+        proxy: Option<&Proxy>,
+    ) -> Error {
         let url = question.address.name().to_owned();
         let failed = match &error {
             ureq::Error::Io(error) => tls_failure::of_io(error),
@@ -321,10 +327,10 @@ impl Client {
         if let Some(failed) = failed {
             return match tls_failure::hint(failed) {
                 Some(hint) => Error::Insecure { url, what: failed.to_string(), hint: hint.to_owned() },
-                None => Error::Denied { url, answer: format!("TLS: {failed}{}", asker.led_to()), hint: asker.hint() },
+                None => Error::Denied { url, answer: format!("TLS: {failed}{}", scope.led_to()), hint: scope.hint() },
             };
         }
-        let mut what = format!("{}{}", what_failed(&error, self.key.timeout), asker.led_to());
+        let mut what = format!("{}{}", what_failed(&error, self.key.timeout), scope.led_to());
         // The name of an object does not say where it was looked for.
         if question.address.hint().is_some() {
             what = format!("{what} ({})", origin_of(&question.address.original()));

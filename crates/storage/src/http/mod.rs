@@ -56,12 +56,11 @@
 
 mod address;
 mod answer;
-mod asker;
 mod client;
 mod connections;
+mod credential_scope;
 pub(crate) mod credentials;
-mod crew;
-mod hurry;
+mod handshake_deadline;
 mod lookup;
 mod multipart;
 mod names;
@@ -73,6 +72,7 @@ mod range;
 mod slots;
 mod store;
 mod tcp;
+mod thread_pool;
 mod transport;
 mod trial;
 mod whole;

@@ -131,7 +131,7 @@ pub(crate) fn open_address(
     let attempts = Arc::new(Ledger::new("attempt", false));
     let policy = Policy::of(network);
     let mut is_again = false;
-    let (store, known) = policy.open(address.name(), &attempts, |until| {
+    let (store, preloaded) = policy.open(address.name(), &attempts, |until| {
         let (head_bytes, tail_bytes) = (speculation.head_bytes.max(1), speculation.tail_bytes);
         let (address, client, ledger) = (&address, &client, &ledger);
         let is_again = std::mem::replace(&mut is_again, true);
@@ -141,7 +141,7 @@ pub(crate) fn open_address(
         Store::Ranges(store) => Arc::new(Retry::new(*store, policy, Arc::clone(&attempts))),
         Store::Whole(file) => Arc::new(file),
     };
-    Ok(Opened { source, known, ledgers: [attempts, ledger].into_iter().collect() })
+    Ok(Opened { source, preloaded, ledgers: [attempts, ledger].into_iter().collect() })
 }
 
 /// What a file is read through once it is open.
@@ -151,10 +151,10 @@ enum Store {
 }
 
 /// Offset in the file and content of bytes that came with the opening.
-type Known = Vec<(u64, Vec<u8>)>;
+type PreloadedBytes = Vec<(u64, Vec<u8>)>;
 
 impl Opening<'_> {
-    fn open(&self) -> Result<(Store, Known)> {
+    fn open(&self) -> Result<(Store, PreloadedBytes)> {
         let mut found = Found::AskAgain;
         let (origin, start) = (self.origin(), Instant::now());
         let may_have_both =
@@ -273,7 +273,7 @@ impl Opening<'_> {
             let kind = match answer.kind() {
                 Ok(kind) => kind,
                 Err(Error::WrongAnswer { .. }) => {
-                    origin.strike(answer.asked_at, Fault::Wrong);
+                    origin.note_fault(answer.asked_at, Fault::Wrong);
                     return Ok(found);
                 }
                 Err(error) => return Err(error),
@@ -284,7 +284,7 @@ impl Opening<'_> {
                         origin.approve();
                         found = Found::Pieces(pieces, version);
                     }
-                    Err(Error::WrongAnswer { .. }) => origin.strike(answer.asked_at, Fault::Wrong),
+                    Err(Error::WrongAnswer { .. }) => origin.note_fault(answer.asked_at, Fault::Wrong),
                     Err(error) => return Err(error),
                 },
                 Kind::Single(content) if content.total_bytes.is_none() => return Err(self.sizeless()),
@@ -316,7 +316,7 @@ impl Opening<'_> {
                 }
                 // No tail in this server's language, or a fault.
                 Kind::Unsatisfiable(_) | Kind::Status(500) => {
-                    origin.strike(answer.asked_at, Fault::TooMany(2));
+                    origin.note_fault(answer.asked_at, Fault::TooMany(2));
                     answer.discard();
                 }
                 // Most that are not found are not there: to ask again would cost them a round trip.
@@ -421,7 +421,7 @@ impl Opening<'_> {
     }
 
     /// Asks for what is missing of head and tail, now that the size is known.
-    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, Known)> {
+    fn complete(&self, pieces: Pieces, version: Version) -> Result<(Store, PreloadedBytes)> {
         let size_bytes = pieces.total_bytes.ok_or_else(|| self.sizeless())?;
         let store = self.store(size_bytes, version);
         let head = 0..self.head_bytes.min(size_bytes);
@@ -432,8 +432,8 @@ impl Opening<'_> {
             .collect();
         let parts = missing.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
         store.attempt(parts, self.until).1?;
-        let mut known = pieces.pieces;
-        known.extend(missing);
-        Ok((Store::Ranges(Box::new(store)), known))
+        let mut preloaded = pieces.pieces;
+        preloaded.extend(missing);
+        Ok((Store::Ranges(Box::new(store)), preloaded))
     }
 }

@@ -45,7 +45,7 @@ struct State {
     last_unanswered: Option<Instant>,
     n_open: usize,
     /// Threads that make requests besides those that want the bytes.
-    n_hired: usize,
+    n_workers: usize,
     connections: Connections,
     /// Bodies that are coming, since when, and the bytes that came since then.
     n_transfers: usize,
@@ -71,11 +71,11 @@ impl Drop for Permit {
 
 /// A thread that makes requests for others, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Hired(Arc<Origin>);
+pub(super) struct Worker(Arc<Origin>);
 
-impl Drop for Hired {
+impl Drop for Worker {
     fn drop(&mut self) {
-        self.0.state().n_hired -= 1;
+        self.0.state().n_workers -= 1;
     }
 }
 
@@ -150,7 +150,7 @@ impl Origin {
                 n_unanswered: 0,
                 last_unanswered: None,
                 n_open: 0,
-                n_hired: 0,
+                n_workers: 0,
                 connections: Connections::new(if is_multi_range { Kind::Any } else { Kind::Many }),
                 n_transfers: 0,
                 transfer_start: None,
@@ -222,14 +222,14 @@ impl Origin {
     }
 
     /// Lets a thread more make requests for who wants the bytes, if all reads together have not two for each connection.
-    pub(super) fn hire(self: &Arc<Self>) -> Option<Hired> {
+    pub(super) fn add_worker(self: &Arc<Self>) -> Option<Worker> {
         let mut state = self.state();
         // Twice as many: those of a read that waits behind another one are there when that one's end.
-        if state.n_hired + 1 >= 2 * self.allowed(&state) {
+        if state.n_workers + 1 >= 2 * self.allowed(&state) {
             return None;
         }
-        state.n_hired += 1;
-        Some(Hired(Arc::clone(self)))
+        state.n_workers += 1;
+        Some(Worker(Arc::clone(self)))
     }
 
     /// Requests that it is asked at the same time, as far as is known.
@@ -286,7 +286,7 @@ impl Origin {
 
     /// Several ranges, asked for at `asked_at`, were not answered as they should be. Once may be chance, and so may what was asked
     /// before that was noticed: one outage breaks many answers. Wrong twice in a row is not, nor is any fault three times.
-    pub(super) fn strike(&self, asked_at: Instant, fault: Fault) {
+    pub(super) fn note_fault(&self, asked_at: Instant, fault: Fault) {
         let mut state = self.state();
         if state.last_wrong.is_some_and(|last| asked_at <= last) {
             return;
@@ -354,7 +354,7 @@ impl Origin {
         // If several get no answer the next time, too, one is tried at once.
         self.state().n_unanswered = u32::from(is_answered);
         if is_answered {
-            self.strike(asked_at, Fault::Broken);
+            self.note_fault(asked_at, Fault::Broken);
         }
     }
 
@@ -468,14 +468,14 @@ mod tests {
 
     #[test]
     fn two_wrong_answers_or_three_that_broke_off_are_no_chance() {
-        for (fault, n_strikes, left) in [(Fault::Wrong, 2, 1), (Fault::Broken, 3, 1), (Fault::TooMany(200), 3, 50)] {
+        for (fault, n_faults, left) in [(Fault::Wrong, 2, 1), (Fault::Broken, 3, 1), (Fault::TooMany(200), 3, 50)] {
             let origin = Origin::new(0, true);
             origin.approve();
             let long_ago = Instant::now();
-            for _ in 0..n_strikes {
+            for _ in 0..n_faults {
                 assert_eq!(origin.range_limit(), STEPS[0]);
-                origin.strike(Instant::now(), fault);
-                origin.strike(long_ago, fault);
+                origin.note_fault(Instant::now(), fault);
+                origin.note_fault(long_ago, fault);
             }
             assert_eq!(origin.range_limit(), left);
         }

@@ -8,7 +8,7 @@ use ureq::unversioned::transport::{ConnectProxyConnector, ConnectionDetails, Con
 use ureq::{Proxy, ProxyProtocol};
 use url::Url;
 
-use super::hurry::Hurry;
+use super::handshake_deadline::HandshakeDeadline;
 use super::tcp::Tcp;
 use super::transport::Tls;
 
@@ -152,8 +152,8 @@ impl<In: Transport> Connector<In> for ThroughProxy {
     type Out = Either<In, Box<dyn Transport>>;
 
     fn connect(&self, details: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, ureq::Error> {
-        let hurry = Hurry::of(details);
-        let (tls, on_the_way) = (self.tls.clone(), hurry.clone());
+        let deadline = HandshakeDeadline::of(details);
+        let (tls, on_the_way) = (self.tls.clone(), deadline.clone());
         let connect = move |proxy: &ConnectionDetails| {
             let connected = ().chain(Tcp).chain(tls.clone()).connect(proxy, None)?;
             Ok(on_the_way.on(connected.ok_or(ureq::Error::ConnectionFailed)?.boxed()))
@@ -166,7 +166,7 @@ impl<In: Transport> Connector<In> for ThroughProxy {
             ..*details
         };
         let connected = self.asks.connect(&details, chained);
-        hurry.end();
+        deadline.end();
         connected
     }
 }

@@ -8,18 +8,18 @@ use std::time::Instant;
 use super::address::Address;
 use super::answer::{Answer, Kind, Version};
 use super::client::{Client, Question};
-use super::crew::Scope;
 use super::multipart::{Multipart, Receiver as _};
 use super::origin::{Fault, Origin, step_below};
 use super::plan::{Limits, requests};
 use super::range::{ContentRange, range_header};
 use super::slots::Slots;
+use super::thread_pool::Scope;
 use crate::account::{Ledger, Operation};
 use crate::error::{Error, Result};
 use crate::options::Network;
 use crate::protocol::Protocol;
 use crate::retry::Attempt;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// A file on a server that answers ranges.
 pub(super) struct HttpStore {
@@ -86,18 +86,18 @@ struct Work<'w, 'b> {
     client: &'w Client,
     origin: Arc<Origin>,
     n_parallel: usize,
-    /// Threads that were hired for it.
-    n_hired: AtomicUsize,
+    /// Threads that were added for it.
+    n_workers: AtomicUsize,
     queue: Mutex<std::vec::IntoIter<Vec<Part<'b>>>>,
     round: Mutex<Round<'b>>,
     until: Instant,
 }
 
 impl<'b> Work<'_, 'b> {
-    /// Makes requests until none is left, and hires for those that wait.
+    /// Makes requests until none is left, and adds threads for those that wait.
     fn run<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         while let Some((parts, n_waiting)) = self.next() {
-            self.hire(scope, n_waiting);
+            self.add_workers(scope, n_waiting);
             if let Some(parts) = self.unless_failed(parts) {
                 let one = if n_ranges(&parts) > 1 { self.origin.try_several() } else { None };
                 if let Some(parts) = self.unless_refused(parts) {
@@ -108,16 +108,16 @@ impl<'b> Work<'_, 'b> {
         }
     }
 
-    /// Hires a thread for each request that waits, as far as the server may be asked at the same time: at first all at once,
+    /// Adds a thread for each request that waits, as far as the server may be asked at the same time: at first all at once,
     /// then those that other reads had.
-    fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, n_waiting: usize) {
-        while self.n_hired.load(Relaxed) < n_waiting.min(self.n_parallel)
-            && let Some(hired) = self.origin.hire()
+    fn add_workers<'s>(&'s self, scope: &'s Scope<'s, '_>, n_waiting: usize) {
+        while self.n_workers.load(Relaxed) < n_waiting.min(self.n_parallel)
+            && let Some(worker) = self.origin.add_worker()
         {
-            self.n_hired.fetch_add(1, Relaxed);
+            self.n_workers.fetch_add(1, Relaxed);
             let run = move || {
                 self.run(scope);
-                drop(hired);
+                drop(worker);
             };
             // Where no thread can be had, the others do the work.
             scope.spawn(run);
@@ -176,9 +176,9 @@ impl HttpStore {
     /// Makes requests, some at the same time.
     fn round<'b>(&self, client: &Client, requests: Vec<Vec<Part<'b>>>, n_parallel: usize, until: Instant) -> Round<'b> {
         let (queue, round) = (Mutex::new(requests.into_iter()), Mutex::default());
-        let (origin, n_hired) = (self.origin(client), AtomicUsize::new(0));
-        let work = Work { store: self, client, origin, n_parallel, n_hired, queue, round, until };
-        client.crew().scope(|scope| work.run(scope));
+        let (origin, n_workers) = (self.origin(client), AtomicUsize::new(0));
+        let work = Work { store: self, client, origin, n_parallel, n_workers, queue, round, until };
+        client.pool().scope(|scope| work.run(scope));
         work.round.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,7 +210,7 @@ impl HttpStore {
                     Refusal::Suspected => match origin {
                         // It never answered some: their number is not what matters, and nobody else need try it.
                         Some(origin) if !origin.answers_several() => {
-                            origin.strike(asked_at, Fault::TooMany(ranges.len()));
+                            origin.note_fault(asked_at, Fault::TooMany(ranges.len()));
                             round.is_wrong = true;
                         }
                         origin => round.suspect = origin,
@@ -263,7 +263,7 @@ impl HttpStore {
         let is_whole = matches!(ranges, [range] if range.start == 0 && range.end == self.size_bytes);
         let kind = match answer.kind() {
             Err(error) if is_several => {
-                answer.origin.strike(answer.asked_at, Fault::Wrong);
+                answer.origin.note_fault(answer.asked_at, Fault::Wrong);
                 return Err(Failed::of(error, Refusal::Wrong));
             }
             kind => kind?,
@@ -371,7 +371,7 @@ fn take_parts(
     };
     if ranges.len() > 1 {
         let is_wrong = matches!(error, Error::WrongAnswer { .. });
-        answer.origin.strike(answer.asked_at, if is_wrong { Fault::Wrong } else { Fault::Broken });
+        answer.origin.note_fault(answer.asked_at, if is_wrong { Fault::Wrong } else { Fault::Broken });
     }
     // A broken connection is not the fault of the ranges, unless that happens again and again.
     let is_wrong = matches!(error, Error::WrongAnswer { .. }) && ranges.len() > 1;
@@ -426,7 +426,7 @@ impl Attempt for HttpStore {
             if parts.is_empty() {
                 // Fewer ranges did where more had failed.
                 for (origin, n_ranges, asked_at) in suspects {
-                    origin.strike(asked_at, Fault::TooMany(n_ranges));
+                    origin.note_fault(asked_at, Fault::TooMany(n_ranges));
                 }
                 return (parts, Ok(()));
             }
@@ -472,12 +472,12 @@ impl Source for HttpStore {
         self.attempt(parts, Instant::now() + self.network.deadline).1
     }
 
-    fn nature(&self) -> Nature {
+    fn access_profile(&self) -> AccessProfile {
         let client = self.client();
         let origin = self.origin(&client);
         let (latency, bytes_per_second) = origin.measured();
         let (max_parallel, max_ranges) = (origin.max_parallel(), origin.range_limit());
-        Nature { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
+        AccessProfile { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
     }
 
     fn protocol(&self) -> Protocol {

@@ -16,7 +16,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport, TransportAdapter,
 };
 
-use super::hurry::Hurry;
+use super::handshake_deadline::HandshakeDeadline;
 
 thread_local! {
     /// What this thread spent on connecting since it last asked.
@@ -65,12 +65,12 @@ impl Tls {
         let host = details.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(host.to_owned()).map_err(|_| ureq::Error::Tls("no name that TLS knows"))?;
         let connection = ClientConnection::new(Arc::clone(config), name).map_err(std::io::Error::other)?;
-        let hurry = Hurry::of(details);
-        let mut adapter = TransportAdapter::new(hurry.on(transport.boxed()), Arc::clone(&details.current_time));
+        let deadline = HandshakeDeadline::of(details);
+        let mut adapter = TransportAdapter::new(deadline.on(transport.boxed()), Arc::clone(&details.current_time));
         adapter.set_timeout(details.timeout);
         let mut stream = StreamOwned::new(connection, adapter);
         stream.conn.complete_io(&mut stream.sock)?;
-        hurry.end();
+        deadline.end();
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(TlsTransport { buffers, stream })
     }

@@ -9,7 +9,7 @@ use super::answer::{Answer, Kind, Version};
 use crate::copies::{Nameless, Room};
 use crate::error::{Error, Result};
 use crate::lent_file::LentFile;
-use crate::source::{Nature, Part, Source, check_range, read_each};
+use crate::source::{AccessProfile, Part, Source, check_range, read_each};
 
 /// Slower than this is nothing that somebody waits for: a GB would take four hours.
 const LEAST_BYTES_PER_SECOND: f64 = 65_536.0;
@@ -143,8 +143,8 @@ impl Source for WholeFile {
         read_each(self, parts)
     }
 
-    fn nature(&self) -> Nature {
-        Nature::LOCAL
+    fn access_profile(&self) -> AccessProfile {
+        AccessProfile::LOCAL
     }
 
     fn version(&self) -> Option<String> {

@@ -29,8 +29,8 @@ fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Arc<Open> {
             self.check()?;
             self.0.read_vector(parts)
         }
-        fn nature(&self) -> Nature {
-            Nature { is_remote: true, ..Nature::LOCAL }
+        fn access_profile(&self) -> AccessProfile {
+            AccessProfile { is_remote: true, ..AccessProfile::LOCAL }
         }
     }
     Arc::new(move |url: &str| {
@@ -40,7 +40,7 @@ fn opener(broken: Arc<Mutex<HashSet<String>>>) -> Arc<Open> {
         let source = Breakable(MemorySource::new(url, content), Arc::clone(&broken));
         source.check()?;
         let ledgers = std::iter::once(Arc::new(Ledger::new("http", false))).collect();
-        Ok(Opened { source: Arc::new(source), known: Vec::new(), ledgers })
+        Ok(Opened { source: Arc::new(source), preloaded: Vec::new(), ledgers })
     })
 }
 
@@ -105,7 +105,7 @@ fn reads_that_wait_together_for_a_replica_wait_as_long_as_one() {
             scope.spawn(|| source.read_at(0, &mut [0; 3]).unwrap_err());
         }
         std::thread::sleep(opening / 3);
-        assert!(source.nature().is_remote, "what is being opened is no nearer than what was");
+        assert!(source.access_profile().is_remote, "what is being opened is no nearer than what was");
     });
     assert!(begin.elapsed() < 7 * opening, "{:?}", begin.elapsed());
 }

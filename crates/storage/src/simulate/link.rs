@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::protocol::Protocol;
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// What a store and the way to it are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,8 +28,8 @@ const LEAST_OF_NETWORK: Duration = Duration::from_micros(101);
 
 impl Line {
     /// How a store behind this line says that it wants to be asked.
-    pub fn nature(&self) -> Nature {
-        Nature {
+    pub fn access_profile(&self) -> AccessProfile {
+        AccessProfile {
             is_remote: self.latency >= LEAST_OF_NETWORK,
             latency: self.latency,
             bytes_per_second: self.bytes_per_second,

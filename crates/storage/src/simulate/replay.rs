@@ -12,7 +12,7 @@ use crate::protocol::Protocol;
 use crate::readahead::{ReadAheadWindow, Step};
 use crate::segments::Segmented;
 use crate::simulate::link::{Event, Line, Link, RequestId};
-use crate::strategy::{Between, Reading};
+use crate::strategy::{Reading, StrategyLayer};
 use crate::windows::{Grouping, Planner, ReadStyle, Wanted, Window, clusters_of};
 
 /// Memory that windows share, as in a scan that was not told otherwise.
@@ -92,9 +92,9 @@ pub struct Outcome {
 pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> {
     line.check()?;
     trace.check()?;
-    let reading = Reading::new(options, line.nature());
-    let style = match reading.between {
-        Between::Background(style) => style,
+    let reading = Reading::new(options, line.access_profile());
+    let style = match reading.layer {
+        StrategyLayer::Background(style) => style,
         _ => reading.style,
     };
     let style = style.within(MEMORY_BUDGET_BYTES);
@@ -102,7 +102,7 @@ pub fn replay(trace: &Trace, options: &Options, line: &Line) -> Result<Outcome> 
     let needs_clusters = matches!(style.grouping, Grouping::TreeCache { .. });
     let clusters = if needs_clusters { clusters_of(&wanted) } else { Vec::new() };
     let windows = Planner::new(style, &clusters).plan(&wanted);
-    let layers = Layers::new(reading.between, style, options, line, trace);
+    let layers = Layers::new(reading.layer, style, options, line, trace);
     let mut simulation = Simulation {
         link: Link::new(line),
         layers,
@@ -206,15 +206,15 @@ impl Pieces {
 }
 
 impl Layers {
-    fn new(between: Between, style: ReadStyle, options: &Options, line: &Line, trace: &Trace) -> Self {
+    fn new(between: StrategyLayer, style: ReadStyle, options: &Options, line: &Line, trace: &Trace) -> Self {
         let file_bytes = trace.file_bytes;
         let touching = CoalesceLimits { max_gap_bytes: 0, max_span_bytes: u64::MAX };
-        let has_cache = options.block_cache_of(line.nature()).is_some();
+        let has_cache = options.block_cache_of(line.access_profile()).is_some();
         Layers {
             between: match between {
-                Between::ReadAhead(bytes) => Memory::ReadAhead(ReadAheadWindow::new(bytes, file_bytes)),
-                Between::LazyDownload(bytes) => Memory::Download(Pieces::new(file_bytes, bytes)),
-                Between::Nothing | Between::Background(_) => Memory::Nothing,
+                StrategyLayer::ReadAhead(bytes) => Memory::ReadAhead(ReadAheadWindow::new(bytes, file_bytes)),
+                StrategyLayer::LazyDownload(bytes) => Memory::Download(Pieces::new(file_bytes, bytes)),
+                StrategyLayer::Nothing | StrategyLayer::Background(_) => Memory::Nothing,
             },
             kept: coalesce(&trace.kept, touching).into_iter().map(|span| span.range).collect(),
             blocks: has_cache.then(|| Pieces::new(file_bytes, BLOCK_BYTES)),

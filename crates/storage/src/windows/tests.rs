@@ -168,12 +168,12 @@ proptest! {
             .map(|&(start, n, first_entry, branch, is_fetched)| Wanted { range: start..start + n, first_entry, branch, is_fetched })
             .collect();
         wanted.sort_by_key(|piece| piece.first_entry);
-        let nature =
-            Nature { is_remote: true, latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 4, max_ranges: 1 };
+        let profile =
+            AccessProfile { is_remote: true, latency: Duration::from_millis(5), bytes_per_second: 1e7, max_parallel: 4, max_ranges: 1 };
         let style = match kind {
             0 => each(window_bytes),
             1 => windows(window_bytes, 100),
-            2 => ReadStyle { limits: Some(Merging::For(nature)), ..windows(window_bytes, 0) },
+            2 => ReadStyle { limits: Some(Merging::For(profile)), ..windows(window_bytes, 0) },
             _ => tree_cache(learn_entries, kind == 3, window_bytes),
         };
         let style = ReadStyle { n_ahead, ..style };

@@ -30,7 +30,7 @@ use super::wire::{Inbound, Outbound, Plug, given_back};
 use crate::account::{Ledger, Operation};
 use crate::descriptors::{Cost, Entry, Holder};
 use crate::options::Network;
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// Bytes of requests that may be outstanding on one connection.
 pub(super) const MAX_OUTSTANDING_BYTES: usize = 64 << 10;
@@ -155,10 +155,10 @@ impl Connection {
     }
 
     /// How it answered so far.
-    pub(crate) fn nature(&self) -> Nature {
+    pub(crate) fn access_profile(&self) -> AccessProfile {
         let state = self.locked();
         let limits = self.vectors.within(state.limits.unwrap_or(VectorLimits::DEFAULT));
-        state.meter.nature(Some(limits))
+        state.meter.access_profile(Some(limits))
     }
 
     /// Whether it can take requests, as far as can be seen without sending one.

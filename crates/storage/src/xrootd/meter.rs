@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::limits::{MAX_PARALLEL, VectorLimits};
-use crate::source::Nature;
+use crate::source::AccessProfile;
 
 /// Answers of no more bytes than this tell the latency.
 const SMALL_BYTES: u64 = 32 << 10;
@@ -83,8 +83,8 @@ impl Meter {
     }
 
     /// What it comes to.
-    pub(crate) fn nature(&self, limits: Option<VectorLimits>) -> Nature {
-        Nature {
+    pub(crate) fn access_profile(&self, limits: Option<VectorLimits>) -> AccessProfile {
+        AccessProfile {
             is_remote: true,
             latency: self.latency,
             bytes_per_second: self.bytes_per_second.unwrap_or(GUESSED_BYTES_PER_SECOND),
@@ -106,17 +106,23 @@ mod tests {
         meter.begin(after(0));
         meter.received(100, after(50));
         meter.end();
-        assert_eq!(meter.nature(None).latency, Duration::from_millis(50));
+        assert_eq!(meter.access_profile(None).latency, Duration::from_millis(50));
         meter.begin(after(1000));
         meter.received(100 + 5_000_000, after(1000 + 50 + 50));
         meter.end();
-        let rate = meter.nature(None).bytes_per_second;
+        let rate = meter.access_profile(None).bytes_per_second;
         assert!((rate - 100e6).abs() < 1e3, "{rate}");
         // While it stays busy, no latency is in it.
         meter.begin(after(2000));
         meter.received(100 + 5_000_000 + 45_000_000, after(2000 + 50 + 450));
         meter.received(100 + 5_000_000 + 95_000_000, after(2000 + 50 + 950));
-        let rate = meter.nature(None).bytes_per_second;
+        let rate = meter.access_profile(None).bytes_per_second;
         assert!((rate - 100e6).abs() < 1e3, "{rate}");
+    }
+
+    #[test]
+    fn a_server_that_answers_at_once_is_remote_too() {
+        let profile = Meter::new(Duration::from_micros(3)).access_profile(None);
+        assert!(profile.is_remote && profile.latency == Duration::from_micros(3));
     }
 }

@@ -21,12 +21,12 @@ use crate::replicas::HEAD_BYTES;
 use crate::retry::{Attempt, open_attempts};
 use crate::secret::{hidden_distinction, redacted};
 use crate::shared::Shared;
-use crate::source::{Nature, Opened, Part, Source, Speculation, check_range};
+use crate::source::{AccessProfile, Opened, Part, Source, Speculation, check_range};
 
 /// Connections of one file, at most.
 const MAX_LANES: usize = 16;
 /// Of a file whose connections are all lost.
-const UNMEASURED: Nature = Nature {
+const UNMEASURED: AccessProfile = AccessProfile {
     is_remote: true,
     latency: Duration::from_millis(50),
     bytes_per_second: 1e8,
@@ -50,8 +50,8 @@ const MAX_READ_HOPS: usize = 4;
 pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let ledger = Arc::new(Ledger::new("xrootd", false));
     open_attempts(url, network, |until| {
-        let (file, known) = XrootdFile::open(url, network, speculation, &ledger, until)?;
-        Ok((file, known, std::iter::once(Arc::clone(&ledger)).collect()))
+        let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, until)?;
+        Ok((file, preloaded, std::iter::once(Arc::clone(&ledger)).collect()))
     })
 }
 
@@ -61,8 +61,8 @@ pub fn open_xrootd(url: &str, network: &Network, speculation: Speculation) -> Re
 /// As [`open_xrootd`], without [`Error::Deadline`].
 pub fn open_xrootd_once(url: &str, network: &Network, speculation: Speculation) -> Result<Opened> {
     let ledger = Arc::new(Ledger::new("xrootd", false));
-    let (file, known) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
-    Ok(Opened { source: Arc::new(file), known, ledgers: std::iter::once(ledger).collect() })
+    let (file, preloaded) = XrootdFile::open(url, network, speculation, &ledger, Instant::now() + network.deadline)?;
+    Ok(Opened { source: Arc::new(file), preloaded, ledgers: std::iter::once(ledger).collect() })
 }
 
 struct XrootdFile {
@@ -111,10 +111,10 @@ impl XrootdFile {
         let network = network.clone();
         let head = Vec::new();
         let mut file = XrootdFile { url, distinction, size_bytes, modified_s, head, origin, network, lanes, ledger };
-        let known = file.speculate(speculation, until)?;
-        let first = known.iter().find(|(offset, _)| *offset == 0).map_or(&[][..], |(_, bytes)| bytes);
+        let preloaded = file.speculate(speculation, until)?;
+        let first = preloaded.iter().find(|(offset, _)| *offset == 0).map_or(&[][..], |(_, bytes)| bytes);
         file.head = first[..first.len().min(HEAD_BYTES)].to_vec();
-        Ok((file, known))
+        Ok((file, preloaded))
     }
 
     /// Head and tail in one request.
@@ -128,10 +128,10 @@ impl XrootdFile {
         };
         let ranges = ranges.into_iter().filter(|(start, end)| start < end);
         let buffer = |(start, end): (u64, u64)| (start, vec![0; usize::try_from(end - start).unwrap_or(0)]);
-        let mut known: Vec<_> = ranges.map(buffer).collect();
-        let parts = known.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        let mut preloaded: Vec<_> = ranges.map(buffer).collect();
+        let parts = preloaded.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
         self.attempt(parts, until).1?;
-        Ok(known)
+        Ok(preloaded)
     }
 
     /// The lane for the next read: the first that is free, or the one with the fewest reads.
@@ -390,8 +390,8 @@ impl Source for XrootdFile {
         self.read_once(parts.iter_mut().map(|part| Part { offset: part.offset, buffer: part.buffer }).collect())
     }
 
-    fn nature(&self) -> Nature {
-        let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.nature()));
+    fn access_profile(&self) -> AccessProfile {
+        let measured = self.lanes.iter().find_map(|lane| Some(lane.file.current()?.connection.access_profile()));
         measured.unwrap_or(UNMEASURED)
     }
 

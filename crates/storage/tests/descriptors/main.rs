@@ -180,7 +180,7 @@ fn child() {
                         let content = content_of(number);
                         let source = scratch::far_away_version(&content, &number.to_string());
                         let opened =
-                            Opened { source, known: Vec::new(), ledgers: arrowroot_storage::Ledgers::default() };
+                            Opened { source, preloaded: Vec::new(), ledgers: arrowroot_storage::Ledgers::default() };
                         Stack::new(opened, &options).unwrap().scan(false).source
                     })
                     .collect();

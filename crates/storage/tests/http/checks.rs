@@ -36,9 +36,9 @@ pub(crate) fn check_vector(source: &Arc<dyn Source>, content: &[u8], ranges: &[(
     Ok(())
 }
 
-pub(crate) fn check_known(opened: &Opened, content: &[u8]) {
+pub(crate) fn check_preloaded(opened: &Opened, content: &[u8]) {
     assert_eq!(opened.source.size_bytes(), content.len() as u64);
-    for (offset, bytes) in &opened.known {
+    for (offset, bytes) in &opened.preloaded {
         let start = usize::try_from(*offset).unwrap();
         assert!(content[start..start + bytes.len()] == *bytes, "wrong bytes at {start}");
     }

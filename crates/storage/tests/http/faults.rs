@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{SPECULATION, check_known, check_vector, content, counts, ledger, open, options};
+use crate::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
 use crate::scripted::{Reply, Request, Scripted, Then, multi, right, single, status};
 
 const N_BYTES: usize = 300_000;
@@ -171,7 +171,7 @@ fn several_ranges_are_taken_in_any_order_and_merged() {
         let ranges = [(10_000, 10_100), (10_110, 10_200), (10_250, 10_300)];
         check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
         assert_eq!(server.heads().len(), 2);
-        assert_eq!(opened.source.nature().max_ranges, 200);
+        assert_eq!(opened.source.access_profile().max_ranges, 200);
     }
 }
 
@@ -196,7 +196,7 @@ fn wrong_answers_to_several_ranges_are_made_good_with_single_ones() {
             check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
                 .unwrap();
         }
-        assert_eq!(opened.source.nature().max_ranges, 1, "answer {place}: remembered");
+        assert_eq!(opened.source.access_profile().max_ranges, 1, "answer {place}: remembered");
         assert!(!server.ranges().last().unwrap().contains(','), "answer {place}: {:?}", server.ranges());
     }
 }
@@ -224,7 +224,7 @@ fn a_server_that_leaves_several_ranges_without_an_answer_is_asked_for_single_one
                 check_vector(&opened.source, &content(N_BYTES), &[(start, start + 10), (start + 500, start + 600)])
                     .unwrap_or_else(|error| panic!("{case}: {error}"));
             }
-            assert_eq!(opened.source.nature().max_ranges, 1, "{case}: remembered");
+            assert_eq!(opened.source.access_profile().max_ranges, 1, "{case}: remembered");
             let n_in_vain = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
             // A request that a closing connection swallowed is sent again by itself, up to twice.
             assert!(n_in_vain <= if place == 2 { 12 } else { 4 }, "{case}: {:?}", server.ranges());
@@ -240,7 +240,7 @@ fn who_forbids_several_ranges_is_asked_for_single_ones_and_who_forbids_all_is_be
         _ => status("403 Forbidden", ""),
     });
     let opened = open(&server.url(), &[]).unwrap();
-    check_known(&opened, &content(N_BYTES));
+    check_preloaded(&opened, &content(N_BYTES));
     check_vector(&opened.source, &content(N_BYTES), &[(10_000, 10_010), (20_000, 20_010)]).unwrap();
     assert_eq!(server.ranges().iter().filter(|ranges| ranges.contains(',')).count(), 1, "{:?}", server.ranges());
     let server = Scripted::start(|_| status("403 Forbidden", ""));
@@ -257,7 +257,7 @@ fn too_many_ranges_become_fewer() {
     let opened = open(&server.url(), &[]).unwrap();
     let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
-    assert_eq!(opened.source.nature().max_ranges, 20);
+    assert_eq!(opened.source.access_profile().max_ranges, 20);
     let n_ranges: Vec<_> = server.ranges()[1..].iter().map(|range| range.split(',').count()).collect();
     // 100 fail, so does one half, and five of 20 do.
     assert_eq!(n_ranges, [100, 50, 20, 20, 20, 20, 20]);
@@ -275,7 +275,7 @@ fn a_status_that_may_be_of_the_number_of_ranges_is_looked_into_with_one() {
         let opened = open(&server.url(), &[]).unwrap();
         let ranges: Vec<_> = (0..100).map(|place| (10_000 + place * 100, 10_010 + place * 100)).collect();
         check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap_or_else(|error| panic!("{told}: {error}"));
-        assert_eq!(opened.source.nature().max_ranges, 20, "{told}");
+        assert_eq!(opened.source.access_profile().max_ranges, 20, "{told}");
     }
     let server = server(|_, _, _| status("403 Forbidden", ""));
     let opened = open(&server.url(), &[]).unwrap();
@@ -400,8 +400,8 @@ fn opening_survives_what_reading_does() {
         let server =
             Scripted::start(move |request| answer(&content, request).unwrap_or_else(|| right(&content, request)));
         let opened = open(&server.url(), &[]).unwrap_or_else(|error| panic!("answer {place}: {error}"));
-        check_known(&opened, &content_bytes);
-        let n_known: usize = opened.known.iter().map(|(_, bytes)| bytes.len()).sum();
+        check_preloaded(&opened, &content_bytes);
+        let n_known: usize = opened.preloaded.iter().map(|(_, bytes)| bytes.len()).sum();
         assert_eq!(n_known, 4096 + 65_536, "answer {place}: {:?}", server.ranges());
         check_vector(&opened.source, &content_bytes, &[(10_000, 10_300), (50_000, 50_001)]).unwrap();
     }
@@ -437,7 +437,7 @@ fn read_from_a_bad_server(seed: u64) -> bool {
     let settings = [("timeout", "0.5"), ("deadline", "4"), ("retries", "8")];
     let start = Instant::now();
     let result = open(&server.url(), &settings).and_then(|opened| {
-        check_known(&opened, &content_bytes);
+        check_preloaded(&opened, &content_bytes);
         let mut chance = Chance(seed + 1);
         for _ in 0..4 {
             let mut ranges: Vec<_> = (0..1 + chance.below(6))
@@ -509,7 +509,7 @@ fn one_outage_of_many_answers_takes_no_ranges_from_a_server() {
         reply
     });
     let opened = open(&server.url(), &[]).unwrap();
-    let n_ranges = opened.source.nature().max_ranges;
+    let n_ranges = opened.source.access_profile().max_ranges;
     std::thread::scope(|scope| {
         for thread in 1..=3 {
             let (source, content_bytes) = (&opened.source, &content_bytes);
@@ -518,7 +518,7 @@ fn one_outage_of_many_answers_takes_no_ranges_from_a_server() {
             scope.spawn(move || check_vector(source, content_bytes, &ranges).unwrap());
         }
     });
-    assert_eq!(opened.source.nature().max_ranges, n_ranges);
+    assert_eq!(opened.source.access_profile().max_ranges, n_ranges);
 }
 
 #[test]

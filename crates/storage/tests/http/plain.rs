@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use arrowroot_storage::testing::check_source;
 use arrowroot_storage::{Error, Fitness, Operation, open_replicas};
 
-use crate::checks::{SPECULATION, check_known, check_vector, content, counts, ledger, open, options};
+use crate::checks::{SPECULATION, check_preloaded, check_vector, content, counts, ledger, open, options};
 use crate::nginx::Nginx;
 
 const N_BYTES: usize = 1_000_000;
@@ -25,8 +25,8 @@ const PLAIN: &str = "server { listen 127.0.0.1:PORT; }";
 fn opening_is_one_request_and_a_vector_read_another_on_the_same_connection() {
     let Some(nginx) = serve(PLAIN) else { return };
     let opened = open(&nginx.url("f"), &[]).unwrap();
-    check_known(&opened, &content(N_BYTES));
-    let lengths: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset, bytes.len())).collect();
+    check_preloaded(&opened, &content(N_BYTES));
+    let lengths: Vec<_> = opened.preloaded.iter().map(|(offset, bytes)| (*offset, bytes.len())).collect();
     assert_eq!(lengths, [(0, 4096), (934_464, 65_536)]);
     let ranges = [(500_000, 500_100), (10_000, 10_010), (10_010, 10_020), (700_000, 700_001)];
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
@@ -41,9 +41,9 @@ fn opening_is_one_request_and_a_vector_read_another_on_the_same_connection() {
     assert_eq!(counts(&requests, Operation::Open), (1, 1));
     assert_eq!(counts(&requests, Operation::ReadVector), (1, 1));
     assert_eq!(requests.totals(Operation::ReadVector).bytes, 121);
-    let nature = opened.source.nature();
-    assert_eq!((nature.max_parallel, nature.max_ranges), (8, 200));
-    assert_ne!(nature.latency, Duration::from_millis(20), "measured, not guessed");
+    let profile = opened.source.access_profile();
+    assert_eq!((profile.max_parallel, profile.max_ranges), (8, 200));
+    assert_ne!(profile.latency, Duration::from_millis(20), "measured, not guessed");
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn a_small_file_comes_whole_with_its_opening() {
     let Some(nginx) = serve(PLAIN) else { return };
     for (name, n_bytes) in [("small", 5000), ("empty", 0)] {
         let opened = open(&nginx.url(name), &[]).unwrap();
-        check_known(&opened, &content(n_bytes));
-        assert_eq!(opened.known.iter().map(|(_, bytes)| bytes.len()).sum::<usize>(), n_bytes);
+        check_preloaded(&opened, &content(n_bytes));
+        assert_eq!(opened.preloaded.iter().map(|(_, bytes)| bytes.len()).sum::<usize>(), n_bytes);
     }
     assert_eq!(nginx.pattern(2), "c0 1 200 [bytes=0-4095,-65536] /small\nc0 2 200 [bytes=0-4095,-65536] /empty");
 }
@@ -61,13 +61,13 @@ fn a_small_file_comes_whole_with_its_opening() {
 fn a_server_without_several_ranges_is_asked_for_single_ones_and_that_is_remembered() {
     let Some(nginx) = serve("server { listen 127.0.0.1:PORT; max_ranges 1; }") else { return };
     let opened = open(&nginx.url("f"), &[]).unwrap();
-    check_known(&opened, &content(N_BYTES));
-    assert_eq!(opened.source.nature().max_ranges, 1);
-    assert_eq!(opened.source.nature().max_parallel, 4, "few, until more have shown to pay");
+    check_preloaded(&opened, &content(N_BYTES));
+    assert_eq!(opened.source.access_profile().max_ranges, 1);
+    assert_eq!(opened.source.access_profile().max_parallel, 4, "few, until more have shown to pay");
     let ranges: Vec<_> = (0..40).map(|place| (5000 + place * 1000, 5100 + place * 1000)).collect();
     check_vector(&opened.source, &content(N_BYTES), &ranges).unwrap();
     let opened = open(&nginx.url("large"), &[]).unwrap();
-    check_known(&opened, &content(20_000_000));
+    check_preloaded(&opened, &content(20_000_000));
     let pattern = nginx.pattern(45);
     let ranges: Vec<_> = pattern.lines().map(|line| &line[line.find('[').unwrap()..]).collect();
     assert_eq!(ranges[0], "[bytes=0-4095,-65536] /f");
@@ -90,7 +90,7 @@ fn a_server_without_ranges_is_copied_from_once() {
     check_vector(&opened.source, &content(N_BYTES), &[(0, 10), (999_990, N_BYTES), (5, 500_000)]).unwrap();
     assert_eq!(nginx.pattern(n_requests).lines().count(), n_requests, "{}", nginx.pattern(4));
     assert_eq!(counts(&ledger(&opened, "http"), Operation::StageIn), (1, 1));
-    assert!(!opened.source.nature().is_remote);
+    assert!(!opened.source.access_profile().is_remote);
 }
 
 #[test]
@@ -176,7 +176,7 @@ const AUTHORISED: &str = "server { listen 127.0.0.1:PORT;
 #[test]
 fn a_given_token_is_sent_and_never_shown() {
     let Some(nginx) = serve(AUTHORISED) else { return };
-    check_known(&open(&nginx.url("f"), &[("token", "s3cr3t")]).unwrap(), &content(N_BYTES));
+    check_preloaded(&open(&nginx.url("f"), &[("token", "s3cr3t")]).unwrap(), &content(N_BYTES));
     let error = open(&nginx.url("f"), &[("token", "wr0ng")]).unwrap_err().to_string();
     assert!(
         error.contains("access denied: 401 Unauthorized") && error.contains("the given bearer token was sent"),
@@ -216,7 +216,7 @@ fn a_token_that_fits_no_request_is_not_sent() {
     let servers = "server { listen 127.0.0.1:PORT; large_client_header_buffers 4 40k; }";
     let Some(nginx) = serve(servers) else { return };
     let token = |n_bytes: usize| "t".repeat(n_bytes);
-    check_known(&open(&nginx.url("f"), &[("token", &token(24 << 10))]).unwrap(), &content(N_BYTES));
+    check_preloaded(&open(&nginx.url("f"), &[("token", &token(24 << 10))]).unwrap(), &content(N_BYTES));
     let error = open(&nginx.url("f"), &[("token", &token((24 << 10) + 1))]).unwrap_err();
     assert!(matches!(&error, Error::Denied { answer, .. } if answer.contains("24577 bytes was not sent")), "{error}");
     assert_eq!(nginx.pattern(1).lines().count(), 1, "the second was not asked for");
@@ -230,7 +230,7 @@ fn redirects_are_followed_once_and_take_no_token_to_another_host() {
       server { listen 127.0.0.1:OTHER; if ($arg_uuid != secret) { return 403; } }";
     let Some(nginx) = serve(servers) else { return };
     let opened = open(&nginx.url("door/f"), &[("token", "s3cr3t")]).unwrap();
-    check_known(&opened, &content(N_BYTES));
+    check_preloaded(&opened, &content(N_BYTES));
     check_vector(&opened.source, &content(N_BYTES), &[(10, 20)]).unwrap();
     check_vector(&opened.source, &content(N_BYTES), &[(30, 40)]).unwrap();
     assert_eq!(opened.source.url(), nginx.url("door/f"));

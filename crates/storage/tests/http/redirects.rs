@@ -34,7 +34,7 @@ fn a_place_that_is_good_no_more_is_asked_for_again_at_the_door_whatever_it_says(
         let opened = open(&door.url(), &[("retries", "0")]).unwrap();
         check_vector(&opened.source, &content(N_BYTES), &RANGES).unwrap();
         assert_eq!((door.heads().len(), first.heads().len(), second.heads().len()), (2, 2, 1), "{error}");
-        assert!(opened.source.nature().max_ranges > 1, "{error}: not for the number of ranges");
+        assert!(opened.source.access_profile().max_ranges > 1, "{error}: not for the number of ranges");
         let redirects = counts(&ledger(&opened, "http"), Operation::Redirect);
         assert_eq!(redirects, (3, 2), "{error}: two by the door, and the place that was good no more");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arrowroot_storage::Error;
 
-use crate::checks::{check_known, check_vector, content, open};
+use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::ports::free_port;
 use crate::scripted::{Reply, Scripted, Then, right, status};
 
@@ -17,15 +17,15 @@ fn a_file_on_s3_is_read_with_single_ranges_at_the_same_time() {
     let endpoint = format!("http://{}", server.host());
     let opened = open("s3://bucket/data/f 1.root", &[("s3_endpoint", &endpoint)]).unwrap();
     assert_eq!(opened.source.url(), "s3://bucket/data/f 1.root");
-    check_known(&opened, &content_bytes);
+    check_preloaded(&opened, &content_bytes);
     check_vector(&opened.source, &content_bytes, &[(10_000, 10_010), (20_000, 20_010), (30_000, 30_010)]).unwrap();
     let mut ranges = server.ranges();
     ranges[..2].sort_unstable();
     ranges[2..].sort_unstable();
     assert_eq!(ranges, ["-65536", "0-4095", "10000-10009", "20000-20009", "30000-30009"]);
     assert!(server.heads().iter().all(|head| head.starts_with("GET /bucket/data/f%201.root")), "{:?}", server.heads());
-    let nature = opened.source.nature();
-    assert!(nature.max_parallel >= 16 && nature.max_ranges == 1, "{nature:?}");
+    let profile = opened.source.access_profile();
+    assert!(profile.max_parallel >= 16 && profile.max_ranges == 1, "{profile:?}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn many_reads_share_threads_as_they_share_connections() {
         is_done.store(true, SeqCst);
         watch.join().unwrap()
     });
-    let n_connections = opened.source.nature().max_parallel;
+    let n_connections = opened.source.access_profile().max_parallel;
     // Other tests have some, too; as many for each read would be eight times as many.
     assert!((n_connections / 2..4 * n_connections).contains(&n_most), "{n_most} for {n_connections}");
 }

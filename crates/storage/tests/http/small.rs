@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::checks::{check_known, check_vector, content, open};
+use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::scripted::{Reply, Request, Scripted, Then, right, status};
 
 const N_BYTES: usize = 300_000;
@@ -25,7 +25,7 @@ fn a_server_that_serves_one_connection_until_it_ends_is_asked_over_that_one() {
     // A connection that was waited for would fail after the timeout, and with it the read.
     let opened = open(&server.url(), &[("retries", "0"), ("timeout", "20")]).unwrap();
     check_vector(&opened.source, &content(N_BYTES), &many_ranges()).unwrap();
-    assert_eq!(opened.source.nature().max_parallel, 1, "remembered");
+    assert_eq!(opened.source.access_profile().max_parallel, 1, "remembered");
     let again = open(&server.url(), &[("retries", "0"), ("timeout", "20")]).unwrap();
     check_vector(&again.source, &content(N_BYTES), &many_ranges()).unwrap();
 }
@@ -80,7 +80,7 @@ fn a_server_that_breaks_several_ranges_is_asked_for_some_twice() {
                     }
                 });
             }
-            assert_eq!(opened.source.nature().max_ranges, 1, "{place}, {n_right}");
+            assert_eq!(opened.source.access_profile().max_ranges, 1, "{place}, {n_right}");
             let n_several = server.ranges()[n_right..].iter().filter(|ranges| ranges.contains(',')).count();
             // Where it answered once, each thread may ask before the first has its answer, and fewer are tried, step by step.
             let n_allowed = if n_right == 0 { 2 } else { n_threads + 3 };
@@ -116,7 +116,7 @@ fn a_file_smaller_than_what_its_opening_asks_for_is_asked_for_again() {
             });
             let opened = open(&server.url(), &[("retries", "0")]).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(opened.source.size_bytes(), n_bytes as u64, "{place}");
-            check_known(&opened, &content(n_bytes));
+            check_preloaded(&opened, &content(n_bytes));
             let n_requests = server.heads().len();
             assert!(n_requests <= 4, "{place}: {n_requests}");
         }

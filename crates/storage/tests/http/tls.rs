@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use arrowroot_storage::Error;
 
-use crate::checks::{check_known, check_vector, content, open};
+use crate::checks::{check_preloaded, check_vector, content, open};
 use crate::nginx::Nginx;
 
 fn openssl(directory: &Path, arguments: &str) {
@@ -73,7 +73,7 @@ fn a_server_is_trusted_if_its_authority_is() {
     let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
     for authorities in ["ca.pem", "authorities"] {
         let opened = open(&url(&nginx), &[("authorities", &path(authorities))]).unwrap();
-        check_known(&opened, &content(1_000_000));
+        check_preloaded(&opened, &content(1_000_000));
         check_vector(&opened.source, &content(1_000_000), &[(10, 300_000), (400_000, 900_000)]).unwrap();
     }
     let pattern = nginx.pattern(4);
@@ -96,7 +96,7 @@ fn a_client_certificate_opens_the_door() {
     let path = |name: &str| nginx.path(name).to_str().unwrap().to_owned();
     let (authority, certificate, key) = (path("ca.pem"), path("client.pem"), path("client.key"));
     let settings = [("authorities", authority.as_str()), ("certificate", &certificate), ("key", &key)];
-    check_known(&open(&url(&nginx), &settings).unwrap(), &content(1_000_000));
+    check_preloaded(&open(&url(&nginx), &settings).unwrap(), &content(1_000_000));
     let error = open(&url(&nginx), &settings[..1]).unwrap_err().to_string();
     assert!(error.contains("400") && error.contains("No required SSL certificate was sent"), "{error}");
     let other = path("other.key");

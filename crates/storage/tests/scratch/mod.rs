@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrowroot_storage::testing::Disguised;
-use arrowroot_storage::{MemorySource, Nature, Source};
+use arrowroot_storage::{AccessProfile, MemorySource, Source};
 
 /// A directory that is gone after the test.
 pub(crate) struct Scratch(PathBuf);
@@ -47,7 +47,7 @@ impl Drop for Scratch {
     }
 }
 
-pub(crate) const FAR: Nature = Nature {
+pub(crate) const FAR: AccessProfile = AccessProfile {
     is_remote: true,
     latency: Duration::from_millis(50),
     bytes_per_second: 1e8,
@@ -62,5 +62,5 @@ pub(crate) fn far_away(content: &[u8]) -> Arc<dyn Source> {
 
 pub(crate) fn far_away_version(content: &[u8], version: &str) -> Arc<dyn Source> {
     let inner = MemorySource::new("far://away/f.root", content.to_vec());
-    Arc::new(Disguised { inner, nature: FAR, version: Some(version.to_owned()) })
+    Arc::new(Disguised { inner, profile: FAR, version: Some(version.to_owned()) })
 }

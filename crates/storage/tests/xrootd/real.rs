@@ -19,18 +19,18 @@ fn content_is_that_of_the_file_and_head_and_tail_come_with_the_opening() {
     let opened = open(&server.url("f")).unwrap();
     assert_eq!(opened.source.size_bytes(), 10_000_000);
     assert_eq!(opened.source.url(), server.url("f"));
-    let known: Vec<_> = opened.known.iter().map(|(offset, bytes)| (*offset as usize, bytes.len())).collect();
+    let known: Vec<_> = opened.preloaded.iter().map(|(offset, bytes)| (*offset as usize, bytes.len())).collect();
     assert_eq!(known, [(0, 4096), (10_000_000 - 65_536, 65_536)]);
-    assert!(opened.known.iter().all(|(offset, bytes)| content[*offset as usize..].starts_with(bytes)));
+    assert!(opened.preloaded.iter().all(|(offset, bytes)| content[*offset as usize..].starts_with(bytes)));
     let mut all = vec![0; 10_000_000];
     opened.source.read_at(0, &mut all).unwrap();
     assert!(all == content);
     check_ranges(&*opened.source, &[(9_999_999, 1), (0, 0), (0, 1), (5, 100)], &content);
     let error = read_ranges(&*opened.source, &[(0, 5), (9_999_999, 2)]).unwrap_err();
     assert!(matches!(error, Error::PastEnd { offset: 9_999_999, .. }), "{error}");
-    let nature = opened.source.nature();
-    assert_eq!(nature.max_ranges, 1024);
-    assert!(nature.latency < Duration::from_secs(1) && nature.bytes_per_second > 1e6, "{nature:?}");
+    let profile = opened.source.access_profile();
+    assert_eq!(profile.max_ranges, 1024);
+    assert!(profile.latency < Duration::from_secs(1) && profile.bytes_per_second > 1e6, "{profile:?}");
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn a_small_file_and_an_empty_one_come_whole() {
     }
     let server = Server::start("");
     let content = server.with_file("small", 5000, 1);
-    assert_eq!(open(&server.url("small")).unwrap().known, [(0, content.clone())]);
+    assert_eq!(open(&server.url("small")).unwrap().preloaded, [(0, content.clone())]);
     server.with_file("empty", 0, 1);
     let empty = open(&server.url("empty")).unwrap();
-    assert!(empty.known.is_empty() && empty.source.size_bytes() == 0);
+    assert!(empty.preloaded.is_empty() && empty.source.size_bytes() == 0);
     let none = Speculation { head_bytes: 0, tail_bytes: 0 };
     let opened = open_xrootd_once(&server.url("small"), &network(), none).unwrap();
-    assert!(opened.known.is_empty());
+    assert!(opened.preloaded.is_empty());
     check_ranges(&*opened.source, &[(1, 2)], &content);
 }
 
@@ -152,7 +152,7 @@ fn connecting_takes_one_round_trip_and_opening_two() {
     assert_eq!(relay.counts(), (0, 1), "a vector read");
     check_ranges(&*source, &some_ranges(3000, 500, content.len(), 11), &content);
     assert_eq!(relay.counts(), (0, 1), "three vector reads in one flight");
-    let latency = source.nature().latency;
+    let latency = source.access_profile().latency;
     assert!((60..500).contains(&latency.as_millis()), "{latency:?}");
     drop(second);
 }

@@ -49,7 +49,7 @@ fn a_server_without_vector_reads_is_asked_for_one_once() {
     let opened = open_xrootd(&url, &network(), NONE).unwrap();
     check_ranges(&*opened.source, &RANGES, &file);
     assert_eq!(taken(&asked), [3, 1, 1, 1]);
-    assert_eq!(opened.source.nature().max_ranges, 1);
+    assert_eq!(opened.source.access_profile().max_ranges, 1);
     check_ranges(&*opened.source, &RANGES, &file);
     // Other files of the server, too, and nothing was a failed try.
     check_ranges(&*open_xrootd(&url, &network(), NONE).unwrap().source, &RANGES, &file);

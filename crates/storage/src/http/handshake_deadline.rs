@@ -1,4 +1,4 @@
-//! Connecting ends in time, however slowly the other side answers.
+//! The deadline of a handshake: connecting ends in time, however slowly the other side answers.
 //!
 //! ureq gives every wait of a handshake the time of the whole: a server or a proxy that sends a byte now and then would be
 //! waited for for ever.
@@ -10,27 +10,27 @@ use std::time::Instant;
 use ureq::unversioned::transport::time::{Duration as Limit, Instant as Moment};
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, NextTimeout, Transport};
 
-/// The time that is left to those who shake hands.
+/// Until when a handshake may take.
 #[derive(Debug, Clone)]
-pub(super) struct Hurry {
+pub(super) struct HandshakeDeadline {
     /// `None`: as long as they like.
     until: Option<Instant>,
     is_over: Arc<AtomicBool>,
 }
 
-impl Hurry {
+impl HandshakeDeadline {
     /// What the details give from when they were made.
-    pub(super) fn of(details: &ConnectionDetails) -> Hurry {
+    pub(super) fn of(details: &ConnectionDetails) -> HandshakeDeadline {
         let until = match (details.now, details.timeout.after) {
             (Moment::Exact(start), Limit::Exact(limit)) => start.checked_add(limit),
             _ => None,
         };
-        Hurry { until, is_over: Arc::new(AtomicBool::new(false)) }
+        HandshakeDeadline { until, is_over: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// A connection on which all waits end together, until the hurry is over.
+    /// A connection on which all waits end together, until the handshake is done.
     pub(super) fn on(&self, inner: Box<dyn Transport>) -> Box<dyn Transport> {
-        Box::new(Hurried { inner, hurry: self.clone() })
+        Box::new(BoundedTransport { inner, deadline: self.clone() })
     }
 
     /// The handshake is done.
@@ -52,22 +52,22 @@ impl Hurry {
 
 /// A connection that is being made.
 #[derive(Debug)]
-struct Hurried {
+struct BoundedTransport {
     inner: Box<dyn Transport>,
-    hurry: Hurry,
+    deadline: HandshakeDeadline,
 }
 
-impl Transport for Hurried {
+impl Transport for BoundedTransport {
     fn buffers(&mut self) -> &mut dyn Buffers {
         self.inner.buffers()
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
-        self.inner.transmit_output(amount, self.hurry.shorten(timeout))
+        self.inner.transmit_output(amount, self.deadline.shorten(timeout))
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
-        self.inner.await_input(self.hurry.shorten(timeout))
+        self.inner.await_input(self.deadline.shorten(timeout))
     }
 
     fn is_open(&mut self) -> bool {

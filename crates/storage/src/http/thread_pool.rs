@@ -21,7 +21,7 @@ type Task = Box<dyn FnOnce() + Send>;
 
 /// Threads, as many as there was work for at one time.
 #[derive(Default)]
-pub(super) struct Crew {
+pub(super) struct ThreadPool {
     state: Mutex<State>,
     called: Condvar,
 }
@@ -38,7 +38,7 @@ struct State {
 ///
 /// `'scope` is how long it lasts, `'env` how long what it may borrow lives: as those of [`std::thread::Scope`].
 pub(super) struct Scope<'scope, 'env: 'scope> {
-    crew: &'scope Arc<Crew>,
+    pool: &'scope Arc<ThreadPool>,
     progress: Arc<Progress>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -57,7 +57,7 @@ struct Unfinished {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-impl Crew {
+impl ThreadPool {
     /// Runs `body`, and returns when it and all work that was handed out in the scope are done.
     ///
     /// # Panics
@@ -66,7 +66,7 @@ impl Crew {
         self: &'env Arc<Self>,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
     ) -> T {
-        let scope = Scope { crew: self, progress: Arc::default(), scope: PhantomData, env: PhantomData };
+        let scope = Scope { pool: self, progress: Arc::default(), scope: PhantomData, env: PhantomData };
         // Nothing may leave here before the work has ended, a panic least of all.
         let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
         let panic = scope.progress.wait();
@@ -91,13 +91,13 @@ impl Crew {
             return;
         }
         drop(state);
-        let crew = Arc::clone(self);
+        let pool = Arc::clone(self);
         let builder = std::thread::Builder::new().name("arrowroot-http".to_owned()).stack_size(STACK_BYTES);
         let _ = builder.spawn(move || {
             let mut next = Some(task);
             while let Some(task) = next {
                 task();
-                next = crew.next();
+                next = pool.next();
             }
         });
     }
@@ -131,9 +131,9 @@ impl<'scope> Scope<'scope, '_> {
     pub(super) fn spawn(&'scope self, work: impl FnOnce() + Send + 'scope) {
         let piece = Piece { work, running: Running::new(&self.progress) };
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || piece.run());
-        // SAFETY: what differs is how long what it borrows must live. `Crew::scope` does not return while `running` is there,
+        // SAFETY: what differs is how long what it borrows must live. `ThreadPool::scope` does not return while `running` is there,
         // and nothing of `work` is left when that is dropped, whether it ran, panicked or was never run.
-        self.crew.give(unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) });
+        self.pool.give(unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) });
     }
 }
 
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn what_is_borrowed_is_written_when_the_scope_has_ended() {
-        let crew = Arc::<Crew>::default();
+        let pool = Arc::<ThreadPool>::default();
         for n in 0..200 {
             let mut numbers = vec![0; n];
-            crew.scope(|scope| {
+            pool.scope(|scope| {
                 for (place, number) in numbers.iter_mut().enumerate() {
                     scope.spawn(move || {
                         std::thread::yield_now();
@@ -223,17 +223,17 @@ mod tests {
                 scope.spawn(move || split(scope, part, sum));
             }
         }
-        let (crew, sum) = (Arc::<Crew>::default(), AtomicUsize::new(0));
-        crew.scope(|scope| split(scope, 500, &sum));
+        let (pool, sum) = (Arc::<ThreadPool>::default(), AtomicUsize::new(0));
+        pool.scope(|scope| split(scope, 500, &sum));
         assert_eq!(sum.load(Relaxed), 999, "nodes of a binary tree of 500 leaves");
     }
 
     #[test]
     fn threads_are_used_again() {
-        let (crew, seen) = (Arc::<Crew>::default(), Mutex::new(HashSet::<ThreadId>::new()));
+        let (pool, seen) = (Arc::<ThreadPool>::default(), Mutex::new(HashSet::<ThreadId>::new()));
         for _ in 0..100 {
             let note = || _ = seen.lock().unwrap().insert(std::thread::current().id());
-            crew.scope(|scope| scope.spawn(note));
+            pool.scope(|scope| scope.spawn(note));
         }
         // One may be called again before it waits.
         let n_threads = seen.lock().unwrap().len();
@@ -242,26 +242,26 @@ mod tests {
 
     #[test]
     fn as_many_threads_as_there_is_work_for_at_one_time() {
-        let crew = Arc::<Crew>::default();
+        let pool = Arc::<ThreadPool>::default();
         for _ in 0..3 {
             let barrier = std::sync::Barrier::new(40);
-            crew.scope(|scope| (0..40).for_each(|_| scope.spawn(|| _ = barrier.wait())));
+            pool.scope(|scope| (0..40).for_each(|_| scope.spawn(|| _ = barrier.wait())));
         }
     }
 
     #[test]
     fn scopes_of_several_threads_do_not_wait_for_each_other() {
-        let (crew, barrier) = (Arc::<Crew>::default(), std::sync::Barrier::new(8));
+        let (pool, barrier) = (Arc::<ThreadPool>::default(), std::sync::Barrier::new(8));
         std::thread::scope(|threads| {
             for _ in 0..8 {
-                threads.spawn(|| crew.scope(|scope| scope.spawn(|| _ = barrier.wait())));
+                threads.spawn(|| pool.scope(|scope| scope.spawn(|| _ = barrier.wait())));
             }
         });
     }
 
     #[test]
     fn a_panic_comes_when_all_other_work_is_done() {
-        let crew = Arc::<Crew>::default();
+        let pool = Arc::<ThreadPool>::default();
         for is_body in [false, true] {
             let n_done = AtomicUsize::new(0);
             let work = || {
@@ -269,7 +269,7 @@ mod tests {
                 n_done.fetch_add(1, Relaxed);
             };
             let caught = catch_unwind(AssertUnwindSafe(|| {
-                crew.scope(|scope| {
+                pool.scope(|scope| {
                     (0..4).for_each(|_| scope.spawn(work));
                     if is_body {
                         panic!("told");
@@ -280,7 +280,7 @@ mod tests {
             assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"told"));
             assert_eq!(n_done.load(Relaxed), 4);
         }
-        let answered = crew.scope(|_| 7);
+        let answered = pool.scope(|_| 7);
         assert_eq!(answered, 7, "its threads have survived");
     }
 

@@ -1,4 +1,4 @@
-//! Who asks, and of whom: what may be shown to which server, and what messages say of it.
+//! Which credentials a request may show to which server, and what messages say of them.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::address::{Address, origin_of};
 use super::credentials::Credentials;
 use crate::secret::{Secret, basic_authorization, scrubbed_of_sent};
 
-/// Who asks, and where.
-pub(super) struct Asker {
+/// The credentials of one request, and the server that it goes to.
+pub(super) struct CredentialScope {
     /// What the request has in its head.
     pub(super) token: Option<Secret>,
     /// The same, of a URL that has user and password.
@@ -22,16 +22,16 @@ pub(super) struct Asker {
     elsewhere: Option<String>,
 }
 
-impl Asker {
+impl CredentialScope {
     /// For a request to `url`, where the file's own `address` led.
-    pub(super) fn new(credentials: &Arc<Credentials>, address: &Address, url: &Url) -> Asker {
+    pub(super) fn new(credentials: &Arc<Credentials>, address: &Address, url: &Url) -> CredentialScope {
         let is_encrypted = url.scheme() == "https";
         let is_elsewhere = !is_same_server(&address.original(), url);
         let signed = address.hint().map(str::to_owned);
         let may_have_token = !is_elsewhere && signed.is_none();
         let token = if may_have_token { credentials.token(is_encrypted) } else { None };
         let has_user = token.is_none() && (!url.username().is_empty() || url.password().is_some());
-        Asker {
+        CredentialScope {
             basic: has_user.then(|| basic_authorization(url.username(), url.password().unwrap_or_default())),
             token,
             credentials: Arc::clone(credentials),

@@ -7,17 +7,17 @@ use std::time::Instant;
 use crate::account::{Ledger, Operation};
 use crate::error::Result;
 use crate::protocol::Protocol;
-use crate::source::{Nature, Part, Source, check_range};
+use crate::source::{AccessProfile, Part, Source, check_range};
 
 /// A layer that answers from bytes that it was given, and asks below only for the rest.
-pub struct Known {
+pub struct Preloaded {
     inner: Arc<dyn Source>,
     /// Offset in the file and content, by offset, without overlap.
     pieces: Arc<[(u64, Vec<u8>)]>,
     ledger: Arc<Ledger>,
 }
 
-impl Known {
+impl Preloaded {
     /// Puts `pieces` (offset in the file, content; in any order) before `inner`. What they answer is entered in `ledger` as
     /// cache hits.
     pub fn new(inner: Arc<dyn Source>, mut pieces: Vec<(u64, Vec<u8>)>, ledger: Arc<Ledger>) -> Self {
@@ -31,20 +31,20 @@ impl Known {
             end = end.max(*offset + bytes.len() as u64);
         }
         pieces.retain(|(_, bytes)| !bytes.is_empty());
-        Known { inner, pieces: pieces.into(), ledger }
+        Preloaded { inner, pieces: pieces.into(), ledger }
     }
 
     /// The same bytes before another source of the same file, with a ledger of its own.
     pub fn around(&self, inner: Arc<dyn Source>, ledger: Arc<Ledger>) -> Self {
-        Known { inner, pieces: Arc::clone(&self.pieces), ledger }
+        Preloaded { inner, pieces: Arc::clone(&self.pieces), ledger }
     }
 
-    /// What is known: half-open offsets in bytes, sorted, without overlap.
+    /// What came with the opening: half-open offsets in bytes, sorted, without overlap.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.pieces.iter().map(|(start, bytes)| *start..start + bytes.len() as u64)
     }
 
-    /// Whether all of these bytes are known.
+    /// Whether it holds all of these bytes.
     pub fn holds(&self, offset: u64, n_bytes: u64) -> bool {
         let end = offset.saturating_add(n_bytes);
         let mut reached = offset;
@@ -56,7 +56,7 @@ impl Known {
         reached >= end
     }
 
-    /// Copies what is known, and notes its offset and length in `found`; hands each run of unknown bytes, with its place in
+    /// Copies what it holds, and notes its offset and length in `found`; hands each run of other bytes, with its place in
     /// `buffer`, to `missing`.
     fn fill<'b>(
         &self,
@@ -90,7 +90,7 @@ impl Known {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl Source for Known {
+impl Source for Preloaded {
     fn url(&self) -> &str {
         self.inner.url()
     }
@@ -122,8 +122,8 @@ impl Source for Known {
         }
     }
 
-    fn nature(&self) -> Nature {
-        self.inner.nature()
+    fn access_profile(&self) -> AccessProfile {
+        self.inner.access_profile()
     }
 
     fn protocol(&self) -> Protocol {
@@ -145,16 +145,16 @@ mod tests {
         (0..100).collect()
     }
 
-    fn known(pieces: &[(usize, usize)]) -> (Known, Arc<Ledger>) {
+    fn preloaded(pieces: &[(usize, usize)]) -> (Preloaded, Arc<Ledger>) {
         let ledger = Arc::new(Ledger::new("memory", true));
         let store = Accounted::new(Arc::new(MemorySource::new("m", content())), Arc::clone(&ledger));
         let pieces = pieces.iter().map(|&(start, end)| (start as u64, content()[start..end].to_vec())).collect();
-        (Known::new(Arc::new(store), pieces, Arc::new(Ledger::new("opening", false))), ledger)
+        (Preloaded::new(Arc::new(store), pieces, Arc::new(Ledger::new("opening", false))), ledger)
     }
 
     #[test]
     fn only_what_is_not_known_is_asked_for() {
-        let (source, ledger) = known(&[(80, 100), (0, 10)]);
+        let (source, ledger) = preloaded(&[(80, 100), (0, 10)]);
         let mut buffer = [0; 10];
         source.read_at(85, &mut buffer).unwrap();
         assert_eq!(buffer.as_slice(), &content()[85..95]);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_held() {
-        let (source, _) = known(&[(80, 100), (0, 10), (10, 20)]);
+        let (source, _) = preloaded(&[(80, 100), (0, 10), (10, 20)]);
         for (range, is_held) in
             [(0..20, true), (5..15, true), (80..100, true), (0..21, false), (15..85, false), (50..60, false)]
         {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_range_after_the_end_is_an_error() {
-        let (source, _) = known(&[(90, 100)]);
+        let (source, _) = preloaded(&[(90, 100)]);
         source.read_at(95, &mut [0; 10]).unwrap_err();
     }
 
@@ -194,7 +194,7 @@ mod tests {
             reads in prop::collection::vec((0_usize..100, 0_usize..60), 1..5),
         ) {
             let pieces: Vec<_> = pieces.iter().map(|&(start, n)| (start, (start + n).min(100))).collect();
-            let (source, _) = known(&pieces);
+            let (source, _) = preloaded(&pieces);
             let mut buffers: Vec<_> = reads.iter().map(|&(start, n)| (start, vec![0_u8; n.min(100 - start)])).collect();
             let mut parts: Vec<_> = buffers.iter_mut().map(|(start, buffer)| Part { offset: *start as u64, buffer }).collect();
             source.read_vector(&mut parts).unwrap();
