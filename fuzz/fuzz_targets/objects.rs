@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Met, column_of_type};
+use arrowroot_format::column::{SeenClasses, column_of_type};
 use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_fuzz::MAX_BYTES;
@@ -28,13 +28,13 @@ fuzz_target!(|data: &[u8]| {
     let entry = &data[input.position()..];
     let described = infos.iter().take(MAX_CLASSES).map(|info| info.name.clone());
     for name in std::iter::once(type_name).chain(described) {
-        let compile = |met: &Met| column_of_type(&name, choices & 1 != 0, &infos, &Arc::new(met.clone()));
-        let Ok(column) = compile(&Met::new()) else { continue };
+        let compile = |seen: &SeenClasses| column_of_type(&name, choices & 1 != 0, &infos, &Arc::new(seen.clone()));
+        let Ok(column) = compile(&SeenClasses::new()) else { continue };
         let Some(form) = &column.form else { continue };
-        let mut met = Met::new();
-        meet(form, entry, usize::from(choices), &mut met);
-        met.settle();
-        let Ok(column) = compile(&met) else { continue };
+        let mut seen = SeenClasses::new();
+        meet(form, entry, usize::from(choices), &mut seen);
+        seen.settle();
+        let Ok(column) = compile(&seen) else { continue };
         let Some(form) = &column.form else { continue };
         let mut values = Values::empty(&form.data_type());
         let decoded = form.decode_entry(&mut Reader::default(), entry, usize::from(choices), &mut values);

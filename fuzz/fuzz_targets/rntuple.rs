@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Column, Met, column_of_streamed_field};
+use arrowroot_format::column::{Column, SeenClasses, column_of_streamed_field};
 use arrowroot_format::rntuple::{Anchor, Footer, PageList, Schema, Slots, StreamedField, checksum, kernels};
 use libfuzzer_sys::fuzz_target;
 
@@ -50,7 +50,7 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let infos = schema.streamer_infos();
     let form_of = |field: StreamedField<'_>| {
         let infos = infos.as_ref().map_err(Clone::clone)?;
-        let column = column_of_streamed_field(field.type_name, infos, &Arc::new(Met::new()))?;
+        let column = column_of_streamed_field(field.type_name, infos, &Arc::new(SeenClasses::new()))?;
         Ok(Arc::new(column.form.unwrap_or_else(|| Column::of_bytes("").form.unwrap())))
     };
     for member in schema.members().iter().take(1000) {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Met, resolve};
+use arrowroot_format::column::{SeenClasses, resolve};
 use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_format::tree::{BranchId, TreeRecord};
@@ -29,14 +29,14 @@ fuzz_target!(|data: &[u8]| {
             assert!(baskets.iter().all(|basket| basket.offset.checked_add(basket.stored_bytes.into()).is_some()));
         }
         let id = BranchId(u32::try_from(place).unwrap());
-        let mut met = Arc::new(Met::new());
-        let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &met) else { continue };
+        let mut seen = Arc::new(SeenClasses::new());
+        let Ok(mut column) = resolve(&tree, id, &|| Ok(&infos), &seen) else { continue };
         if let (true, Some(form)) = (column.holds_objects(), &column.form) {
             for basket in &branch.embedded {
                 let entry = &object_data[basket.data.clone()];
-                meet(form, entry, usize::from(key_bytes), Arc::make_mut(&mut met));
+                meet(form, entry, usize::from(key_bytes), Arc::make_mut(&mut seen));
             }
-            column = resolve(&tree, id, &|| Ok(&infos), &met).unwrap_or(column);
+            column = resolve(&tree, id, &|| Ok(&infos), &seen).unwrap_or(column);
         }
         let Some(form) = &column.form else { continue };
         let mut values = Values::empty(&form.data_type());

@@ -14,7 +14,7 @@ mod table;
 mod tree;
 
 pub use arrowroot_arrow::{TextForm, arrow_type};
-pub use arrowroot_file::{Error, File, FileKey, KeyedObject, Result, lasting};
+pub use arrowroot_file::{Error, File, FileKey, KeyedObject, Result, permanent};
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
 pub use ntuple::Ntuple;

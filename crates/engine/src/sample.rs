@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrowroot_format as format;
 use format::Within;
-use format::column::{Column, Met};
+use format::column::{Column, SeenClasses};
 use format::decode::meet;
 
 /// Objects in objects are looked at so many levels deep.
@@ -44,29 +44,29 @@ impl Sample {
 
 /// Compiles a column. Where it holds objects of any class, a sample is read to learn of which.
 pub(crate) fn resolve_by_sample(
-    compile: &dyn Fn(&Arc<Met>) -> format::Result<Column>,
+    compile: &dyn Fn(&Arc<SeenClasses>) -> format::Result<Column>,
     read: &dyn Fn() -> format::Result<Sample>,
 ) -> format::Result<Column> {
-    let mut met = Arc::new(Met::new());
-    let mut column = compile(&met)?;
+    let mut seen = Arc::new(SeenClasses::new());
+    let mut column = compile(&seen)?;
     if !column.holds_objects() {
         return Ok(column);
     }
     let sample = read().within(|| "first entries")?;
     for _ in 0..MAX_ROUNDS {
         let Some(form) = column.form.as_ref() else { break };
-        let mut more = Met::clone(&met);
+        let mut more = SeenClasses::clone(&seen);
         for (range, origin) in &sample.entries {
             meet(form, sample.payload.get(range.clone()).unwrap_or_default(), *origin, &mut more);
         }
-        if more.len() == met.len() {
+        if more.len() == seen.len() {
             break;
         }
-        met = Arc::new(more);
+        seen = Arc::new(more);
         // Too many members of too many classes: what was compiled before reads the rest as bytes.
-        let Ok(known) = compile(&met) else { return Ok(column) };
+        let Ok(known) = compile(&seen) else { return Ok(column) };
         column = known;
     }
-    Arc::make_mut(&mut met).settle();
-    compile(&met)
+    Arc::make_mut(&mut seen).settle();
+    compile(&seen)
 }

@@ -7,7 +7,7 @@ use format::container::Key;
 use format::streamer::StreamerInfos;
 
 use crate::access::{check_metadata, format_error, read_range};
-use crate::error::{Result, lasting};
+use crate::error::{Result, permanent};
 use crate::file::File;
 
 impl File {
@@ -24,7 +24,7 @@ impl File {
             match self.stated_infos() {
                 Err(error) if self.was_not_closed() && error.is_of_format() => {
                     // The header may have been written before the descriptions were written anew, elsewhere.
-                    let _ = lasting(self.recover(&[], None))?;
+                    let _ = permanent(self.recover(&[], None))?;
                     return self.inner.infos.get().ok_or(error);
                 }
                 Err(error) if error.is_damage() => {

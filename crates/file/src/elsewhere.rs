@@ -13,7 +13,7 @@ use arrowroot_format as format;
 use arrowroot_storage::{Replicas, Reread, failures_text};
 
 use crate::access::format_error;
-use crate::error::{Error, Result, lasting};
+use crate::error::{Error, Result, permanent};
 use crate::file::File;
 
 /// The same file in other replicas, by their places, as far as they were asked for; or why it cannot be had there.
@@ -70,7 +70,7 @@ impl File {
                 Err(why) => failures.push((replicas.url_at(place).to_owned(), why)),
             }
         }
-        match lasting(Err::<T, Error>(error))? {
+        match permanent(Err::<T, Error>(error))? {
             Err(error) => Err(format_error(self.source().as_ref(), what, in_vain(error, &failures))),
             Ok(value) => Ok(value),
         }
@@ -90,7 +90,7 @@ impl File {
 /// Data of a scan that nothing vouches for, as they are neither compressed nor have a checksum: damage of the replica that they
 /// were read from shows elsewhere, or not at all.
 #[derive(Default)]
-pub struct Unvouched {
+pub struct Unverified {
     hashes: ahash::RandomState,
     state: Mutex<Suspicion>,
 }
@@ -98,19 +98,19 @@ pub struct Unvouched {
 #[derive(Default)]
 struct Suspicion {
     /// Whether damage has shown in this scan.
-    is_roused: bool,
+    is_suspicious: bool,
     /// What was decoded before: range in the file, and a hash of the bytes.
     decoded: Vec<(Range<u64>, u64)>,
 }
 
-impl Unvouched {
+impl Unverified {
     /// Notes such data, which are to be decoded; once damage has shown, returns them as the replica in use has them.
     ///
     /// # Errors
     /// If no other replica gives them.
     pub fn checked(&self, replicas: &Replicas, range: Range<u64>, bytes: &[u8]) -> format::Result<Option<Vec<u8>>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.is_roused {
+        if !state.is_suspicious {
             state.decoded.push((range, self.hashes.hash_one(bytes)));
             return Ok(None);
         }
@@ -125,9 +125,9 @@ impl Unvouched {
 
     /// Damage has shown: what was decoded before must be the same in the replica that is read from now on.
     /// `mended`: what is read again anyhow. `from`: URL of that replica.
-    fn rouse(&self, replicas: &Replicas, mended: &Range<u64>, from: &str) -> format::Result<()> {
+    fn suspect(&self, replicas: &Replicas, mended: &Range<u64>, from: &str) -> format::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.is_roused = true;
+        state.is_suspicious = true;
         let decoded = std::mem::take(&mut state.decoded);
         drop(state);
         for (range, hash) in decoded.into_iter().filter(|(range, _)| !mended.contains(&range.start)) {
@@ -148,7 +148,7 @@ impl Unvouched {
 /// Where a scan may read again what turns out to be wrong.
 pub struct Elsewhere<'c> {
     /// What else of the scan is to be doubted then.
-    pub unvouched: Option<&'c Unvouched>,
+    pub unverified: Option<&'c Unverified>,
     /// `None` if the file has one URL.
     pub replicas: Option<&'c Arc<Replicas>>,
     /// The column, for messages.
@@ -170,8 +170,8 @@ impl Elsewhere<'_> {
         let Some(replicas) = self.replicas else { return Err(error) };
         match replicas.reread(range.clone(), open) {
             Ok(Reread { value, damaged, from }) => {
-                if let (Some(unvouched), false) = (self.unvouched, damaged.is_empty()) {
-                    unvouched.rouse(replicas, &range, from)?;
+                if let (Some(unverified), false) = (self.unverified, damaged.is_empty()) {
+                    unverified.suspect(replicas, &range, from)?;
                 }
                 let url = if damaged.is_empty() { from } else { damaged };
                 let (url, object) = (url.to_owned(), self.path.to_owned());

@@ -107,7 +107,7 @@ impl Error {
 ///
 /// # Errors
 /// All but those of the format. That a range is not in the file is one of these: what the file says of itself is wrong.
-pub fn lasting<T>(result: Result<T>) -> Result<format::Result<T>> {
+pub fn permanent<T>(result: Result<T>) -> Result<format::Result<T>> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(Error::Format { source, .. }) => Ok(Err(source)),
@@ -132,7 +132,7 @@ impl Answers {
     /// # Errors
     /// That of the answer; a stand-in for one that is none of the format.
     pub fn give<T>(&self, answer: Result<T>) -> format::Result<T> {
-        lasting(answer).unwrap_or_else(|error| {
+        permanent(answer).unwrap_or_else(|error| {
             let stand_in = format::Error::unsupported(0, error.to_string());
             self.failed.borrow_mut().get_or_insert(error);
             Err(stand_in)

@@ -11,11 +11,11 @@ use format::streamer::StreamerInfos;
 
 use crate::access::{check_metadata, format_error, read_range, unpack};
 use crate::elsewhere::Twins;
-use crate::error::{Error, Result, lasting};
+use crate::error::{Error, Result, permanent};
 use crate::fitness::fitness;
 use crate::keys::Keys;
 use crate::listing::{Fault, Listing};
-use crate::scratch::Lent;
+use crate::scratch::PooledScratch;
 
 /// Read at once when a file is opened: header, root directory and, in small files, everything.
 const HEAD_BYTES: u64 = 4096;
@@ -93,7 +93,7 @@ impl File {
         let header = FileHeader::parse(&head[..head.len().min(HEADER_BYTES)]).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
-        let (root_directory, root_fault) = match lasting(Self::root_record(source.as_ref(), &head, &header))? {
+        let (root_directory, root_fault) = match permanent(Self::root_record(source.as_ref(), &head, &header))? {
             Ok(root) => (Some(root).filter(|root| root.has_keys() && is_whole), None),
             Err(error) => (None, Some(("root directory".to_owned(), error))),
         };
@@ -205,7 +205,7 @@ impl File {
             "TTree" | "TNtuple" | "TNtupleD" => true,
             _ if class.is_empty() || class.starts_with("TH") => false,
             _ if class.contains("Tree") || class.contains("tuple") => {
-                lasting(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
+                permanent(self.streamer_infos())?.is_ok_and(|infos| infos.is_derived_from(class, "TTree"))
             }
             _ => false,
         })
@@ -241,7 +241,7 @@ impl File {
         let n_bytes = key.object_bytes as usize;
         let unpacked = check_metadata(&stored, n_bytes).and_then(|()| {
             let mut record = make(n_bytes).map_err(|error| format::Error::unsupported(0, error.to_string()))?;
-            Lent::default().get().decompressor.decompress(&stored, &mut record)?;
+            PooledScratch::default().get().decompressor.decompress(&stored, &mut record)?;
             Ok(record)
         });
         unpacked.map_err(|error| self.in_stored(key, error))
@@ -263,7 +263,7 @@ impl File {
 
     pub(crate) fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
-        unpack(&mut Lent::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
+        unpack(&mut PooledScratch::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
             .map_err(|error| self.in_stored(key, error))?;
         Ok(object)
     }

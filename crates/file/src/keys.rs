@@ -8,7 +8,7 @@ use arrowroot_storage::{Ledger, Preloaded, Source};
 use format::container::Directory;
 
 use crate::access::{format_error, read_ranges};
-use crate::error::{Error, Result, lasting, nearest};
+use crate::error::{Error, Result, nearest, permanent};
 use crate::file::File;
 use crate::key::FileKey;
 use crate::listing::{Fault, Listing, depth_first};
@@ -153,7 +153,7 @@ impl File {
         let Some(root) = self.root_of_unwalked() else { return self.keys().map(<[FileKey]>::to_vec) };
         let known = self.with_listing(root, |listing, source| {
             // A directory that cannot be read is not what was asked for.
-            let _ = lasting(listing.list_more(source, MAX_NEAR_DIRECTORIES))?;
+            let _ = permanent(listing.list_more(source, MAX_NEAR_DIRECTORIES))?;
             Ok((listing.n_without_list() == 0).then(|| listing.known().cloned().collect()))
         })?;
         known.map_or_else(|| self.keys().map(<[FileKey]>::to_vec), Ok)
@@ -193,7 +193,7 @@ impl File {
         if let Some((name, error)) = listed.fault.take() {
             // Another replica has what a walk of the records may not find.
             let error = format_error(self.source().as_ref(), &name, error);
-            match lasting(self.elsewhere(&name, error, File::whole_keys))? {
+            match permanent(self.elsewhere(&name, error, File::whole_keys))? {
                 Ok(keys) => return Ok(keys),
                 Err(error) => listed.fault = Some((name, error)),
             }

@@ -20,9 +20,9 @@ mod scratch;
 pub use access::{
     check_metadata, format_error, read_each, read_parts, read_range, read_ranges, read_together, unpack, unpack_at,
 };
-pub use elsewhere::{Elsewhere, Unvouched};
-pub use error::{Answers, Error, Result, lasting, nearest};
+pub use elsewhere::{Elsewhere, Unverified};
+pub use error::{Answers, Error, Result, nearest, permanent};
 pub use file::File;
 pub use key::FileKey;
 pub use object::KeyedObject;
-pub use scratch::{Lent, Scratch};
+pub use scratch::{PooledScratch, Scratch};

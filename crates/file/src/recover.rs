@@ -8,7 +8,7 @@ use arrowroot_storage::{Ledger, ReadAhead, Source};
 use format::container::{Directory, FoundRecord, RecordWalk, Recovered, recovered_directory, without_remains};
 
 use crate::access::{format_error, read_range};
-use crate::error::{Result, lasting};
+use crate::error::{Result, permanent};
 use crate::file::File;
 use crate::key::FileKey;
 use crate::listing::{Fault, Listed, depth_first};
@@ -81,7 +81,7 @@ impl File {
     /// [`Error::Storage`](crate::Error::Storage) if it cannot be read now.
     pub fn walked_keys(&self) -> Result<Vec<FileKey>> {
         let is_near = !self.source().access_profile().is_remote || self.size_bytes() <= MAX_FAR_BYTES;
-        Ok(if is_near { lasting(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() })
+        Ok(if is_near { permanent(self.recover(&[], None))?.unwrap_or_default() } else { Vec::new() })
     }
 
     /// The records that a walk finds; up to the first break in their chain if `is_strict`.
@@ -154,7 +154,7 @@ impl File {
             }
         }
         if let Some(key) = &recovered.streamer_info {
-            let _ = lasting(self.take_infos(key))?; // without them it is read as if there were none
+            let _ = permanent(self.take_infos(key))?; // without them it is read as if there were none
         }
         Ok(depth_first(entries(recovered)))
     }

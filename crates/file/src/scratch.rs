@@ -33,7 +33,7 @@ static KEPT: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
 
 /// A scratch that goes back when this is dropped; taken when it is first used.
 #[derive(Default)]
-pub struct Lent(Option<Scratch>);
+pub struct PooledScratch(Option<Scratch>);
 
 impl Scratch {
     fn buffer_bytes(&self) -> usize {
@@ -42,21 +42,21 @@ impl Scratch {
     }
 }
 
-impl Lent {
+impl PooledScratch {
     /// The scratch.
     pub fn get(&mut self) -> &mut Scratch {
         self.0.get_or_insert_with(|| KEPT.try_lock().ok().and_then(|mut kept| kept.pop()).unwrap_or_default())
     }
 }
 
-impl Lent {
+impl PooledScratch {
     /// What came out of its decompressor; nothing if it was not used.
     pub fn unpacked(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |scratch| &scratch.unpacked)
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledScratch {
     fn drop(&mut self) {
         if let (Some(scratch), Ok(mut kept)) = (self.0.take(), KEPT.try_lock()) {
             keep(&mut kept, scratch);

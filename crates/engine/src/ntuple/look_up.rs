@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use arrowroot_file::{Elsewhere, Lent, Result, Scratch, format_error, read_parts};
+use arrowroot_file::{Elsewhere, PooledScratch, Result, Scratch, format_error, read_parts};
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source, coalesce, limits_for};
 use format::codec::Decompressor;
@@ -110,7 +110,7 @@ impl LookUp<'_> {
             })
             .collect();
         needed.sort_by_key(|needed| needed.page.page.offset);
-        let mut scratch = Lent::default();
+        let mut scratch = PooledScratch::default();
         let mut rest = needed.as_slice();
         while !rest.is_empty() {
             let mut n_bytes = 0_u64;
@@ -190,7 +190,7 @@ impl LookUp<'_> {
             Err(error) => {
                 let path = self.ntuple.slot_path(slot.slot);
                 let replicas = self.ntuple.file().stack().replicas();
-                let elsewhere = Elsewhere { unvouched: None, replicas, path: &path };
+                let elsewhere = Elsewhere { unverified: None, replicas, path: &path };
                 let (mut decompressor, mut unpacked) = (Decompressor::default(), Vec::new());
                 let opened = open_elsewhere(&needed.page, &elsewhere, error, &mut decompressor, &mut unpacked);
                 again = opened.map_err(in_slot)?;

@@ -29,7 +29,8 @@ use format::streamer::StreamerInfos;
 
 use arrowroot_arrow::TextForm;
 use arrowroot_file::{
-    Error, File, Lent, Result, Scratch, check_metadata, format_error, nearest, read_parts, read_range, unpack_at,
+    Error, File, PooledScratch, Result, Scratch, check_metadata, format_error, nearest, read_parts, read_range,
+    unpack_at,
 };
 
 use crate::scan::ColumnId;
@@ -227,7 +228,7 @@ impl Ntuple {
 
 /// What was in some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
 struct Envelopes {
-    scratch: Lent,
+    scratch: PooledScratch,
     places: Vec<Range<usize>>,
 }
 
@@ -254,7 +255,7 @@ fn read_blobs(file: &File, object: &str, blobs: &[Blob]) -> Result<Envelopes> {
     let mut parts: Vec<Part<'_>> =
         blobs.iter().zip(&mut buffers).map(|(blob, buffer)| Part { offset: blob.offset, buffer }).collect();
     read_parts(source, &mut parts)?;
-    let mut scratch = Lent::default();
+    let mut scratch = PooledScratch::default();
     let mut places: Vec<Range<usize>> = Vec::with_capacity(blobs.len());
     for (blob, mut stored) in blobs.iter().zip(buffers) {
         let in_blob = |error: format::Error| format_error(source, object, error.at(blob.offset));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use arrowroot_file::{Elsewhere, Lent, Scratch, unpack};
+use arrowroot_file::{Elsewhere, PooledScratch, Scratch, unpack};
 use arrowroot_format as format;
 use format::codec::Decompressor;
 use format::rntuple::{Encoding, PAGE_CHECKSUM_BYTES, Page, check_page, convert_numbers, kernels};
@@ -200,7 +200,7 @@ pub(super) fn switches(page: &[u8], elements: &Range<usize>) -> format::Result<S
 
 /// Decompresses a page that more than one batch needs.
 pub(super) fn unpack_page<'p>(
-    scratch: &'p mut Lent,
+    scratch: &'p mut PooledScratch,
     stored: &'p [u8],
     page: &PlannedPage,
     counters: &Counters,
@@ -220,7 +220,7 @@ impl PageWork {
         primitive: Primitive,
         path: &str,
         context: &Context,
-        scratch: &mut Lent,
+        scratch: &mut PooledScratch,
     ) -> format::Result<()> {
         let counters = &context.counters;
         let start = Instant::now();
@@ -233,8 +233,8 @@ impl PageWork {
                 count(page, counters);
                 let Scratch { decompressor, .. } = scratch;
                 match open_page(stored, page.checksum, page.n_bytes, decompressor, &mut unpacked) {
-                    Ok(plain) if page.is_unvouched() => {
-                        let again = context.unvouched(page.page.offset, plain);
+                    Ok(plain) if page.is_unverified() => {
+                        let again = context.unverified(page.page.offset, plain);
                         again.map(|again| again.map_or(Cow::Borrowed(plain), Cow::Owned))
                     }
                     Ok(plain) => Ok(Cow::Borrowed(plain)),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrowroot_file::{Error, Lent, Result, Scratch, format_error};
+use arrowroot_file::{Error, PooledScratch, Result, Scratch, format_error};
 use arrowroot_format as format;
 
 use super::Ntuple;
@@ -86,7 +86,13 @@ impl Pass for NtuplePlan {
         Ok(())
     }
 
-    fn decode(&self, context: &Context, column: usize, work: PageWork, scratch: &mut Lent) -> format::Result<()> {
+    fn decode(
+        &self,
+        context: &Context,
+        column: usize,
+        work: PageWork,
+        scratch: &mut PooledScratch,
+    ) -> format::Result<()> {
         work.run(self.slots[column].kind.primitive(), &context.plan.columns[column].path, context, scratch)
     }
 

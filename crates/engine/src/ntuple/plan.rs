@@ -88,7 +88,7 @@ impl PlannedPage {
     }
 
     /// Whether nothing vouches for its bytes: it is not compressed, and no checksum is compared.
-    pub(crate) fn is_unvouched(&self) -> bool {
+    pub(crate) fn is_unverified(&self) -> bool {
         self.n_bytes as u64 <= self.page.stored_bytes && self.checksum != Checksum::Compared
     }
 

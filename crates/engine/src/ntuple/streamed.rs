@@ -10,7 +10,7 @@ use format::streamer::StreamerInfos;
 
 use super::clusters::Cluster;
 use super::page::{Checksum, bytes_to_read, index_values, open_page};
-use arrowroot_file::{Answers, Elsewhere, Lent, Result, format_error, read_range};
+use arrowroot_file::{Answers, Elsewhere, PooledScratch, Result, format_error, read_range};
 
 use super::Ntuple;
 use crate::sample::{MAX_UNPACKED_BYTES, Sample, resolve_by_sample};
@@ -51,7 +51,7 @@ impl Ntuple {
         let read = || answers.give(self.first_objects(field.ends, field.bytes));
         let column = self
             .streamer_infos(&answers)
-            .and_then(|infos| resolve_by_sample(&|met| column_of_streamed_field(field.type_name, infos, met), &read));
+            .and_then(|infos| resolve_by_sample(&|seen| column_of_streamed_field(field.type_name, infos, seen), &read));
         answers.settle(column)
     }
 
@@ -128,7 +128,7 @@ impl Ntuple {
             return Ok(None);
         }
         let stored = read_range(source, page.offset, bytes_to_read(page))?;
-        let (mut scratch, mut unpacked) = (Lent::default(), Vec::new());
+        let (mut scratch, mut unpacked) = (PooledScratch::default(), Vec::new());
         let decompressor = &mut scratch.get().decompressor;
         let mut open = |stored: &[u8]| {
             let plain = open_page(stored, Checksum::of(page, false), n_bytes, decompressor, &mut unpacked);
@@ -136,7 +136,7 @@ impl Ntuple {
         };
         let plain = open(&stored).or_else(|error| {
             let path = self.slot_path(slot);
-            let elsewhere = Elsewhere { unvouched: None, replicas: self.file().stack().replicas(), path: &path };
+            let elsewhere = Elsewhere { unverified: None, replicas: self.file().stack().replicas(), path: &path };
             elsewhere.reread(page.offset..page.offset.saturating_add(bytes_to_read(page)), error, open)
         });
         Ok(Some(plain.map_err(in_page)?))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{Error, File, Result, lasting, nearest};
+use arrowroot_file::{Error, File, Result, nearest, permanent};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 
@@ -153,12 +153,12 @@ impl Table for Ntuple {
     }
 
     fn is_readable(&self, id: ColumnId) -> Result<bool> {
-        Ok(lasting(self.shape(id))?.is_ok())
+        Ok(permanent(self.shape(id))?.is_ok())
     }
 
     fn describe(&self, id: ColumnId) -> Result<Description> {
         let (member, field) = (self.member(id), self.field(id));
-        let shape = lasting(self.shape(id))?;
+        let shape = permanent(self.shape(id))?;
         let mut encoding = Vec::new();
         encodings(self.schema(), member.field(), &mut encoding);
         Ok(Description {
@@ -170,7 +170,7 @@ impl Table for Ntuple {
     }
 
     fn arrow_type(&self, id: ColumnId, _n_bytes: usize) -> Result<Option<ArrowType>> {
-        Ok(lasting(self.arrow_field(id, "", TextForm::Utf8))?.ok().map(|field| field.data_type().clone()))
+        Ok(permanent(self.arrow_field(id, "", TextForm::Utf8))?.ok().map(|field| field.data_type().clone()))
     }
 
     fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
@@ -184,7 +184,7 @@ impl Table for Ntuple {
     fn readable(&self) -> Result<Vec<ColumnId>> {
         let mut readable = Vec::new();
         for id in self.top_members() {
-            if lasting(self.shape(id))?.is_ok() {
+            if permanent(self.shape(id))?.is_ok() {
                 readable.push(id);
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrowroot_arrow::TextForm;
-use arrowroot_file::{Elsewhere, Unvouched};
+use arrowroot_file::{Elsewhere, Unverified};
 use arrowroot_format as format;
 use arrowroot_storage::{ScanSource, Source};
 
@@ -23,7 +23,7 @@ pub(crate) struct Context {
     pub(crate) text: TextForm,
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,
-    pub(crate) unvouched: Unvouched,
+    pub(crate) unverified: Unverified,
 }
 
 impl Context {
@@ -33,13 +33,13 @@ impl Context {
 
     /// Where a column's data may be read again.
     pub(crate) fn elsewhere<'c>(&'c self, path: &'c str) -> Elsewhere<'c> {
-        Elsewhere { unvouched: Some(&self.unvouched), replicas: self.reading.replicas.as_ref(), path }
+        Elsewhere { unverified: Some(&self.unverified), replicas: self.reading.replicas.as_ref(), path }
     }
 
     /// Other bytes to take for data in the file that nothing vouches for, where other replicas make them doubtful.
-    pub(crate) fn unvouched(&self, offset: u64, bytes: &[u8]) -> format::Result<Option<Vec<u8>>> {
+    pub(crate) fn unverified(&self, offset: u64, bytes: &[u8]) -> format::Result<Option<Vec<u8>>> {
         let Some(replicas) = &self.reading.replicas else { return Ok(None) };
-        self.unvouched.checked(replicas, offset..offset.saturating_add(bytes.len() as u64), bytes)
+        self.unverified.checked(replicas, offset..offset.saturating_add(bytes.len() as u64), bytes)
     }
 
     /// Counts bytes of the file that are needed.

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowroot_file::{Error, Lent, Result, Unvouched};
+use arrowroot_file::{Error, PooledScratch, Result, Unverified};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
 use crate::memory::Held;
@@ -47,7 +47,7 @@ const MAX_THREADS: usize = 1024;
 pub struct Scan {
     shared: Arc<dyn Running>,
     helpers: Vec<JoinHandle<()>>,
-    scratch: Lent,
+    scratch: PooledScratch,
     next: usize,
     n_threads: usize,
     is_told: bool,
@@ -75,7 +75,7 @@ impl Scan {
             held: Arc::new(Held::default()),
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
-            unvouched: Unvouched::default(),
+            unverified: Unverified::default(),
             reading,
         };
         pass.begin_scan(&context);
@@ -94,7 +94,7 @@ impl Scan {
         Scan {
             shared: Arc::new(Run::new(common, pass)),
             helpers: Vec::new(),
-            scratch: Lent::default(),
+            scratch: PooledScratch::default(),
             next: 0,
             n_threads,
             is_told: false,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
-use arrowroot_file::{Lent, Result};
+use arrowroot_file::{PooledScratch, Result};
 use arrowroot_format as format;
 
 use super::context::Context;
@@ -31,7 +31,13 @@ pub(crate) trait Pass: Send + Sync + Sized + 'static {
     fn place(&self, placing: &mut Placing<'_, Self>, kept: &mut Self::Kept, window: Window<'_>) -> Result<()>;
 
     /// Decodes a piece of a column to its place. Any thread may do it.
-    fn decode(&self, context: &Context, column: usize, work: Self::Work, scratch: &mut Lent) -> format::Result<()>;
+    fn decode(
+        &self,
+        context: &Context,
+        column: usize,
+        work: Self::Work,
+        scratch: &mut PooledScratch,
+    ) -> format::Result<()>;
 
     /// Makes the batch, when all its pieces are decoded. Returns it and the bytes in its buffers.
     fn finish(&self, context: &Context, number: usize, fill: Self::Fill) -> Result<(RecordBatch, u64)>;
@@ -69,7 +75,7 @@ pub(crate) struct Task<W> {
 pub(crate) struct Placing<'p, P: Pass> {
     pub(crate) context: &'p Context,
     pub(crate) batch: &'p mut Building<P::Fill>,
-    pub(crate) scratch: &'p mut Lent,
+    pub(crate) scratch: &'p mut PooledScratch,
     pub(crate) threads: &'p mut dyn Threads<P::Work>,
     /// Tasks that were not handed to the threads yet.
     pub(crate) tasks: Vec<Task<P::Work>>,
@@ -81,7 +87,7 @@ pub(crate) trait Threads<W> {
     fn emit(&mut self, tasks: Vec<Task<W>>);
 
     /// Comes back when `open` tasks are no more, and does some of them meanwhile.
-    fn drain(&mut self, open: &AtomicUsize, scratch: &mut Lent) -> Result<()>;
+    fn drain(&mut self, open: &AtomicUsize, scratch: &mut PooledScratch) -> Result<()>;
 }
 
 impl<P: Pass> Placing<'_, P> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
-use arrowroot_file::{Error, Lent, Result, format_error};
+use arrowroot_file::{Error, PooledScratch, Result, format_error};
 
 use super::context::Context;
 use super::fetch::{Fetcher, fetch};
@@ -46,7 +46,7 @@ pub(crate) trait Running: Send + Sync {
     fn work_for(
         &self,
         number: usize,
-        scratch: &mut Lent,
+        scratch: &mut PooledScratch,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<RecordBatch>>;
 }
@@ -89,7 +89,7 @@ struct Placer<P: Pass> {
     n_windows: usize,
     building: Option<Building<P::Fill>>,
     kept: P::Kept,
-    scratch: Lent,
+    scratch: PooledScratch,
 }
 
 /// What placing a window led to.
@@ -180,7 +180,7 @@ impl<P: Pass> Threads<P::Work> for &Run<P> {
         self.changed.notify_all();
     }
 
-    fn drain(&mut self, open: &AtomicUsize, scratch: &mut Lent) -> Result<()> {
+    fn drain(&mut self, open: &AtomicUsize, scratch: &mut PooledScratch) -> Result<()> {
         while open.load(Ordering::Acquire) > 0 {
             let mut state = self.lock();
             if state.is_stopped {
@@ -206,7 +206,7 @@ impl<P: Pass> Run<P> {
             n_windows: 0,
             building: None,
             kept: P::Kept::default(),
-            scratch: Lent::default(),
+            scratch: PooledScratch::default(),
         };
         let state = State {
             tasks: VecDeque::new(),
@@ -277,7 +277,7 @@ impl<P: Pass> Run<P> {
     }
 
     /// `is_stopped` is asked where a step may take long.
-    fn take_step(&self, step: Step<P>, scratch: &mut Lent, is_stopped: &mut dyn FnMut() -> bool) {
+    fn take_step(&self, step: Step<P>, scratch: &mut PooledScratch, is_stopped: &mut dyn FnMut() -> bool) {
         match step {
             Step::Decode(task) => self.decode(task, scratch),
             Step::Place(placer) => self.place(placer, is_stopped),
@@ -285,7 +285,7 @@ impl<P: Pass> Run<P> {
         }
     }
 
-    fn decode(&self, task: Task<P::Work>, scratch: &mut Lent) {
+    fn decode(&self, task: Task<P::Work>, scratch: &mut PooledScratch) {
         let context = &self.common.context;
         let Task { column, batch, open, logical, work } = task;
         let started = context.logical.as_ref().zip(logical).map(|read| (read, Instant::now()));
@@ -380,7 +380,7 @@ impl<P: Pass> Running for Run<P> {
 
     fn help(&self) {
         let _guard = PanicGuard(self);
-        let mut scratch = Lent::default();
+        let mut scratch = PooledScratch::default();
         let cpu_start = thread_cpu_time();
         loop {
             let step = {
@@ -409,7 +409,7 @@ impl<P: Pass> Running for Run<P> {
     fn work_for(
         &self,
         number: usize,
-        scratch: &mut Lent,
+        scratch: &mut PooledScratch,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<RecordBatch>> {
         let mut last_asked = Instant::now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use arrowroot_file::{Lent, Scratch, unpack, unpack_at};
+use arrowroot_file::{PooledScratch, Scratch, unpack, unpack_at};
 use arrowroot_format as format;
 use format::column::{EntryForm, Header};
 use format::decode::{Reader, Values, Writes, kernels};
@@ -68,7 +68,7 @@ impl BasketWork {
         tree: &Tree,
         column: &ReadBranch,
         context: &Context,
-        scratch: &mut Lent,
+        scratch: &mut PooledScratch,
     ) -> format::Result<()> {
         let location = column.planned.pieces.get(self.basket as usize);
         let location = location.ok_or_else(|| format::Error::corrupt(0, "a basket that is not in its column"))?;
@@ -81,7 +81,7 @@ impl BasketWork {
         column: &ReadBranch,
         location: &Piece,
         context: &Context,
-        scratch: &mut Lent,
+        scratch: &mut PooledScratch,
     ) -> format::Result<()> {
         let BasketWork { head, payload, offsets, item_counts, wanted, mut target, .. } = self;
         let counters = &context.counters;
@@ -95,7 +95,7 @@ impl BasketWork {
                 count(&head, counters);
                 match stored.get(..payload_bytes) {
                     Some(plain) => {
-                        again = context.unvouched(payload_offset(location, &head), plain)?;
+                        again = context.unverified(payload_offset(location, &head), plain)?;
                         again.as_deref().unwrap_or(plain)
                     }
                     None => {
@@ -147,7 +147,7 @@ impl BasketWork {
 
 /// Decompresses the payload of a record that is in memory.
 pub(crate) fn unpack_record<'s>(
-    scratch: &'s mut Lent,
+    scratch: &'s mut PooledScratch,
     head: &BasketHead,
     stored: &[u8],
     counters: &Counters,
@@ -450,7 +450,7 @@ impl<'a> Basket<'a> {
                     form.decode_counted(&mut reader, bytes, counts, origin, values)
                 }
             };
-            decoded.map_err(|error| self.judged(error, data, words, entry, start))
+            decoded.map_err(|error| self.diagnosed(error, data, words, entry, start))
         };
         match wanted {
             Selection::Range(range) => range.clone().try_for_each(&mut one),
@@ -460,7 +460,7 @@ impl<'a> Basket<'a> {
 
     /// What is wrong with an entry that begins at `start` and could not be read.
     #[cold]
-    fn judged(
+    fn diagnosed(
         &self,
         error: format::Error,
         data: &[u8],

@@ -8,7 +8,7 @@ use arrowroot_format::column::{CountedHead, Counter, EntryForm, Framing, Node};
 use arrowroot_format::decode::{Reader, Values};
 use arrowroot_format::tree::{BasketHead, BranchId};
 
-use arrowroot_file::{Lent, Result, format_error, read_range};
+use arrowroot_file::{PooledScratch, Result, format_error, read_range};
 
 use super::Tree;
 use super::basket::unpack_record;
@@ -98,7 +98,7 @@ pub(crate) fn read_counts(
     of: &str,
     counter: Counter,
     wanted: &Range<u64>,
-    scratch: &mut Lent,
+    scratch: &mut PooledScratch,
 ) -> Result<(Range<u64>, Vec<u32>)> {
     let column = ReadBranch::counter(tree, counter.branch)?;
     let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
@@ -136,7 +136,7 @@ pub(crate) fn read_item_counts(
     counter: BranchId,
     n_objects: Option<Vec<u32>>,
     wanted: &Range<u64>,
-    scratch: &mut Lent,
+    scratch: &mut PooledScratch,
 ) -> Result<ItemCounts> {
     let column = ReadBranch::new(tree, counter)?;
     let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
@@ -195,7 +195,7 @@ fn payload(
     tree: &Tree,
     column: &ReadBranch,
     location: &Piece,
-    scratch: &mut Lent,
+    scratch: &mut PooledScratch,
 ) -> Result<(Vec<u8>, Place)> {
     let in_branch = |error: format::Error| format_error(context.source(), &column.planned.path, error);
     if let Some(place) = location.embedded {

@@ -1,6 +1,6 @@
 //! Trees of files that were not closed: of several cycles, the one whose baskets are there.
 
-use arrowroot_file::{File, FileKey, Result, lasting, read_ranges};
+use arrowroot_file::{File, FileKey, Result, permanent, read_ranges};
 use arrowroot_format as format;
 use format::container::{KEY_HEAD_BYTES, KeyHead};
 
@@ -45,13 +45,13 @@ impl Tree {
         let n_checked = MAX_CHECKED_BASKETS / branches.len().max(1);
         let mut places = Vec::new();
         for branch in branches {
-            let Ok(baskets) = lasting(self.baskets(branch))? else { return Ok(false) };
+            let Ok(baskets) = permanent(self.baskets(branch))? else { return Ok(false) };
             // What was written last is what may be missing.
             let written = baskets.iter().rev().filter(|basket| basket.embedded.is_none());
             places.extend(written.take(n_checked.max(1)).map(|basket| (basket.offset, basket.stored_bytes)));
         }
         let head = |&(offset, _): &(u64, u32)| offset..offset.saturating_add(KEY_HEAD_BYTES as u64);
-        let Ok(heads) = lasting(read_ranges(source, &places.iter().map(head).collect::<Vec<_>>()))? else {
+        let Ok(heads) = permanent(read_ranges(source, &places.iter().map(head).collect::<Vec<_>>()))? else {
             return Ok(false);
         };
         Ok(places.iter().zip(heads).all(|(&(offset, n_bytes), head)| {
@@ -78,7 +78,7 @@ fn other_cycle(file: &File, key: &FileKey, opened: Result<Tree>) -> Result<Tree>
     });
     others.sort_by_key(|other| std::cmp::Reverse(other.key.cycle));
     for other in others {
-        if let Ok(tree) = lasting(Tree::at(file, other))?
+        if let Ok(tree) = permanent(Tree::at(file, other))?
             && tree.has_baskets()?
         {
             return Ok(tree);

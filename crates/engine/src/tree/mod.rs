@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use ahash::{HashMap, HashMapExt};
 use arrow_schema::Field;
 use arrowroot_arrow::{ArrowTypes, TextForm};
-use arrowroot_file::{Answers, Error, File, FileKey, Result, format_error, lasting, nearest};
+use arrowroot_file::{Answers, Error, File, FileKey, Result, format_error, nearest, permanent};
 use arrowroot_format as format;
 use format::column::Column;
 use format::tree::{BasketHead, Branch, BranchId, TreeRecord};
@@ -245,7 +245,7 @@ impl Tree {
     /// What another replica says that a branch holds, as this one's bytes are wrong.
     fn compiled_elsewhere(&self, id: BranchId, error: format::Error) -> Result<format::Result<Column>> {
         let key = format!("{};{}", self.path(), self.key().key.cycle);
-        lasting(self.file().elsewhere(self.branch_path(id), self.in_branch(id, error), |twin| {
+        permanent(self.file().elsewhere(self.branch_path(id), self.in_branch(id, error), |twin| {
             let tree = Tree::of_replica(twin, &key)?;
             if tree.inner.record.branches.len() != self.inner.record.branches.len() {
                 let what = format!("{} branches, where another replica has others", tree.inner.record.branches.len());
@@ -262,7 +262,7 @@ impl Tree {
 
     /// The C++ type of a branch or group; empty if it cannot be read.
     pub(crate) fn type_name(&self, id: BranchId) -> Result<&str> {
-        Ok(lasting(self.column(id))?.map_or("", |column| column.type_name.as_str()))
+        Ok(permanent(self.column(id))?.map_or("", |column| column.type_name.as_str()))
     }
 
     /// As [`Tree::column`]; a group is an error too.
@@ -283,7 +283,7 @@ impl Tree {
     pub fn readable(&self) -> Result<Vec<BranchId>> {
         let mut readable = Vec::new();
         for (id, _) in self.walk() {
-            if lasting(self.column(id))?.is_ok_and(|column| column.form.is_some()) {
+            if permanent(self.column(id))?.is_ok_and(|column| column.form.is_some()) {
                 readable.push(id);
             }
         }

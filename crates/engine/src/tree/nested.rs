@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatch
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields, Schema, SchemaRef};
 use arrowroot_arrow::ArrowTypes;
-use arrowroot_file::{Error, Result, format_error, lasting};
+use arrowroot_file::{Error, Result, format_error, permanent};
 use arrowroot_format as format;
 use arrowroot_format::column::{DataType, MAX_LEVELS};
 use arrowroot_format::tree::{BranchId, ElementPart};
@@ -137,10 +137,10 @@ fn add_members(
 ) -> Result<()> {
     for &id in &tree.branch(group).branches {
         let branch = tree.branch(id);
-        if branch.branches.is_empty() && lasting(tree.readable_column(id))?.is_err() {
+        if branch.branches.is_empty() && permanent(tree.readable_column(id))?.is_err() {
             continue;
         }
-        let is_base = lasting(tree.column(id))?.is_ok_and(|column| column.is_base);
+        let is_base = permanent(tree.column(id))?.is_ok_and(|column| column.is_base);
         if is_base && !branch.branches.is_empty() {
             // The members of a base are among those of the class.
             let groups: Vec<&str> = std::iter::once(branch.name.as_str()).chain(groups.iter().copied()).collect();
@@ -177,7 +177,7 @@ fn add_members(
 
 /// Names of the members of a base that was not split.
 fn parts_of_base(tree: &Tree, id: BranchId) -> Result<Vec<String>> {
-    let Some(column) = lasting(tree.column(id))?.ok().filter(|column| column.is_base) else { return Ok(Vec::new()) };
+    let Some(column) = permanent(tree.column(id))?.ok().filter(|column| column.is_base) else { return Ok(Vec::new()) };
     Ok(match column.data_type() {
         Some(DataType::Struct(members)) => members.iter().map(|(name, _)| name.to_string()).collect(),
         Some(DataType::List(item)) => match *item {

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowroot_file::{Lent, Result};
+use arrowroot_file::{PooledScratch, Result};
 use arrowroot_format as format;
 use arrowroot_format::tree::BranchId;
 
@@ -60,7 +60,13 @@ impl Pass for TreePass {
         Placer { pass: self, kept, placing, waiting_bytes: 0 }.place(window)
     }
 
-    fn decode(&self, context: &Context, column: usize, work: BasketWork, scratch: &mut Lent) -> format::Result<()> {
+    fn decode(
+        &self,
+        context: &Context,
+        column: usize,
+        work: BasketWork,
+        scratch: &mut PooledScratch,
+    ) -> format::Result<()> {
         work.run(&self.tree, &self.branches[column], context, scratch)
     }
 

@@ -169,7 +169,7 @@ impl<'a> Placer<'a, '_> {
         let unpacked = match unpacked {
             Ok(unpacked) => {
                 let again = match is_plain(&opened.head) {
-                    true => context.unvouched(payload_offset(opened.location, &opened.head), unpacked),
+                    true => context.unverified(payload_offset(opened.location, &opened.head), unpacked),
                     false => Ok(None),
                 };
                 let again = again.map_err(|error| opened.wrong(error))?;

@@ -1,6 +1,6 @@
 //! The first entries of a branch whose objects are of classes that its metadata do not name.
 
-use arrowroot_file::{Answers, Lent, Result, format_error, read_range, unpack};
+use arrowroot_file::{Answers, PooledScratch, Result, format_error, read_range, unpack};
 use arrowroot_format as format;
 use format::Within;
 use format::column::{Column, resolve};
@@ -19,7 +19,7 @@ pub(crate) fn resolve_branch(tree: &Tree, id: BranchId) -> Result<format::Result
     let answers = Answers::default();
     let infos = || answers.give(tree.file().streamer_infos()).within(|| "streamer info");
     let read = || answers.give(first_entries(tree, id));
-    let column = resolve_by_sample(&|met| resolve(tree.record(), id, &infos, met), &read);
+    let column = resolve_by_sample(&|seen| resolve(tree.record(), id, &infos, seen), &read);
     answers.settle(column)
 }
 
@@ -94,7 +94,7 @@ fn read_basket(
     match stored.get(..n_bytes) {
         Some(plain) => payload.extend_from_slice(plain),
         None => {
-            unpack(&mut Lent::default().get().decompressor, stored, n_bytes, &mut payload)
+            unpack(&mut PooledScratch::default().get().decompressor, stored, n_bytes, &mut payload)
                 .map_err(|error| in_record(error.inside(head.key_bytes as usize)))?;
         }
     }

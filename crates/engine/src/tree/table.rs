@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
-use arrowroot_file::{File, Result, lasting};
+use arrowroot_file::{File, Result, permanent};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::tree::{Branch, BranchId, ElementPart};
 
@@ -120,12 +120,12 @@ impl Table for Tree {
     }
 
     fn is_readable(&self, id: ColumnId) -> Result<bool> {
-        Ok(lasting(self.column(branch_of(id)))?.is_ok_and(|column| column.form.is_some()))
+        Ok(permanent(self.column(branch_of(id)))?.is_ok_and(|column| column.form.is_some()))
     }
 
     fn describe(&self, id: ColumnId) -> Result<Description> {
         let branch = self.branch(branch_of(id));
-        let column = lasting(self.column(branch_of(id)))?;
+        let column = permanent(self.column(branch_of(id)))?;
         let element_class = || {
             // The title of a plain branch is its leaf list.
             branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
@@ -139,7 +139,7 @@ impl Table for Tree {
     }
 
     fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>> {
-        let data_type = lasting(self.column(branch_of(id)))?.ok().and_then(|column| column.data_type());
+        let data_type = permanent(self.column(branch_of(id)))?.ok().and_then(|column| column.data_type());
         Ok(data_type.map(|data_type| arrow_type_for_text(&data_type, TextForm::Utf8, n_bytes)))
     }
 

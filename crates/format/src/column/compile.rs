@@ -12,8 +12,8 @@ use super::compiled::Spent;
 use super::data_type::{DataType, Name};
 use super::described;
 use super::members::{Members, Path};
-use super::met::Met;
 use super::node::{MapNode, Node, Number, node_with_dims};
+use super::seen_classes::SeenClasses;
 use super::special::{self, OwnStreamer};
 use crate::streamer::{Element, ElementClass, Primitive, StreamerInfo, StreamerInfos, TypeName, scopes};
 
@@ -55,8 +55,8 @@ pub(super) struct Compiler<'i> {
     /// Whether the types are those of an object graph, where pointers lead to objects of any class.
     pub(super) is_linked: bool,
     /// What was met in the data before.
-    pub(super) met: Arc<Met>,
-    /// What is compiled, as [`Met`] calls it: a member of a class.
+    pub(super) seen: Arc<SeenClasses>,
+    /// What is compiled, as [`SeenClasses`] calls it: a member of a class.
     pub(super) place: String,
     /// Classes whose objects are not as the file describes them. Only in graphs.
     pub(super) misdescribed: BTreeSet<String>,
@@ -106,7 +106,7 @@ impl<'i> Compiler<'i> {
             depth: 0,
             n_left: MAX_ELEMENTS.min(infos.compiled().room()),
             is_linked: false,
-            met: Arc::default(),
+            seen: Arc::default(),
             place: String::new(),
             misdescribed: BTreeSet::new(),
             bases: None,
@@ -114,8 +114,8 @@ impl<'i> Compiler<'i> {
     }
 
     /// With what was met in the data of a branch.
-    pub(super) fn with_met(infos: &'i StreamerInfos, met: &Arc<Met>) -> Self {
-        Compiler { met: Arc::clone(met), ..Compiler::new(infos) }
+    pub(super) fn with_seen(infos: &'i StreamerInfos, seen: &Arc<SeenClasses>) -> Self {
+        Compiler { seen: Arc::clone(seen), ..Compiler::new(infos) }
     }
 
     /// For object graphs: pointers become links, and so nothing is compiled for what they lead to.
@@ -309,7 +309,7 @@ impl<'i> Compiler<'i> {
         };
         if is_own && is_shared {
             self.infos.compiled().insert(class_name, self.is_linked, compiled.clone());
-        } else if is_shared && compiled.is_err() && self.open.is_empty() && self.met.is_empty() {
+        } else if is_shared && compiled.is_err() && self.open.is_empty() && self.seen.is_empty() {
             // What is refused with nothing around it is so everywhere.
             self.infos.compiled().insert(class_name, self.is_linked, compiled.clone());
         }
@@ -363,7 +363,7 @@ impl<'i> Compiler<'i> {
         }
     }
 
-    /// What [`Met`] calls a member. Graphs have no such places.
+    /// What [`SeenClasses`] calls a member. Graphs have no such places.
     pub(super) fn place_of(&self, class: &str, member: &str) -> String {
         if self.is_linked { String::new() } else { format!("{class}::{member}") }
     }

@@ -60,7 +60,7 @@ impl Compiler<'_> {
         }
         let has_derived = self.has_derived(class);
         self.is_bounded |= has_derived;
-        has_derived && self.met.may_differ(&self.place, class)
+        has_derived && self.seen.may_differ(&self.place, class)
     }
 
     /// Whether the file describes a class that derives from this one. ROOT's collections are taken for what they are
@@ -81,11 +81,11 @@ impl Compiler<'_> {
     fn any(&mut self, declared: &str) -> AnyNode {
         self.is_bounded = true;
         let place = self.place.clone();
-        let met = Arc::clone(&self.met);
-        let is_met = met.classes(&place).any(|class| class == declared);
-        let first = (!is_met && declared != "TObject").then_some(declared);
+        let seen = Arc::clone(&self.seen);
+        let is_seen = seen.classes(&place).any(|class| class == declared);
+        let first = (!is_seen && declared != "TObject").then_some(declared);
         let (mut alternatives, mut size) = (Vec::new(), 0_usize);
-        for class in first.into_iter().chain(met.classes(&place)) {
+        for class in first.into_iter().chain(seen.classes(&place)) {
             let Ok(name) = TypeName::parse(class) else { continue };
             if self.open.iter().any(|open| open == class) && !self.is_known(class) {
                 continue;
@@ -109,8 +109,8 @@ impl Compiler<'_> {
     fn clones(&mut self) -> Node {
         self.is_bounded = true;
         let place = self.place.clone();
-        let met = Arc::clone(&self.met);
-        let mut classes = met.classes(&place);
+        let seen = Arc::clone(&self.seen);
+        let mut classes = seen.classes(&place);
         let (first, second) = (classes.next(), classes.next());
         let class = first.unwrap_or_default();
         let item = match (TypeName::parse(class), second) {

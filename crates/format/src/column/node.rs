@@ -123,7 +123,7 @@ impl MapNode {
 /// A pointer to objects of several classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyNode {
-    /// What [`Met`](super::Met) calls it.
+    /// What [`SeenClasses`](super::SeenClasses) calls it.
     pub place: Arc<str>,
     /// The classes whose members are read. Of objects of others there are the bytes.
     pub alternatives: Vec<Pointer>,
@@ -132,7 +132,7 @@ pub struct AnyNode {
 /// A `TClonesArray`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClonesNode {
-    /// What [`Met`](super::Met) calls it.
+    /// What [`SeenClasses`](super::SeenClasses) calls it.
     pub place: Arc<str>,
     /// Class of the objects; empty if it is not known.
     pub class: String,

@@ -10,8 +10,8 @@ use super::compile::{Compiler, MAX_DIMS, MAX_LEVELS, clipped, too_deep};
 use super::data_type::{DataType, Name};
 use super::entry_form::{EntryForm, Framing, Header};
 use super::members::counted;
-use super::met::Met;
 use super::node::{Node, Number, node_with_dims};
+use super::seen_classes::SeenClasses;
 use crate::error::{Error, Result};
 use crate::streamer::{Element, ElementClass, PackingRange, Primitive, StreamerInfos, TypeName};
 use crate::tree::{Branch, BranchId, ElementPart, Leaf, LeafId, LeafKind, TreeRecord};
@@ -102,7 +102,7 @@ impl Column {
 
 /// Compiles the form of a branch.
 ///
-/// `infos` are asked for only if the branch is one of a class, and numbers do without where they are not there; `met`: classes that the data of the branch have told,
+/// `infos` are asked for only if the branch is one of a class, and numbers do without where they are not there; `seen`: classes that the data of the branch have told,
 /// where it [holds objects](Column::holds_objects) of any.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ pub fn resolve<'i>(
     tree: &TreeRecord,
     id: BranchId,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
-    met: &Arc<Met>,
+    seen: &Arc<SeenClasses>,
 ) -> Result<Column> {
     let branch = tree.branch(id);
     if !branch.branches.is_empty() {
@@ -121,9 +121,11 @@ pub fn resolve<'i>(
             .map_or_else(|| Column::group(String::new()), |part| of_group(branch, part, infos)));
     }
     let column = match &branch.element {
-        Some(part) => of_element(tree, branch, part, infos, met),
+        Some(part) => of_element(tree, branch, part, infos, seen),
         None => match branch.leaves.as_slice() {
-            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => of_leaf_object(branch, tree.leaf(*leaf), infos, met),
+            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => {
+                of_leaf_object(branch, tree.leaf(*leaf), infos, seen)
+            }
             _ if branch.class == "TBranch" => of_leaves(tree, branch),
             _ => Err(unsupported(branch, &branch.class)),
         },
@@ -202,11 +204,11 @@ fn of_leaf_object<'i>(
     branch: &Branch,
     leaf: &Leaf,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
-    met: &Arc<Met>,
+    seen: &Arc<SeenClasses>,
 ) -> Result<Column> {
     let class = leaf.title.trim();
     let type_name = TypeName::parse(class).map_err(|_| unsupported(branch, class))?;
-    let node = readable(&branch.name, Compiler::with_met(infos()?, met).named(&type_name))?;
+    let node = readable(&branch.name, Compiler::with_seen(infos()?, seen).named(&type_name))?;
     Ok(Column::new(class, EntryForm::Streamed { framed: Framing::Bare, node }))
 }
 
@@ -305,7 +307,7 @@ fn of_element<'i>(
     branch: &Branch,
     part: &ElementPart,
     infos: &dyn Fn() -> Result<&'i StreamerInfos>,
-    met: &Arc<Met>,
+    seen: &Arc<SeenClasses>,
 ) -> Result<Column> {
     let in_collection = matches!(part.node_type, 31 | 41);
     if part.is_split() {
@@ -323,15 +325,15 @@ fn of_element<'i>(
     let mut column = if part.id >= 0 {
         let infos = infos().ok();
         match infos.and_then(|infos| find_element(infos, &branch.name, part).map(|element| (infos, element))) {
-            Some((infos, element)) => of_member(tree, branch, element, in_collection, (infos, met))?,
+            Some((infos, element)) => of_member(tree, branch, element, in_collection, (infos, seen))?,
             None => of_streamer_type(tree, branch, part, in_collection)?,
         }
     } else {
         match infos() {
-            Ok(infos) => of_object(&branch.name, part, infos, met)?,
+            Ok(infos) => of_object(&branch.name, part, infos, seen)?,
             // Types without classes need none.
             Err(error) => {
-                let column = of_object(&branch.name, part, &StreamerInfos::default(), met);
+                let column = of_object(&branch.name, part, &StreamerInfos::default(), seen);
                 column.map_err(|of_type| if matches!(error, Error::Unsupported(_)) { error } else { of_type })?
             }
         }
@@ -381,12 +383,12 @@ fn of_member(
     branch: &Branch,
     element: &Element,
     in_collection: bool,
-    (infos, met): (&StreamerInfos, &Arc<Met>),
+    (infos, seen): (&StreamerInfos, &Arc<SeenClasses>),
 ) -> Result<Column> {
     let dims = checked(&branch.name, element.max_index.clone())?;
     let type_name = if in_collection { format!("{}[]", element.type_name) } else { element.type_name.clone() };
     let type_name = type_name + &bracketed(&dims);
-    let mut compiler = Compiler::with_met(infos, met);
+    let mut compiler = Compiler::with_seen(infos, seen);
     if element.class == ElementClass::Base {
         return of_base(branch, element, in_collection, &mut compiler);
     }
@@ -516,12 +518,17 @@ fn of_streamer_type(tree: &TreeRecord, branch: &Branch, part: &ElementPart, in_c
 
 /// Compiles the form of a branch with an object of some type in each entry, as if it had not been split.
 ///
-/// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it; `met`:
+/// `is_framed`: whether the version of its class comes before it, as where a function of the class writes it; `seen`:
 /// classes that the data have told, where it [holds objects](Column::holds_objects) of any.
 ///
 /// # Errors
 /// [`Error::Unsupported`], with the type in its text, for what is not read yet.
-pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
+pub fn column_of_type(
+    type_name: &str,
+    is_framed: bool,
+    infos: &StreamerInfos,
+    seen: &Arc<SeenClasses>,
+) -> Result<Column> {
     let latest = infos.latest(type_name);
     let part = ElementPart {
         class_name: type_name.to_owned(),
@@ -531,7 +538,7 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, m
         node_type: if is_framed { CUSTOM_STREAMER } else { 0 },
         ..ElementPart::default()
     };
-    of_object("", &part, infos, met).and_then(|column| not_too_deep("", column))
+    of_object("", &part, infos, seen).and_then(|column| not_too_deep("", column))
 }
 
 /// Compiles the form of what the streamer of a class wrote into a field of an RNTuple: what it writes where it is called for
@@ -542,9 +549,9 @@ pub fn column_of_type(type_name: &str, is_framed: bool, infos: &StreamerInfos, m
 ///
 /// # Source
 /// `RStreamerField::AppendImpl`, `TCollectionClassStreamer::Stream` (ROOT 6.40).
-pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
+pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, seen: &Arc<SeenClasses>) -> Result<Column> {
     let parsed = TypeName::parse(type_name)?;
-    let node = Compiler::with_met(infos, met).value(&parsed, 0);
+    let node = Compiler::with_seen(infos, seen).value(&parsed, 0);
     if let Some(why) = node.fault() {
         let reason = match infos.is_named(type_name) {
             true => "",
@@ -557,10 +564,10 @@ pub fn column_of_streamed_field(type_name: &str, infos: &StreamerInfos, met: &Ar
 }
 
 /// A whole object in each entry.
-fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, met: &Arc<Met>) -> Result<Column> {
+fn of_object(branch: &str, part: &ElementPart, infos: &StreamerInfos, seen: &Arc<SeenClasses>) -> Result<Column> {
     let class_name = &part.class_name;
     let parsed = TypeName::parse(class_name).map_err(|_| not_readable(branch, class_name))?;
-    let mut compiler = Compiler::with_met(infos, met);
+    let mut compiler = Compiler::with_seen(infos, seen);
     let node = if part.node_type == CUSTOM_STREAMER {
         compiler.value(&parsed, 0)
     } else {

@@ -107,8 +107,8 @@ impl<'a> Reader<'a> {
         let head = Head::read(cursor)?;
         let text = head.class();
         let (class, version) = text.split_once(';').unwrap_or((&text, ""));
-        if let Some(met) = &mut self.met {
-            met.note(&clones.place, class);
+        if let Some(seen) = &mut self.seen {
+            seen.note(&clones.place, class);
         }
         let fault = match clones.item.fault() {
             Some(why) => Some(format!("{why}, in a TClonesArray of {} {class}", head.n_objects)),

@@ -1,7 +1,7 @@
 //! The entries of a branch, one by one or a basket at once.
 
-use super::alike::{decode_alike, may_be_alike};
 use super::containers::{decode_containers, may_be_containers};
+use super::equal_size::{decode_equal_size, may_be_equal_size};
 use super::frame::has_frame;
 use super::misfit::Trace;
 use super::objects::{Reader, check_end, check_objects};
@@ -48,7 +48,7 @@ impl EntryForm {
 
     /// Whether there is a fast way for all entries of a basket, see [`EntryForm::decode_entries`].
     pub fn has_fast_way(&self) -> bool {
-        may_be_containers(self) || may_be_alike(self)
+        may_be_containers(self) || may_be_equal_size(self)
     }
 
     /// Appends the values of entries at once: of texts and containers of them and of numbers, and of objects that all take the
@@ -61,7 +61,7 @@ impl EntryForm {
     pub fn decode_entries(&self, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
         match may_be_containers(self) {
             true => Ok(decode_containers(self, data, bounds, out)),
-            false => decode_alike(self, data, bounds, out),
+            false => decode_equal_size(self, data, bounds, out),
         }
     }
 

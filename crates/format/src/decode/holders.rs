@@ -4,7 +4,7 @@ use super::entries::{decode_members, decode_with};
 use super::objects::Reader;
 use super::pointers::{Followed, class_name, is_class};
 use super::values::{Values, list_end, misfit};
-use crate::column::{AnyNode, Class, EntryForm, Met, Name, Node};
+use crate::column::{AnyNode, Class, EntryForm, Name, Node, SeenClasses};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -50,8 +50,8 @@ impl<'a> Reader<'a> {
         else {
             return Err(misfit(cursor));
         };
-        if let Some(met) = &mut self.met {
-            met.note(&any.place, &String::from_utf8_lossy(slot.class));
+        if let Some(seen) = &mut self.seen {
+            seen.note(&any.place, &String::from_utf8_lossy(slot.class));
         }
         names.extend_from_slice(slot.class);
         ends.push(list_end(names.len())?);
@@ -82,15 +82,15 @@ impl<'a> Reader<'a> {
 
 /// The same of members that are stored one by one. How many objects there are is not at hand: the first number is taken
 /// with which the entry can be read, or would be if it was known what an array in it holds.
-fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, met: &mut Met) {
+fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, seen: &mut SeenClasses) {
     for n_objects in 1..=MAX_OBJECTS_MET.min(i64::try_from(entry.len()).unwrap_or(i64::MAX)) {
         let mut reader = Reader::new(entry.len(), origin);
-        reader.met = Some(met.clone());
+        reader.seen = Some(seen.clone());
         let mut values = Values::empty(&node.data_type());
         if let Ok(()) | Err(Error::Unsupported(_)) =
             decode_members(&mut reader, class, Some(n_objects), entry, &mut values)
         {
-            *met = reader.met.unwrap_or_default();
+            *seen = reader.seen.unwrap_or_default();
             return;
         }
     }
@@ -99,17 +99,17 @@ fn meet_members(class: &Class, node: &Node, entry: &[u8], origin: usize, met: &m
 /// Notes which classes the objects of an entry have, as far as it can be read.
 ///
 /// `entry`: exactly its bytes; `origin`: how far they are from the start of the key of their basket.
-pub fn meet(form: &EntryForm, entry: &[u8], origin: usize, met: &mut Met) {
+pub fn meet(form: &EntryForm, entry: &[u8], origin: usize, seen: &mut SeenClasses) {
     let EntryForm::Streamed { framed, node } = form else { return };
     if let Node::MembersOfEach(class) = node {
-        return meet_members(class, node, entry, origin, met);
+        return meet_members(class, node, entry, origin, seen);
     }
     let mut reader = Reader::new(entry.len(), origin);
-    reader.met = Some(std::mem::take(met));
+    reader.seen = Some(std::mem::take(seen));
     let mut values = Values::empty(&node.data_type());
     // What went wrong is said where the entry is read for its values.
     let _ = decode_with(&mut reader, *framed, node, entry, &mut values);
-    *met = reader.met.unwrap_or_default();
+    *seen = reader.seen.unwrap_or_default();
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //!
 //! [`kernels`] turn numbers straight into their final place; [`Values`] collects everything else.
 
-mod alike;
 mod clones;
 mod containers;
 mod convert;
 mod counts;
 mod entries;
+mod equal_size;
 mod frame;
 mod graph;
 mod holders;

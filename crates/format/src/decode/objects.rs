@@ -8,7 +8,7 @@ use super::graph::Links;
 use super::misfit::Trace;
 use super::t_object::Doubts;
 use super::values::{Values, last_integers, list_end, misfit};
-use crate::column::{Base, Class, CountedHead, Met, Name, Node, Step, T_OBJECT_BYTES, Variant};
+use crate::column::{Base, Class, CountedHead, Name, Node, SeenClasses, Step, T_OBJECT_BYTES, Variant};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::ObjectSlots;
@@ -31,7 +31,7 @@ pub struct Reader<'a> {
     /// Bytes from the start of the key to the entry.
     pub(super) origin: usize,
     /// Classes met in places that hold any, where that is looked at.
-    pub(super) met: Option<Met>,
+    pub(super) seen: Option<SeenClasses>,
     /// Objects behind links, where a graph is read.
     pub(super) links: Option<Box<Links<'a>>>,
     /// Bytes of objects that may still be read again for references.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::column::{
-    AnyNode, Class, ClonesNode, DataType, EntryForm, Framing, Met, Node, Number, Pointer, Step, Variant,
+    AnyNode, Class, ClonesNode, DataType, EntryForm, Framing, Node, Number, Pointer, SeenClasses, Step, Variant,
 };
 use crate::decode::entries::decode_streamed;
 use crate::decode::{Reader, Values, meet};
@@ -82,13 +82,13 @@ fn what_is_met_is_noted_even_before_what_is_broken() {
     let node = list_of(&[]);
     let items = [pointer("A", &counted(&[0, 1, 7])), pointer("B", &[1]), vec![0x40, 0, 0xff, 0xff]];
     let form = EntryForm::Streamed { framed: Framing::Bare, node: node.clone() };
-    let mut met = Met::new();
-    meet(&form, &list(&items), ORIGIN, &mut met);
-    assert_eq!(met.len(), 2);
+    let mut seen = SeenClasses::new();
+    meet(&form, &list(&items), ORIGIN, &mut seen);
+    assert_eq!(seen.len(), 2);
     assert!(decode(&node, &list(&items)).is_err());
     let form = EntryForm::Streamed { framed: Framing::Bare, node: clones_of("") };
-    meet(&form, &clones("C;1", 0, &[]), ORIGIN, &mut met);
-    assert_eq!(met.len(), 3);
+    meet(&form, &clones("C;1", 0, &[]), ORIGIN, &mut seen);
+    assert_eq!(seen.len(), 3);
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn classes_are_met_where_members_are_stored_one_by_one_and_nothing_says_of_how_m
     let form = EntryForm::Streamed { framed: Framing::Bare, node: Node::MembersOfEach(Arc::new(class)) };
     let (one, two) = (pointer("A", &counted(&[0, 1, 7])), pointer("B", &counted(&[0, 1, 8])));
     let entry = [one.as_slice(), &two, &[0; 4], &[1, 2, 3]].concat();
-    let mut met = Met::new();
-    meet(&form, &entry, ORIGIN, &mut met);
-    assert_eq!(met.len(), 2);
+    let mut seen = SeenClasses::new();
+    meet(&form, &entry, ORIGIN, &mut seen);
+    assert_eq!(seen.len(), 2);
     let mut values = Values::empty(&form.data_type());
     form.decode_counted(&mut Reader::default(), &entry, &[3], ORIGIN, &mut values).unwrap();
 }

@@ -30,13 +30,13 @@ enum Place {
     List,
 }
 
-/// Appends the values of entries, if their objects are alike; else nothing, and returns `false`.
+/// Appends the values of entries, if their objects take equal bytes; else nothing, and returns `false`.
 ///
 /// `bounds`: where each begins in `data`, and where the last one ends.
 ///
 /// # Errors
 /// Unsupported if a list grows over 2^31 items: a smaller batch holds them.
-pub(crate) fn decode_alike(form: &EntryForm, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
+pub(crate) fn decode_equal_size(form: &EntryForm, data: &[u8], bounds: &[usize], out: &mut Values) -> Result<bool> {
     let Some((place, item)) = place_and_item(form) else { return Ok(false) };
     let Some(objects) = Objects::find(place, &item, data, bounds) else { return Ok(false) };
     let n_before = out.len();
@@ -47,8 +47,8 @@ pub(crate) fn decode_alike(form: &EntryForm, data: &[u8], bounds: &[usize], out:
     appended.map(|()| true)
 }
 
-/// Whether objects may be alike: it is of no use to look for the bounds of entries otherwise.
-pub(crate) fn may_be_alike(form: &EntryForm) -> bool {
+/// Whether objects may be shape: it is of no use to look for the bounds of entries otherwise.
+pub(crate) fn may_be_equal_size(form: &EntryForm) -> bool {
     place_and_item(form).is_some()
 }
 
@@ -105,9 +105,9 @@ enum Part {
     Record(Vec<(usize, Part)>),
 }
 
-/// How objects are stored that are alike.
+/// How objects are stored that take equal bytes.
 #[derive(Debug)]
-struct Alike {
+struct EqualSize {
     part: Part,
     /// The bits that all have in common, and what they are; of as many bytes as an object takes.
     mask: Vec<u8>,
@@ -116,7 +116,7 @@ struct Alike {
     has_mask: bool,
 }
 
-impl Alike {
+impl EqualSize {
     /// Objects like the one at the beginning of `data`.
     fn example(node: &Node, data: &[u8]) -> Option<Self> {
         let mut example = Example { cursor: Cursor::new(data), mask: Vec::new() };
@@ -126,7 +126,7 @@ impl Alike {
         mask.resize(object.len(), 0);
         let common = object.iter().zip(&mask).map(|(byte, mask)| byte & mask).collect();
         let has_mask = mask.iter().any(|&mask| mask != 0);
-        Some(Alike { part, mask, common, has_mask })
+        Some(EqualSize { part, mask, common, has_mask })
     }
 
     fn n_bytes(&self) -> usize {
@@ -253,7 +253,7 @@ impl Example<'_> {
 
 /// The objects of all entries.
 struct Objects<'a> {
-    alike: Alike,
+    shape: EqualSize,
     data: &'a [u8],
     /// Of each entry.
     lengths: Vec<usize>,
@@ -277,8 +277,8 @@ impl<'a> Objects<'a> {
             return Self::behind_heads(item, data, bounds);
         }
         let data = data.get(*bounds.first()?..*bounds.last()?)?;
-        let alike = Alike::example(item, data)?;
-        let object_bytes = alike.n_bytes();
+        let shape = EqualSize::example(item, data)?;
+        let object_bytes = shape.n_bytes();
         let length = |entry: &[usize]| {
             let n_bytes = entry[1].checked_sub(entry[0])?;
             let n_objects = if n_bytes == object_bytes { 1 } else { n_bytes / object_bytes };
@@ -286,16 +286,16 @@ impl<'a> Objects<'a> {
         };
         let lengths = bounds.windows(2).map(length).collect::<Option<_>>()?;
         let n_objects = data.len() / object_bytes;
-        let fits = alike.fits_all(data);
-        fits.then_some(Objects { alike, data, lengths, n_objects, starts: Starts::Everywhere })
+        let fits = shape.fits_all(data);
+        fits.then_some(Objects { shape, data, lengths, n_objects, starts: Starts::Everywhere })
     }
 
     fn behind_heads(item: &Node, data: &'a [u8], bounds: &[usize]) -> Option<Self> {
         let entries = || bounds.windows(2).map(|bounds| bounds[0]..bounds[1]);
         let first = entries().find(|entry| entry.len() > LIST_HEAD_BYTES)?;
-        let alike = Alike::example(item, data.get(first.start + LIST_HEAD_BYTES..)?)?;
-        let object_bytes = alike.n_bytes();
-        let are_numbers = matches!(alike.part, Part::Numbers { .. });
+        let shape = EqualSize::example(item, data.get(first.start + LIST_HEAD_BYTES..)?)?;
+        let object_bytes = shape.n_bytes();
+        let are_numbers = matches!(shape.part, Part::Numbers { .. });
         let mut lengths = Vec::with_capacity(bounds.len());
         let mut starts = Vec::with_capacity(bounds.len());
         for entry in entries() {
@@ -303,7 +303,7 @@ impl<'a> Objects<'a> {
             let (head, objects) = bytes.split_first_chunk::<LIST_HEAD_BYTES>()?;
             let n_objects = u32::from_be_bytes(*head.last_chunk()?) as usize;
             let is_whole = is_object_wise(bytes) && n_objects.checked_mul(object_bytes) == Some(objects.len());
-            if !is_whole || !alike.fits_all(objects) {
+            if !is_whole || !shape.fits_all(objects) {
                 return None;
             }
             lengths.push(n_objects);
@@ -316,19 +316,19 @@ impl<'a> Objects<'a> {
         }
         let n_objects = lengths.iter().sum();
         let starts = if are_numbers { Starts::OfEntries(starts) } else { Starts::OfObjects(starts) };
-        Some(Objects { alike, data, lengths, n_objects, starts })
+        Some(Objects { shape, data, lengths, n_objects, starts })
     }
 
     fn append_entries(&self, place: Place, out: &mut Values) -> Result<()> {
         match (place, out) {
-            (Place::Alone, out) => self.append(&self.alike.part, out),
+            (Place::Alone, out) => self.append(&self.shape.part, out),
             (_, Values::List(ends, items)) => {
                 let mut end = items.len();
                 for n_objects in &self.lengths {
                     end += n_objects;
                     ends.push(list_end(end)?);
                 }
-                self.append(&self.alike.part, items)
+                self.append(&self.shape.part, items)
             }
             _ => Err(misfit(&Cursor::new(self.data))),
         }
@@ -358,7 +358,7 @@ impl<'a> Objects<'a> {
 
     /// Appends the numbers in so many bytes of each object.
     fn append_numbers(&self, at: usize, number: &Number, n_bytes: usize, out: &mut Vec<u8>) {
-        let object_bytes = self.alike.n_bytes();
+        let object_bytes = self.shape.n_bytes();
         let is_single = n_bytes == number.stored_bytes() && number.is_plain();
         let mut append = |at: usize, n_bytes: usize| {
             number.append(self.data.get(at..at + n_bytes).unwrap_or_default(), out);

@@ -11,13 +11,13 @@ const MAX_PLACES: usize = 1024;
 ///
 /// Compiling a form with what the form before has met gives those objects their members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct SeenClasses {
     by_place: BTreeMap<String, BTreeSet<String>>,
     n_met: usize,
     is_settled: bool,
 }
 
-impl Met {
+impl SeenClasses {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! Entries of objects that are alike come out as those that are read one by one.
+//! Objects that take equal bytes come out as those that are read one by one.
 
 use std::sync::Arc;
 
@@ -84,8 +84,8 @@ fn check(form: &EntryForm, entries: &[Vec<u8>]) -> bool {
     let mut expected = Values::empty(&form.data_type());
     let all = entries.iter().try_for_each(|entry| form.decode_entry(&mut Reader::default(), entry, 0, &mut expected));
     let mut found = Values::empty(&form.data_type());
-    let is_alike = form.decode_entries(&data, &bounds, &mut found).unwrap();
-    if is_alike {
+    let is_done = form.decode_entries(&data, &bounds, &mut found).unwrap();
+    if is_done {
         all.unwrap();
         assert_eq!(found, expected);
         // What is there stays.
@@ -98,7 +98,7 @@ fn check(form: &EntryForm, entries: &[Vec<u8>]) -> bool {
     } else {
         assert!(found.is_empty());
     }
-    is_alike
+    is_done
 }
 
 /// Entries of so many objects each, in the three ways in which they stand.
