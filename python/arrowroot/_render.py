@@ -41,7 +41,7 @@ def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:
 
 def scalar_text(scalar: pa.Scalar, max_width: int = _MAX_TEXT) -> str:
     """Return one Arrow value as :func:`cell_text` does, without making Python objects of what is not shown."""
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa
 
     if not scalar.is_valid:
         return "null"
@@ -92,7 +92,7 @@ def width_of(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide letters take two, combining ones none."""
     if text.isascii():
         return len(text)
-    import unicodedata  # noqa: PLC0415 - most names are ASCII
+    import unicodedata
 
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
@@ -157,7 +157,7 @@ def text_table(
 
 def html_table(rows: Sequence[Sequence[str]], *, n_header: int = 1, caption: str = "") -> str:
     """Return rows as an HTML table, everything escaped."""
-    from html import escape  # noqa: PLC0415 - only notebooks need it
+    from html import escape
 
     def line(row: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._convert import empty_batch, names_of_variants, to_awkward, to_pandas
+from arrowroot._api.partitions import partitions
+from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
-from arrowroot._partitions import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from arrowroot._partitions import Partition
-    from arrowroot._url import Location
+    from arrowroot._api.partitions import Partition
+    from arrowroot._storage.url import Location
 
 __all__ = ["awkward", "bag", "dataframe"]
 
@@ -45,8 +45,8 @@ def dataframe(
     Lists become objects (NumPy arrays); numbers that may be null, and texts, have Arrow's types.
     """
     try:
-        import dask  # noqa: PLC0415 - an optional extra
-        import dask.dataframe as dd  # noqa: PLC0415 - an optional extra
+        import dask
+        import dask.dataframe as dd
     except ImportError as error:
         raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()", "dask") from error
     pieces = partitions(paths, tree, columns, **options)
@@ -62,8 +62,8 @@ def _frame(piece: Partition, columns: list[str] | None = None) -> pd.DataFrame:
 
 
 def _frame_of(table: pa.Table) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 - an optional extra
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pandas as pd
+    import pyarrow as pa
 
     frame = to_pandas(table)
     for one in table.schema:
@@ -78,7 +78,7 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
 
 def _empty(piece: Partition) -> pa.Table:
     """Return a table of no entries with the columns of a piece."""
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa
 
     return pa.Table.from_batches([empty_batch(piece.schema())])
 
@@ -94,7 +94,7 @@ def bag(
     All chosen columns are read: a bag does not know which are used.
     """
     try:
-        import dask.bag  # noqa: PLC0415 - an optional extra
+        import dask.bag
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.bag()") from error
     pieces = partitions(paths, tree, columns, **options)
@@ -117,9 +117,9 @@ def awkward(
     Columns that the computation does not use are not read.
     """
     try:
-        import dask_awkward  # noqa: PLC0415 - an optional extra
+        import dask_awkward
 
-        from arrowroot._dask_awkward import Reader  # noqa: PLC0415 - an optional extra
+        from arrowroot._dask_awkward import Reader
     except ImportError as error:
         raise missing_library("dask-awkward", "arrowroot.dask.awkward()") from error
     pieces = partitions(paths, tree, columns, **options)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arrowroot._ahead import Crew, in_order
+from arrowroot._passes.ahead import Crew, in_order
 
 
 @pytest.mark.parametrize("n_ahead", [1, 2, 5, 100])
@@ -54,7 +54,7 @@ def test_a_crew_works_at_the_same_time_and_its_errors_come_out():
 def test_an_interrupt_waits_for_none_of_a_crew():
     program = """
 import time
-from arrowroot._ahead import Crew
+from arrowroot._passes.ahead import Crew
 print(flush=True)
 with Crew(2) as crew:
     crew.do(lambda: time.sleep(60), 4)

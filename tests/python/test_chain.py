@@ -11,8 +11,8 @@ import pytest
 import uproot
 
 import arrowroot as ar
-from arrowroot import _row
-from arrowroot._tree import Tree
+from arrowroot._api import row as _row
+from arrowroot._api.tree import Tree
 
 from .conftest import write_tree
 

@@ -3,8 +3,8 @@ from dataclasses import dataclass
 import pytest
 
 from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
-from arrowroot._friends import Names, together
-from arrowroot._select import listed, matching, name_filter, select, single_names
+from arrowroot._passes.friends import Names, together
+from arrowroot._select.columns import listed, matching, name_filter, select, single_names
 
 
 @dataclass

@@ -28,7 +28,7 @@ from threading import Thread
 import pytest
 
 import arrowroot as ar
-from arrowroot._tree_metadata import TreeMetadata
+from arrowroot._api.tree_metadata import TreeMetadata
 from arrowroot_servers import S3, Certificates, Nginx, XRootD
 from tests.servers.fixtures import installed
 

@@ -78,7 +78,7 @@ class Axis:
 
     def edges(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the edges of the bins, shape (n_bins + 1,); with ``flow`` also -inf and inf at the ends."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.is_regular:
             edges = np.linspace(self.low, self.high, self.n_bins + 1)
@@ -133,7 +133,7 @@ class Axis:
 
         Source: ``TAxis::FindFixBin`` (ROOT 6.40).
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.is_regular:
             with np.errstate(invalid="ignore", over="ignore"):
@@ -171,7 +171,7 @@ class Axis:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
             return NotImplemented
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return self.labels == other.labels and np.array_equal(self.edges(), other.edges())
 

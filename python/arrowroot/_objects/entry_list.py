@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot._events import Member
+    from arrowroot._select.events import Member
 
 #: Entries of one TEntryListBlock: 4,000 words of 16 bits (TEntryListBlock.h).
 _BLOCK_ENTRIES = 64_000
@@ -77,7 +77,7 @@ class EntryList(Named):
         Raises: InvalidRequestError if none of the trees is named, and entries were chosen, or if it cannot be told
         which tree a list is of.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         lists = self.lists
         try:
@@ -117,7 +117,7 @@ class EntryList(Named):
 
         Raises: InvalidRequestError for a list of several trees: their numbers are in ``lists``.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.get("fLists"):
             raise InvalidRequestError(
@@ -149,7 +149,7 @@ class EntryList(Named):
 
 def _entries_of(block: Any) -> npt.NDArray[np.int64]:
     """Return the entries of a TEntryListBlock, from its first on."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     if not isinstance(block, Record):
         raise CorruptFileError("TEntryList without a block where there should be one")

@@ -87,7 +87,7 @@ class Factory:
 
     def array(self, data: bytearray, dtype: str, shape: tuple[int, ...]) -> Any:
         """Return numbers as a NumPy array over ``data``."""
-        import numpy as np  # noqa: PLC0415 - many objects have no arrays
+        import numpy as np
 
         return np.frombuffer(data, dtype).reshape(shape)
 

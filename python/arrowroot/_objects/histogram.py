@@ -67,7 +67,7 @@ class Histogram(Named):
 
     def _with_limits(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         """Give axes without a range what ``TH1::BufferEmpty`` finds; as they are where it looks in other ways."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if not self._n_buffered() or all(axis.has_range for axis in axes):
             return axes
@@ -127,7 +127,7 @@ class Histogram(Named):
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         contents, squares = self._filled()
         if squares is None:
@@ -136,7 +136,7 @@ class Histogram(Named):
 
     def errors(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return np.sqrt(self.variances(flow=flow))
 
@@ -161,7 +161,7 @@ class Histogram(Named):
         Raises: ImportError if boost-histogram is not installed.
         """
         try:
-            import boost_histogram as bh  # noqa: PLC0415 - an optional library
+            import boost_histogram as bh
         except ImportError:
             raise missing_library("boost-histogram", "to_boost()", "hist") from None
         return self._converted(bh.Histogram, bh.axis, bh.storage, lambda _: {})
@@ -176,8 +176,8 @@ class Histogram(Named):
         Raises: ImportError if hist is not installed.
         """
         try:
-            import boost_histogram as bh  # noqa: PLC0415 - an optional library
-            import hist  # noqa: PLC0415 - an optional library
+            import boost_histogram as bh
+            import hist
         except ImportError:
             raise missing_library("hist", "to_hist()") from None
         made = self._converted(
@@ -258,7 +258,7 @@ class Histogram(Named):
         self, contents: npt.NDArray[Any], squares: npt.NDArray[np.float64] | None
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         """Fill what waits in the buffer, as ROOT does when it is asked for contents: ``TH1::BufferEmpty``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         entries = self._buffered()
         n_entries = len(entries)
@@ -309,7 +309,7 @@ def entries_text(n_entries: float) -> str:
 
 def effective(sums: npt.NDArray[Any], squares: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return sums² / squares, and 0 where the squares are 0."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     result = np.zeros(sums.shape, np.float64)
     np.divide(sums.astype(np.float64) ** 2, squares, out=result, where=squares != 0)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arrowroot._events import Member
     from arrowroot._objects.entry_list import EntryList
+    from arrowroot._select.events import Member
 
     #: A tree's path with one directory at most, and the parts of the file's path.
     Name = tuple[str, tuple[str, ...]]
@@ -128,7 +128,7 @@ def _in_order(lists: list[EntryList], trees: list[Member]) -> list[list[EntryLis
 
 
 def _refuse_overlap(lists: list[EntryList]) -> None:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     numbers = np.concatenate([one.to_numpy() for one in lists])
     if len(np.unique(numbers)) < len(numbers):

@@ -27,7 +27,7 @@ class Matrix(Record):
 
     def to_numpy(self) -> npt.NDArray[Any]:
         """Return the elements, of shape ``shape``. Of a symmetric matrix half is stored, and both are returned."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         stored = self.array_of("fElements")
         shape = self.shape

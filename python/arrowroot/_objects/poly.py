@@ -87,7 +87,7 @@ class PolyHistogram(Named):
 
     def variances(self) -> npt.NDArray[np.float64]:
         """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if not self.is_weighted:
             return np.abs(self.values())
@@ -102,7 +102,7 @@ class PolyHistogram(Named):
 
     def errors(self) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return np.sqrt(self.variances())
 
@@ -120,7 +120,7 @@ class PolyHistogram(Named):
 
     def _arranged(self, regions: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Turn ROOT's order, rows from above to below."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if len(regions) != _N_OUTSIDE:
             raise CorruptFileError(
@@ -176,7 +176,7 @@ class PolyProfile(PolyHistogram):
 
     def errors(self) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``; 0 where there are no entries, where ROOT may have NaN."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         # What they mean is in them already, but for the spread they are divided.
         errors = _numbers(self.bins, "fError")
@@ -213,12 +213,12 @@ def _checked(items: Iterable[Any], kind: type[_Kind], what: str) -> list[_Kind]:
 
 
 def _numbers(records: Iterable[Record], name: str) -> npt.NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     return np.array([record.number_of(name) for record in records], np.float64)
 
 
 def _corners(graph: Graph) -> npt.NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     return np.stack([graph.x, graph.y], axis=1)

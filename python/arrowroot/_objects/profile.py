@@ -63,7 +63,7 @@ class Profile(Histogram):
 
         mode: see ``error_mode``, which is used if it is not given.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         mode = self.error_mode if mode is None else mode
         if mode not in ERROR_MODES:
@@ -115,7 +115,7 @@ class Profile(Histogram):
 
 def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return the quotient, and 0 where nothing is below."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     result = np.zeros(below.shape, np.float64)
     np.divide(above, below, out=result, where=below != 0)

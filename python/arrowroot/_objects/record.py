@@ -156,7 +156,7 @@ class Record:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none."""
-        import json  # noqa: PLC0415 - few need it
+        import json
 
         return json.dumps(_JsonPlain().record(self), indent=indent)
 

@@ -21,8 +21,8 @@ def draw(
     path: str, title: str, swept: Sequence[tuple[int, Outcome]], others: Sequence[tuple[str, Outcome]]
 ) -> None:
     """Draw the outcomes of a sweep, (size in bytes, outcome), with those of other strategies as lines across."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
     figure = Figure(figsize=(8.5, 8.0), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1, 1])

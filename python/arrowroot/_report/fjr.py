@@ -18,7 +18,7 @@ from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageErro
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arrowroot._accounts import Account
+    from arrowroot._cost.accounts import Account
 
 MEBIBYTE = 1 << 20
 #: Reports are some kilobytes; a job's log that holds some may be long.

@@ -199,7 +199,7 @@ class Monitor:
 
     def __init__(self, interval_s: float) -> None:
         try:
-            import psutil  # noqa: PLC0415 - optional
+            import psutil
         except ImportError as error:
             raise missing_library("psutil", "--monitor", "monitor") from error
         self._psutil = psutil
@@ -276,7 +276,7 @@ def rows(series: Series) -> list[list[str]]:
 
 
 def _shown(value: float | None, unit: str) -> str:
-    from arrowroot._sizes import format_bytes, three_digits  # noqa: PLC0415 - as all of this
+    from arrowroot._sizes import format_bytes, three_digits
 
     if value is None:
         return "-"

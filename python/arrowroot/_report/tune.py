@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._ahead import Crew
+from arrowroot._passes.ahead import Crew
 from arrowroot._report.replay import Line, Outcome, Protocol, replay, shown, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arrowroot._file import File
+    from arrowroot._api.file import File
     from arrowroot._report.trace import Logical
 
     #: Reads so many bytes in each of so many places, as one vector read, and says how many seconds that took.

@@ -46,7 +46,7 @@ def say_with_traceback(error: Exception) -> int:
 
     Errors of the system and of libraries have the names of files as they were typed: none of it gives access.
     """
-    import traceback  # noqa: PLC0415 - seldom needed
+    import traceback
 
     lines = without_secrets("".join(traceback.format_exception(error))).split("\n")
     print("\n".join(map(printable, lines)), end="", file=sys.stderr)

@@ -75,7 +75,7 @@ def _show(
     options: argparse.Namespace, tree: Tree, table: pa.Table, paths: Sequence[str], numbers: Sequence[int]
 ) -> None:
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         for entry in table.to_pylist():
             print(json.dumps({name: _plain(value) for name, value in entry.items()}, allow_nan=False))

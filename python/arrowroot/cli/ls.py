@@ -375,7 +375,7 @@ def _print_json(
     *,
     is_alone: bool,
 ) -> None:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     document: dict[str, Any] = {
         "form": _JSON_FORM,

@@ -189,7 +189,7 @@ def _row(candidate: Candidate) -> list[str]:
 def _print_json(
     tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], options: argparse.Namespace
 ) -> None:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     best = tune.advised(ranking)
     document: dict[str, Any] = {

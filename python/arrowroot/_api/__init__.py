@@ -1,0 +1,1 @@
+"""What people import: files, trees, columns, scans and chains of files."""

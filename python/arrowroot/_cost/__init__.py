@@ -1,0 +1,1 @@
+"""What a pass plans to read, and what it has cost."""

@@ -1,0 +1,404 @@
+"""Trees read beside each other: their columns under one set of names, and which of their entries belong together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from arrowroot._errors import InvalidRequestError
+from arrowroot._options import Options
+from arrowroot._passes.source import SideBySide, batches_of
+from arrowroot._select.columns import select
+from arrowroot._sizes import counted, format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot._passes.filtered import Maker
+    from arrowroot._passes.source import Source
+    from arrowroot._select.columns import Candidate
+    from arrowroot._select.entries import EntrySet
+
+_N_QUOTED = 3
+
+
+class Part(Protocol):
+    """A tree, or trees in a row."""
+
+    @property
+    def where(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def branches(self) -> Sequence[Candidate]: ...
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source: ...
+
+
+class FriendBranch(NamedTuple):
+    """A branch by the name under which it is delivered, and where it is: the part, and its path there."""
+
+    path: str
+    name: str
+    type_name: str
+    is_group: bool
+    depth: int
+    is_part: bool
+    unsupported: str | None
+    part: int
+    inner: str
+
+
+class Names(NamedTuple):
+    """The branches of a tree; None is the alias of the main one.
+
+    aliased: the branches of its own friends once more, by their aliases there.
+    """
+
+    alias: str | None
+    branches: Sequence[Candidate]
+    aliased: Sequence[FriendBranch] = ()
+
+
+def refuse_reshuffled(alias: str, reshuffled: str | None) -> None:
+    """Raise InvalidRequestError if one of two trees that would be joined by number has its entries in no order.
+
+    ``reshuffled``: that tree. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
+    """
+    if reshuffled is not None:
+        raise InvalidRequestError(
+            f"friend {alias!r}: several threads wrote the entries of {reshuffled} in an order by chance "
+            "(TTree::kEntriesReshuffled), so that their numbers do not tell which belong together; give "
+            "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are known to "
+            "be in order"
+        )
+
+
+class Friend:
+    """A tree that is read beside another one, entry by entry or by the values of some columns."""
+
+    def __init__(
+        self,
+        alias: str,
+        part: Part,
+        main: Part,
+        keys: Sequence[str] | None,
+        *,
+        of_main: tuple[int, int] | None = None,
+        shift: int = 0,
+    ) -> None:
+        """Say which entries belong together.
+
+        keys: columns that both trees have; entries with the same values belong together. None: by number.
+        of_main: the only entries of the main tree that will be asked for; None: any.
+        shift: how much higher the numbers of the same entries are here than in the main tree; not with keys.
+
+        Raises: InvalidRequestError if there are fewer entries than the main tree has, and no keys.
+        """
+        self._of_main = of_main or (0, main.num_entries)
+        if keys is None and part.num_entries < self._of_main[1] + shift:
+            raise InvalidRequestError(
+                f"friend {alias!r} ({part.where}) has only {counted(part.num_entries, 'entry', 'entries')}, "
+                f"but {main.where} has {format_count(main.num_entries)}"
+            )
+        self.alias = alias
+        self.part = part
+        self._keys = None if keys is None else list(keys)
+        self._main = main
+        self._shift = shift
+        self._partners: npt.NDArray[np.int64] | None = None
+
+    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
+        """Return the entries that belong to some of the main tree.
+
+        The columns of the keys are read when they are needed first. Raises: InvalidRequestError if one of the entries
+        has no partner here, or several.
+        """
+        if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
+            # To learn of types takes no values of the index, but it must be one.
+            for part in (self._main, self.part):
+                _values(part, self._keys or [], (0, 0))
+            return 0, 0
+        if self._keys is None:
+            if isinstance(of_main, tuple):
+                return of_main[0] + self._shift, of_main[1] + self._shift
+            return of_main + self._shift
+        import numpy as np
+
+        chosen = self._partners_of(of_main, self._keys)
+        for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
+            wrong = np.flatnonzero(chosen == mark)
+            if len(wrong):
+                numbers = of_main[0] + wrong if isinstance(of_main, tuple) else of_main[wrong]
+                quoted = ", ".join(map(format_count, numbers[:_N_QUOTED].tolist()))
+                raise InvalidRequestError(
+                    f"{self._main.where}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
+                    f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
+                    f"({self.part.where}) by {', '.join(self._keys)}"
+                )
+        return chosen
+
+    def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
+        """Return which of the main tree's entries have one partner here; None: all, as they go by number."""
+        return None if self._keys is None else self._partners_of(of_main, self._keys) >= 0
+
+    def _partners_of(
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
+    ) -> npt.NDArray[np.int64]:
+        if self._partners is None:
+            self._partners = _partners(
+                _values(self._main, keys, self._of_main), _values(self.part, keys, (0, self.part.num_entries))
+            )
+        first = self._of_main[0]
+        if isinstance(of_main, tuple):
+            return self._partners[of_main[0] - first : of_main[1] - first]
+        return self._partners[of_main - first]
+
+
+#: In the place of a partner.
+_NOBODY, _SEVERAL = -1, -2
+
+
+def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.NDArray[Any]]:
+    """Read the columns of the keys."""
+    import numpy as np
+    import pyarrow as pa
+
+    from arrowroot._arrow import arrays
+
+    paths = [select(part.branches, [key], None, part.where).paths[0] for key in keys]
+    source = part.source(paths, entries, Options.default())
+    for field in source.schema():
+        if not pa.types.is_integer(field.type):
+            raise InvalidRequestError(
+                f"{part.where}: column {field.name!r} has type {field.type}; an index is of integers"
+            )
+    batches = [[arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source)]
+    empty = [np.zeros(0, dtype=np.int64) for _ in paths]
+    return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
+
+
+def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """Return for each entry of one tree the entry of the other with the same keys."""
+    import numpy as np
+
+    n_main = len(main[0])
+    codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
+    for one, other in zip(main, friend, strict=True):
+        # Each column becomes the places of its values in their order, so that several make one number.
+        values = np.concatenate([_wide(one, other), _wide(other, one)])
+        places = np.unique(values, return_inverse=True)[1].reshape(-1)
+        codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
+    wanted, there = codes[:n_main], codes[n_main:]
+    order = np.argsort(there, kind="stable")
+    first = np.searchsorted(there[order], wanted, side="left")
+    n_partners = np.searchsorted(there[order], wanted, side="right") - first
+    partners = np.full(n_main, _NOBODY, dtype=np.int64)
+    partners[n_partners == 1] = order[first[n_partners == 1]]
+    partners[n_partners > 1] = _SEVERAL
+    return partners
+
+
+def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers in a type that holds those beside them too."""
+    import numpy as np
+
+    if np.uint64 not in (values.dtype, beside.dtype):
+        return values.astype(np.int64)
+    if any(len(one) and one.min() < 0 for one in (values, beside)):
+        raise InvalidRequestError(
+            "a friend's index has values below 0 on one side, and above 2^63 - 1 on the other"
+        )
+    return values.astype(np.uint64)
+
+
+def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[str]], Source]) -> Source:
+    """Return a pass over columns of several parts. ``source_of``: that over the columns of one part, by their paths."""
+    used = sorted({branch.part for branch in chosen}) or [0]
+    return SideBySide(
+        [
+            source_of(part, list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)))
+            for part in used
+        ],
+        [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
+    )
+
+
+class Together:
+    """A tree and its friends as one."""
+
+    def __init__(self, main: Part, of_main: tuple[int, int] | None = None) -> None:
+        """``of_main``: the only entries of the main tree that will be asked for; None: any."""
+        self._main = main
+        self._of_main = of_main
+        self.friends: list[Friend] = []
+
+    def add(self, alias: str, part: Part, keys: Sequence[str] | None, shift: int = 0) -> None:
+        """Add a friend; the arguments are those of :class:`Friend`.
+
+        Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has; or as
+        :class:`Friend`.
+        """
+        if any(friend.alias == alias for friend in self.friends):
+            raise InvalidRequestError(
+                f"{self._main.where} has a friend {alias!r} already; choose another alias"
+            )
+        friend = Friend(alias, part, self._main, keys, of_main=self._of_main, shift=shift)
+        _refuse_double_names([*self.parts, (alias, part)])
+        self.friends.append(friend)
+
+    @property
+    def parts(self) -> list[tuple[str | None, Part]]:
+        """The main tree, without an alias, and the friends with theirs."""
+        return [(None, self._main), *((friend.alias, friend.part) for friend in self.friends)]
+
+    @property
+    def names(self) -> list[Names]:
+        """The branches of all, in the order of ``parts``."""
+        return [
+            Names(alias, part.branches, part.aliased if isinstance(part, WithFriends) else ())
+            for alias, part in self.parts
+        ]
+
+    def candidates(self, columns: Sequence[str] | None) -> list[FriendBranch]:
+        """Return the branches of all to choose ``columns`` from."""
+        return together(self.names, columns)
+
+    def all_names(self) -> list[FriendBranch]:
+        """Return the branches of all by every name that they have, with and without aliases."""
+        return by_all_names(self.names)
+
+    def maker(self, candidates: list[FriendBranch]) -> Maker:
+        """Return what makes passes over columns by the names of ``candidates``."""
+        by_path = {branch.path: branch for branch in candidates}
+
+        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
+            chosen = [by_path[name] for name in names]
+            shared = options.shared_by(len({branch.part for branch in chosen} or {0}))
+            of_main = (0, self._main.num_entries) if entries is None else entries
+            parts = self.parts
+
+            def source_of(part: int, paths: list[str]) -> Source:
+                of_part = self.friends[part - 1].entries(of_main) if part else of_main
+                return parts[part][1].source(paths, of_part, shared)
+
+            return side_by_side(chosen, source_of)
+
+        return make
+
+    def partnered(self) -> Callable[[list[str], EntrySet], EntrySet]:
+        """Return what leaves out the entries without one partner in the friends that have some of the columns.
+
+        The columns go by all their names. Entries of which none is left out come back as they are.
+        """
+        part_of = {branch.path: branch.part for branch in self.all_names()}
+
+        def those_of(names: list[str], entries: EntrySet) -> EntrySet:
+            import numpy as np
+
+            of_main = (0, self._main.num_entries) if entries is None else entries
+            masks = [
+                mask
+                for part in sorted({part_of[name] for name in names} - {0})
+                if (mask := self.friends[part - 1].have_partner(of_main)) is not None
+            ]
+            if all(bool(mask.all()) for mask in masks):
+                return entries
+            found = np.flatnonzero(np.logical_and.reduce(masks))
+            return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
+
+        return those_of
+
+
+def by_all_names(names: Sequence[Names]) -> list[FriendBranch]:
+    """Return the branches of several trees by every name that they have, with and without aliases."""
+    inside = {_alias_of(branch) for one in names for branch in one.aliased}
+    return together(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
+
+
+def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
+    """Raise InvalidRequestError if one column by its path is called as another one by its alias."""
+    paths = [{branch.path for branch in part.branches} for _, part in parts]
+    for place, (alias, part) in enumerate(parts):
+        if alias is None:
+            continue
+        named = {f"{alias}.{path}" for path in paths[place]}
+        for other, (_, beside) in enumerate(parts):
+            double = named & paths[other] if other != place else set()
+            if double:
+                raise InvalidRequestError(
+                    f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "
+                    "would be called; choose another alias"
+                )
+
+
+class WithFriends:
+    """A tree and the friends that it has by now, as one part: a friend with friends."""
+
+    def __init__(self, where: str, num_entries: int, inside: Together) -> None:
+        """``where``, ``num_entries``: of the tree, which is the main one of ``inside``."""
+        self.where = where
+        self.num_entries = num_entries
+        self.branches = inside.candidates(None)
+        names = inside.all_names()
+        shown = {branch.path for branch in self.branches}
+        #: The friends' branches once more, by their aliases.
+        self.aliased = [branch for branch in names if branch.path not in shown]
+        self._make = inside.maker(names)
+
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns of the tree and of its friends."""
+        return self._make(paths, entries, options)
+
+
+def _alias_of(branch: FriendBranch) -> str:
+    """Return the beginning of an aliased name, with the dot."""
+    return branch.path.removesuffix(branch.inner)
+
+
+def together(parts: Sequence[Names], columns: Sequence[str] | None) -> list[FriendBranch]:
+    """Return the branches of a tree and its friends to choose ``columns`` from.
+
+    The tree's own go by their path. A friend's go by theirs if no other tree has it, and by "alias.path" if
+    one has or if they are asked for so. Those of a friend's friend go by its alias as well, with and without the alias
+    of the friend, if they are asked for so.
+    """
+    owners = Counter(branch.path for part in parts for branch in part.branches)
+    owners.update(branch.path for part in parts for branch in part.aliased)
+    texts = columns or ()
+    result = []
+    for number, (alias, branches, aliased) in enumerate(parts):
+
+        def named(branch: Candidate, path: str, name: str, part: int = number) -> FriendBranch:
+            kind = branch.type_name
+            return FriendBranch(
+                path,
+                name,
+                kind,
+                branch.is_group,
+                branch.depth,
+                branch.is_part,
+                branch.unsupported,
+                part,
+                branch.path,
+            )
+
+        for branch in branches:
+            is_free = alias is None or owners[branch.path] == 1
+            result.append(named(branch, branch.path if is_free else f"{alias}.{branch.path}", branch.name))
+        # By these second names alone: the short one must not look ambiguous.
+        if alias is not None and any(text.startswith(f"{alias}.") for text in texts):
+            result += [
+                named(branch, name, name)
+                for branch in [*branches, *aliased]
+                if (name := f"{alias}.{branch.path}") not in owners
+            ]
+        asked = {begin for begin in map(_alias_of, aliased) if any(text.startswith(begin) for text in texts)}
+        result += [
+            named(branch, branch.path, branch.path)
+            for branch in aliased
+            if _alias_of(branch) in asked and owners[branch.path] == 1
+        ]
+    return result
