@@ -57,7 +57,7 @@ def test_the_table_of_metrics_is_that_of_the_code():
     expected = metrics.document()
     path = REPOSITORY / "docs" / "metrics.md"
     assert path.read_text(encoding="utf-8") == expected, (
-        "python -c 'from arrowroot import _metrics; print(metrics.document(), end=\"\")' > docs/metrics.md"
+        "python -c 'from arrowroot._cost import metrics; print(metrics.document(), end=\"\")' > docs/metrics.md"
     )
 
 

@@ -450,7 +450,7 @@ def summary(samples: Iterable[dict[str, Number | None]]) -> dict[str, dict[str, 
 _PREAMBLE = """\
 # The measures of `arrowroot perf`
 
-*Generated from `python/arrowroot/_metrics.py`, and a test keeps it so. `arrowroot perf --explain` says the same.*
+*Generated from `python/arrowroot/_cost/metrics.py`, and a test keeps it so. `arrowroot perf --explain` says the same.*
 
 Keys are those of `--json`, in the base unit of their suffix: bytes, ns, bytes per s, %. Counts are exact; ratios are
 derived from them when shown. A measure that is undefined, as a ratio to nothing, is null, and left out of the printed
