@@ -54,9 +54,9 @@ from arrowroot._storage.config import Configuration, Option, configuration
 from arrowroot._storage.url import split_url
 
 if TYPE_CHECKING:
-    from arrowroot._api.chain import Friends, scan
     from arrowroot._api.index import Indexed, index, pick
     from arrowroot._api.partitions import Partition, partitions
+    from arrowroot._api.scan_files import Friends, scan
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._objects.axis import Axis
@@ -162,7 +162,7 @@ _LAZY = {
     **dict.fromkeys(("PolyHistogram", "PolyProfile"), "_objects.poly"),
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
-    **dict.fromkeys(("Friends", "scan"), "_api.chain"),
+    **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
 }
 
 

@@ -260,7 +260,7 @@ def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, 
     monkeypatch.chdir(served)
     records[main.url()] = friend
     assert with_friends(f"{main.url()}?x=a/b").to_arrow("f.x001").num_rows == data.N_ENTRIES
-    assert with_friends(main.url())._together.friends[0].part.where.startswith("http://")
+    assert with_friends(main.url())._chain.friends[0].part.where.startswith("http://")
 
 
 def test_a_local_file_may_name_another(served, records, friend):

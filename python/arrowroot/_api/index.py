@@ -17,13 +17,13 @@ from arrowroot._errors import (
     SchemaMismatchError,
     StorageError,
 )
-from arrowroot._options import MEMORY_BUDGET, Options
+from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import put
-from arrowroot._select.columns import single_names
+from arrowroot._select.columns import optional_texts, single_names
 from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
-from arrowroot._storage.config import check_arguments, redacted
+from arrowroot._storage.config import names, redacted
 from arrowroot._storage.url import expand, split_options
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def index(
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
     StorageError, which names the process, if another one is making this index.
     """
-    check_arguments(storage, index)
+    check_arguments(storage, index, storage=names())
     target = Path(output)
     parts = Path(f"{target}.parts")
     files = expand(paths, tree)
@@ -360,9 +360,9 @@ def pick(
     """
     import numpy as np
 
-    check_arguments(storage, pick)
-    options = Options.checked(
-        batch_size=None, memory_budget=memory_budget, n_threads=n_threads, strings=strings
+    check_arguments(storage, pick, storage=names())
+    options = Options.of(
+        {"memory_budget": memory_budget, "n_threads": n_threads, "strings": strings}, batch_size=None
     )
     events = EventList(ids, index=index, missing=missing)
     known = events.index
@@ -373,6 +373,6 @@ def pick(
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
     row = Row(files, storage, named_by=known.path)
-    chosen = row.choose(columns, filter_name)
+    chosen = row.choose(optional_texts(columns, "columns"), optional_texts(filter_name, "filter_name"))
     entries = row.entries_of(events)
     return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()

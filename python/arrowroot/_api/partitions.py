@@ -5,31 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from arrowroot._api.chain import opened_chain
+from arrowroot._api.chain import Chain
 from arrowroot._api.file import open_file
 from arrowroot._api.row import Row
+from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree
+from arrowroot._api.with_friends import WithFriends
 from arrowroot._errors import InvalidRequestError, UnsupportedError
-from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._passes.friends import Together
+from arrowroot._options import Options, PassOptions, ResourceOptions, check_arguments
 from arrowroot._render import printable
-from arrowroot._select.columns import NOT, texts_of, with_members, without_mark
+from arrowroot._select.columns import NOT, optional_texts, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
-from arrowroot._storage.config import check_arguments, redacted, secret_names
+from arrowroot._storage.config import names, redacted, secret_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from arrowroot._api.chain import Chain, FriendsLike
     from arrowroot._api.row import Member
     from arrowroot._api.scan import Scan
+    from arrowroot._api.scan_files import FriendsLike
     from arrowroot._filter.bind import FilterLike
-    from arrowroot._options import Strings
-    from arrowroot._passes.friends import FriendBranch
+    from arrowroot._options import ReadOptions, Strings
     from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
@@ -87,53 +87,38 @@ class Partition:
         """Where the file is, without credentials."""
         return redacted(self.location)
 
-    def scan(
-        self,
-        columns: str | Iterable[str] | None = None,
-        *,
-        batch_size: int | str = BATCH_SIZE,
-        memory_budget: int | str = MEMORY_BUDGET,
-        n_threads: int = 0,
-        trace: bool = False,
-    ) -> Scan:
+    def scan(self, columns: str | Iterable[str] | None = None, **options: Unpack[PassOptions]) -> Scan:
         """Open the file and return a scan of the piece.
 
-        columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them. The other
-            arguments are those of :meth:`Tree.scan`.
+        columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
+        options: ``batch_size``, ``memory_budget``, ``n_threads`` and ``trace`` of :meth:`Tree.scan`.
 
         Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
         """
+        check_arguments(options, Partition.scan, PassOptions.__annotations__)
         chosen = self._chosen(columns)
-        return self._opened(chosen).scan(
-            chosen,
-            entries=range(*self.entries),
-            filter=self.filter,
-            batch_size=batch_size,
-            memory_budget=memory_budget,
-            n_threads=n_threads,
-            strings=self.strings,
-            assemble=self.assemble,
-            trace=trace,
-        )
+        return self._opened(chosen).scan(chosen, {**options, **self._given})
 
     def read(
-        self,
-        columns: str | Iterable[str] | None = None,
-        *,
-        memory_budget: int | str = MEMORY_BUDGET,
-        n_threads: int = 0,
+        self, columns: str | Iterable[str] | None = None, **options: Unpack[ResourceOptions]
     ) -> pa.Table:
-        """Open the file and read the piece into memory; the arguments are those of :meth:`scan`."""
+        """Open the file and read the piece into memory.
+
+        options: ``memory_budget`` and ``n_threads`` of :meth:`Tree.scan`.
+        """
+        check_arguments(options, Partition.read, ResourceOptions.__annotations__)
         chosen = self._chosen(columns)
-        return self._opened(chosen).to_arrow(
-            chosen,
-            entries=range(*self.entries),
-            filter=self.filter,
-            memory_budget=memory_budget,
-            n_threads=n_threads,
-            strings=self.strings,
-            assemble=self.assemble,
-        )
+        return self._opened(chosen).to_arrow(chosen, {**options, **self._given})
+
+    @property
+    def _given(self) -> ReadOptions:
+        """The options that were given when the piece was cut."""
+        return {
+            "entries": range(*self.entries),
+            "filter": self.filter,
+            "strings": self.strings,
+            "assemble": self.assemble,
+        }
 
     def schema(self) -> pa.Schema:
         """Open the file and return the names and types of the columns."""
@@ -152,7 +137,7 @@ class Partition:
         chosen = named or (self.columns if marked else [])
         return [name for name in chosen if name not in left_out]
 
-    def _opened(self, columns: Collection[str]) -> Tree:
+    def _opened(self, columns: Collection[str]) -> Chain:
         """Return the tree, beside it the friends that some columns or the filter are of."""
         file = open_file(self.location, **self.storage)
         tree = file[self.tree]
@@ -160,12 +145,12 @@ class Partition:
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
         _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.where)
         needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
-        if needed:
-            together = Together(tree, self.entries)
-            for one in needed:
-                together.add(one.alias, self._friend(one), one.keys, one.shift)
-            tree._together = together  # noqa: SLF001 - chains of a part of the entries are no friends for people
-        return tree
+        if not needed:
+            return Chain(tree)
+        chain = WithFriends(Chain(tree), of_main=self.entries)
+        for one in needed:
+            chain.join(one.alias, self._friend(one), one.keys, shift=one.shift)
+        return chain
 
     def _friend(self, friend: FriendFiles) -> Row:
         files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
@@ -251,33 +236,29 @@ def partitions(
     Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
         column has the name of one that some file has besides.
     """
-    check_arguments(storage, partitions)
+    check_arguments(storage, partitions, storage=names())
     target_bytes = parse_size(target, "target")
-    options = Options.checked(
-        batch_size=None, memory_budget=MEMORY_BUDGET, n_threads=0, strings=strings, assemble=assemble
+    options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
+    if filter is not None or friends:
+        options.refuse_whole_branches()
+    chain, rows = opened_chain(paths, tree, friends, storage)
+    chosen = chain.choose(
+        optional_texts(columns, "columns"), optional_texts(filter_name, "filter_name"), assemble=assemble
     )
-    options.is_of_branches(with_others=filter is not None or bool(friends))
-    chain = opened_chain(paths, tree, friends, storage)
-    if columns is not None:
-        columns = texts_of(columns, "columns")
-    if friends:
-        chosen = chain.choose(columns, filter_name)
-    else:
-        chosen = chain.row.choose(columns, filter_name, assemble=assemble)
     of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
     owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
-    if friends:
-        # Whether the columns of their index are one.
-        chain.maker()(chosen, (0, 0), options)
     # Of each tree and friend the columns to read, by their paths there.
-    needed = [{b.inner for b in owned if b.part == part} for part in range(len(chain.friends) + 1)]
-    beside = sum(
-        _bytes_per_entry(other, paths) for (_, other, _), paths in zip(chain.friends, needed[1:], strict=True)
-    )
-    wholes = _wholes(chain, owned, chosen, of_filter)
+    needed = [{path for owner, path in owned.values() if owner == part} for part in range(len(rows))]
+    row, *others = rows
+    beside = sum(_bytes_per_entry(other, paths) for other, paths in zip(others, needed[1:], strict=True))
+    wholes: list[FriendFiles] = []
+    if isinstance(chain, WithFriends):
+        # Whether the columns of their index are one.
+        chain.source(chosen, (0, 0), options)
+        wholes = _wholes(chain, others, owned, chosen, of_filter)
     pieces: list[Partition] = []
-    looks = chain.row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
-    for member, (clusters, n_bytes) in zip(chain.row.members, looks, strict=True):
+    looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
+    for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
         per_entry = beside + n_bytes / max(1, member.num_entries)
         pieces += [
             Partition(
@@ -293,7 +274,7 @@ def partitions(
                 storage=dict(storage),
                 friends=tuple(
                     _part_of(whole, other, member.first_entry, entries)
-                    for whole, (_, other, _) in zip(wholes, chain.friends, strict=True)
+                    for whole, other in zip(wholes, others, strict=True)
                 ),
             )
             for entries in _cut(clusters, target_bytes, per_entry)
@@ -304,19 +285,23 @@ def partitions(
 
 
 def _wholes(
-    chain: Chain, owned: Iterable[FriendBranch], chosen: Collection[str], of_filter: Collection[str]
+    chain: WithFriends,
+    others: Iterable[Row],
+    owned: Mapping[str, tuple[int, str]],
+    chosen: Collection[str],
+    of_filter: Collection[str],
 ) -> list[FriendFiles]:
     """Return the friends of a chain with all their files."""
     return [
         FriendFiles(
-            alias,
+            friend.alias,
             _named(other.members),
-            None if keys is None else tuple(keys),
+            None if friend.keys is None else tuple(friend.keys),
             shift=0,
-            columns=tuple(b.path for b in owned if b.part == part and b.path in chosen),
-            is_filtering=any(b.part == part and b.path in of_filter for b in owned),
+            columns=tuple(name for name, (owner, _) in owned.items() if owner == part and name in chosen),
+            is_filtering=any(owned[name][0] == part for name in of_filter),
         )
-        for part, (alias, other, keys) in enumerate(chain.friends, 1)
+        for part, (friend, other) in enumerate(zip(chain.friends, others, strict=True), 1)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Trees of many files in a row, whose entries count on from one to the next."""
+"""Trees of many files in a row: which of them are open, and what all of them must have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
+from arrowroot._api.chain import Chain
 from arrowroot._api.file import File
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
@@ -21,9 +22,6 @@ from arrowroot._objects.record import kind_text
 from arrowroot._options import Options
 from arrowroot._passes.ahead import in_order
 from arrowroot._passes.in_a_row import InARow, Reordered
-from arrowroot._passes.source import batches_of
-from arrowroot._select import entries as _entries
-from arrowroot._select.events import EventList
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.config import arguments_alone, resolve, resolve_named
 from arrowroot._storage.readers import open_native, scheme_of
@@ -34,9 +32,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot import _native
+    from arrowroot._passes.filtered import Files
     from arrowroot._passes.source import Source
-    from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._select.entries import EntrySet
     from arrowroot._storage.config import StorageOptions
 
 T = TypeVar("T")
@@ -194,8 +192,8 @@ def _open_member(location: str, name: str | None, storage: StorageOptions, named
     return Opened(file.url, location, path, found, sum(length for _, length in file.kept), reopen)
 
 
-class Row:
-    """Trees in a row, whose entries count on from one to the next.
+class Row(Chain):
+    """Trees of files, one after the other.
 
     The first file is open at once. The others are opened when something is asked that takes all of them, and what was
     chosen until then is looked for in each of them as it is opened.
@@ -229,8 +227,8 @@ class Row:
         #: Numbers of the first entries of all trees; None until they are asked for.
         self._starts: npt.NDArray[np.int64] | None = None
         first = next(self._waiting)
-        #: The index that all trees record; None: none does, or nobody looked.
-        self.recorded_index = first.tree.recorded_index if with_index else None
+        super().__init__(first.tree)
+        self._recorded_index = first.tree.recorded_index if with_index else None
         self._add(first)
 
     def _add(self, opened: Opened) -> None:
@@ -239,10 +237,10 @@ class Row:
         types, metadata_bytes = tree.digest()
         if not self._members:
             self._types = types
-        elif self._with_index and tree.recorded_index != self.recorded_index:
+        elif self._with_index and tree.recorded_index != self._recorded_index:
             raise SchemaMismatchError(
                 f"{opened.url}: has another index than {self._members[0].url}: "
-                f"{tree.recorded_index}, {self.recorded_index}"
+                f"{tree.recorded_index}, {self._recorded_index}"
             )
         if tree.entries_reshuffled and self._reshuffled is None:
             self._reshuffled = tree.where
@@ -272,8 +270,13 @@ class Row:
 
     @property
     def first(self) -> Member:
-        """The tree whose columns the others are compared with."""
+        """The first tree, with its place."""
         return self._members[0]
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """The index that all trees record; None: none does, or nobody looked."""
+        return self._recorded_index
 
     def open_others(self) -> None:
         """Open the files that are not open yet.
@@ -315,20 +318,8 @@ class Row:
     @property
     def where(self) -> str:
         """The first tree, and how many there are besides."""
-        first = self.first
         others = f" and {counted(self._n_files - 1, 'more file')}" if self._n_files > 1 else ""
-        return f"{first.url}:{first.path}{others}"
-
-    @property
-    def n_in_a_step(self) -> int | None:
-        """Of how many files at a time all is read before the next ones, as they stay open so long; None: all do."""
-        largest = max((member.held_bytes for member in self.members if member.kept is None), default=None)
-        return None if largest is None else max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
-
-    @property
-    def branches(self) -> list[_native.Branch]:
-        """All branches of the first tree."""
-        return self.first.tree().branches
+        return f"{super().where}{others}"
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
         """Yield what ``look`` finds in each tree; far-away ones that were not kept open wait together."""
@@ -337,8 +328,8 @@ class Row:
 
     def choose(
         self,
-        columns: str | Iterable[str] | None,
-        filter_name: str | Iterable[str] | None,
+        columns: list[str] | None,
+        filter_name: list[str] | None = None,
         *,
         assemble: bool = False,
         raw: bool = False,
@@ -348,15 +339,10 @@ class Row:
         Raises: SchemaMismatchError, the same in every order of the files, if one that is open has a column that another
         lacks; what opens the others raises it of them.
         """
-        first = self.first.tree()
-
-        def chosen_in(member: Member) -> list[str]:
-            return member.tree().selection(columns, filter_name, assemble=assemble, raw=raw).paths
-
         try:
-            chosen = first.choose(columns, filter_name, assemble=assemble, raw=raw)
+            chosen = super().choose(columns, filter_name, assemble=assemble, raw=raw)
         except NoSuchColumnError:
-            self.refuse_what_others_have(chosen_in, self._types)
+            self.refuse_more(columns, filter_name, self._types, assemble=assemble, raw=raw)
             self.open_others()  # one that has it is the one to tell of
             raise
         self.require(chosen, whole_objects=assemble and not raw)
@@ -364,13 +350,29 @@ class Row:
             columns is not None and filter_name is None and all(name in self._types for name in columns)
         )
         if not is_by_path:
-            self.refuse_what_others_have(chosen_in, chosen)
+            self.refuse_more(columns, filter_name, chosen, assemble=assemble, raw=raw)
         return chosen
+
+    def refuse_more(
+        self,
+        columns: list[str] | None,
+        filter_name: list[str] | None,
+        chosen: Iterable[str],
+        *,
+        assemble: bool = False,
+        raw: bool = False,
+    ) -> None:
+        """Refuse a file in which a choice has more columns than in the first: SchemaMismatchError."""
+
+        def chosen_in(member: Member) -> list[str]:
+            return member.tree().selection(columns, filter_name, assemble=assemble, raw=raw).paths
+
+        self.refuse_what_others_have(chosen_in, chosen)
 
     def refuse_what_others_have(
         self, chosen_in: Callable[[Member], Iterable[str]], chosen: Iterable[str]
     ) -> None:
-        """Have no file in which a choice has columns that are not chosen in the first: SchemaMismatchError."""
+        """Refuse a file in which a choice has columns that are not chosen in the first: SchemaMismatchError."""
         expected = set(chosen)
         looked_at: set[frozenset[str]] = set()
 
@@ -396,7 +398,7 @@ class Row:
         return SchemaMismatchError(f"{text}; choose columns that all files have")
 
     def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
-        """Have no file in which columns, by their paths, have not the types of the first: SchemaMismatchError."""
+        """Require of the others that columns, by their paths, have the types of the first: SchemaMismatchError."""
         required = {path for path in paths if path not in self._required}
         if not required:
             return
@@ -418,34 +420,25 @@ class Row:
     def _is_same_object(self, member: Member, path: str) -> bool:
         """Return whether a whole object is the same in a file and in the first, however its members are stored."""
         fields = []
-        for tree in (self.first.tree(), member.tree()):
+        for tree in (self.tree, member.tree()):
             try:
                 fields.append(tree.source([path], (0, 0), Options.default()).schema().field(0))
             except (NotFoundError, UnsupportedError):
                 return False
         return bool(fields[0].equals(fields[1]))
 
-    def entry_set(self, entries: Entries) -> EntrySet:
-        """Return the entries that a user chose, by their numbers in the row; events are looked up."""
-        if isinstance(entries, EventList):
-            return self.entries_of(entries)
-        if _entries.is_of_trees(entries):
-            return _entries.of_trees(entries, self.members)
-        return _entries.normalise(entries, self.num_entries)
+    def files_of(self, entries: EntrySet) -> Files | None:
+        """Return which files the entries are in, if they are in order and not all files stay open."""
+        largest = max((member.held_bytes for member in self.members if member.kept is None), default=None)
+        is_in_order = (
+            entries is None or isinstance(entries, tuple) or bool((entries[1:] >= entries[:-1]).all())
+        )
+        if largest is None or not is_in_order:
+            return None
+        from arrowroot._passes.filtered import Files
 
-    def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
-        """Return the numbers in the row of events, looked up by their index or in the columns of all trees."""
-        if events.index is not None:
-            paths = self.choose(list(events.index.columns), None)
-            found = events.found_among(self.members)
-            entries = events.entries(found, self.where)
-            source = self.source(paths, entries, Options.default())
-            events.refuse_others(found, batches_of(source), paths, self.where)
-            return entries
-        columns = events.columns_in(self.first.tree().has_branch, self.where)
-        paths = self.choose(list(columns), None)
-        source = self.source(paths, None, Options.default())
-        return events.entries(events.found_in(batches_of(source), paths), self.where)
+        n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
+        return Files([member.first_entry for member in self.members], n_at_once)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""

@@ -5,24 +5,22 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from arrowroot._api.chain import Chain
 from arrowroot._api.column import rows_of
-from arrowroot._api.scan import Scan
 from arrowroot._api.tree_metadata import TreeMetadata
 from arrowroot._arrow import convert
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
-    UnsupportedError,
     not_picklable,
     warn_left_out,
 )
-from arrowroot._options import BATCH_SIZE, MEMORY_BUDGET, Options
-from arrowroot._passes.source import TreeSource, batches_of
+from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, check_arguments
+from arrowroot._passes.source import TreeSource
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._select import columns as _select
-from arrowroot._select import entries as _entries
-from arrowroot._select.events import EventList, OnlyTree
-from arrowroot._sizes import checked_count, counted, format_bytes, format_count, parse_size
+from arrowroot._select.events import EventList
+from arrowroot._sizes import checked_count, counted, format_bytes, format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,21 +32,29 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from typing_extensions import Unpack
 
     from arrowroot import _native
     from arrowroot._api.file import File
-    from arrowroot._filter.bind import Filter, FilterLike
-    from arrowroot._options import Strings
-    from arrowroot._passes import friends
-    from arrowroot._passes.filtered import Filtered, Maker
-    from arrowroot._select.columns import Candidate
-    from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._api.scan import Scan
+    from arrowroot._api.with_friends import WithFriends
+    from arrowroot._filter.bind import FilterLike
+    from arrowroot._select.entries import EntrySet
     from arrowroot._select.events import Missing
 
-_SMALL_BATCH_BYTES = parse_size("1 MB")
 #: What scans, chains and friends ask of a tree.
 _FOR_SCANS = frozenset(
-    {"bound", "choose", "digest", "entry_bytes", "filtered", "friend_in", "selection", "source"}
+    {
+        "canonical",
+        "choose",
+        "digest",
+        "entry_bytes",
+        "friend_in",
+        "saying_aliases",
+        "selection",
+        "source",
+        "spelled",
+    }
 )
 
 
@@ -74,18 +80,20 @@ class Tree(TreeMetadata):
         self._file_of_friend = file_of_friend
         #: Size in bytes and UUID of the file.
         self.file_identity = file_identity
-        self._together: friends.Together | None = None
+        #: The tree with its friends; None: it has none.
+        self._chain: WithFriends | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """Names and Arrow types of all columns that can be read, those of friends behind."""
         import pyarrow as pa
 
-        if self._together is None:
+        if self._chain is None:
             return pa.schema(self._native)
-        candidates = self._together.candidates(None)
-        chosen = [b.path for b in candidates if not b.is_group and not b.is_part and b.unsupported is None]
-        return self._together.maker(candidates)(chosen, (0, 0), Options.default()).schema()
+        columns = [
+            b.path for b in self._chain.branches if not b.is_group and not b.is_part and b.unsupported is None
+        ]
+        return self._chain.source(columns, (0, 0), Options.default()).schema()
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -95,7 +103,7 @@ class Tree(TreeMetadata):
         """Return whether the tree, or a friend, has a branch of that path."""
         if self.has_branch(name):
             return True
-        return self._together is not None and any(b.path == name for b in self._together.all_names())
+        return self._chain is not None and name in self._chain.by_name
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         """Read one column; :meth:`to_arrow` reads several, and has all choices.
@@ -179,53 +187,24 @@ class Tree(TreeMetadata):
         the trees are in an order by chance (``entries_reshuffled``) and neither ``index`` nor a recorded index says
         which belong together; UnsupportedError for a recorded index that cannot be used.
         """
-        from arrowroot._passes import friends
+        from arrowroot._api.with_friends import WithFriends
 
         if not isinstance(tree, Tree):
             raise InvalidRequestError(
                 f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {tree!r}"
             )
-        alias = alias or tree.name
-        keys: Iterable[str] | None = None
-        if index is None:
-            try:
-                keys = tree.recorded_index
-            except UnsupportedError as error:
-                raise UnsupportedError(
-                    f"{error}; say index=(columns), or index=False to go by the numbers"
-                ) from None
-        elif index is not False:
-            keys = _select.single_names(index, "index")
-            if not keys:
-                raise InvalidRequestError("index: no columns; index=False goes by the numbers")
-        if index is None and keys is None:
-            reshuffled = next((one.where for one in (tree, self) if one.entries_reshuffled), None)
-            friends.refuse_reshuffled(alias, reshuffled)
-        part: friends.Part = tree
-        if tree._together is not None:
-            part = friends.WithFriends(tree.where, tree.num_entries, tree._together)
-        # Beside a twin: what hold each other keep their files open until Python looks for such.
-        alone = Tree(self._native, self._url, self._file_of_friend, self.file_identity)
-        together = self._together or friends.Together(alone)
-        together.add(alias, part, None if keys is None else list(keys))
-        self._together = together
+        if self._chain is None:
+            # A twin: trees that refer to themselves keep their files open until Python's collector finds them.
+            twin = Tree(self._native, self._url, self._file_of_friend, self.file_identity)
+            chain = WithFriends(Chain(twin))
+        else:
+            chain = WithFriends(self._chain.main, self._chain.friends)
+        # What it is given later changes a tree's chain for another: the friend keeps the friends that it has by now.
+        chain.add(alias or tree.name, tree._chain or Chain(tree), index)
+        chain.check()
+        self._chain = chain
 
-    def scan(
-        self,
-        columns: str | Iterable[str] | None = None,
-        *,
-        filter_name: str | Iterable[str] | None = None,
-        entries: Entries = None,
-        filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
-        batch_size: int | str = BATCH_SIZE,
-        memory_budget: int | str = MEMORY_BUDGET,
-        n_threads: int = 0,
-        strings: Strings = "utf8",
-        verify_checksums: bool = True,
-        trace: bool = False,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> Scan:
+    def scan(self, columns: str | Iterable[str] | None = None, **options: Unpack[ScanOptions]) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
         columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
@@ -254,120 +233,49 @@ class Tree(TreeMetadata):
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
         """
-        options = Options.checked(
-            batch_size=batch_size,
-            memory_budget=memory_budget,
-            n_threads=n_threads,
-            strings=strings,
-            trace=trace,
-            verify_checksums=verify_checksums,
-            assemble=assemble,
-            raw=raw,
-        )
-        return self._scan_with(columns, filter_name, entries, filter, options)(options)
+        check_arguments(options, Tree.scan, ScanOptions.__annotations__)
+        return self._whole().scan(columns, options)
 
     def to_arrow(
-        self,
-        columns: str | Iterable[str] | None = None,
-        *,
-        filter_name: str | Iterable[str] | None = None,
-        entries: Entries = None,
-        filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
-        memory_budget: int | str = MEMORY_BUDGET,
-        n_threads: int = 0,
-        strings: Strings = "utf8",
-        verify_checksums: bool = True,
-        assemble: bool = False,
-        raw: bool = False,
+        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
     ) -> pa.Table:
-        """Read chosen columns and entries into a ``pyarrow.Table``; the arguments are those of :meth:`scan`.
+        """Read chosen columns and entries into a ``pyarrow.Table``.
 
-        Each column is one chunk, unless the items of a list column, or the bytes of a text, are more than the 2^31 - 1
-        that one can have.
+        The arguments are those of :meth:`scan`, but ``batch_size`` and ``trace``. Each column is one chunk, unless the
+        items of a list column, or the bytes of a text, are more than the 2^31 - 1 that one can have.
         """
-        options = Options.checked(
-            batch_size=None,
-            memory_budget=memory_budget,
-            n_threads=n_threads,
-            strings=strings,
-            verify_checksums=verify_checksums,
-            assemble=assemble,
-            raw=raw,
-        )
-        scan_with = self._scan_with(columns, filter_name, entries, filter, options)
-        # What is too long is read again, so that no other pays to know it before.
-        for batch_bytes in (None, parse_size(BATCH_SIZE)):
-            try:
-                return scan_with(options._replace(batch_bytes=batch_bytes)).read_all()
-            except ValueError as error:
-                from arrowroot._arrow.chunks import needs_chunks
+        check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
+        return self._whole().to_arrow(columns, options)
 
-                if not needs_chunks(error):
-                    raise
-        # Batches of what is packed extremely well get longer than planned.
-        return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
-
-    def to_pandas(self, columns: str | Iterable[str] | None = None, **options: Any) -> pd.DataFrame:
+    def to_pandas(
+        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
+    ) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_pandas(self.to_arrow(columns, **options))
 
-    def to_polars(self, columns: str | Iterable[str] | None = None, **options: Any) -> pl.DataFrame:
+    def to_polars(
+        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
+    ) -> pl.DataFrame:
         """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_polars(self.to_arrow(columns, **options))
 
-    def to_awkward(self, columns: str | Iterable[str] | None = None, **options: Any) -> ak.Array:
+    def to_awkward(
+        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
+    ) -> ak.Array:
         """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_awkward(self.to_arrow(columns, **options))
 
     def to_numpy(
         self,
         columns: str | Iterable[str] | None = None,
-        **options: Any,
+        **options: Unpack[ReadOptions],
     ) -> dict[str, npt.NDArray[Any]]:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_numpy(self.to_arrow(columns, **options))
 
-    def _scan_with(
-        self,
-        columns: str | Iterable[str] | None,
-        filter_name: str | Iterable[str] | None,
-        entries: Entries,
-        condition: FilterLike,
-        options: Options,
-    ) -> Callable[[Options], Scan]:
-        """Return what makes scans of chosen columns and entries, by these options or others in sizes alone."""
-        chosen_entries = self._entry_set(entries)
-        if columns is not None:
-            columns = _select.texts_of(columns, "columns")
-        if options.is_of_branches(with_others=condition is not None or self._together is not None):
-            paths = self.choose(columns, filter_name, assemble=options.assemble, raw=options.raw)
-            return lambda options: Scan(lambda: self.source(paths, chosen_entries, options), self.where)
-        names, make = self._chosen(columns, filter_name)
-        if condition is None:
-            return lambda options: Scan(lambda: make(names, chosen_entries, options), self.where)
-        from arrowroot._passes.filtered import FilteredSource
-
-        filtered = self.filtered(condition, names, chosen_entries, options)
-        make, text = self._maker(), filtered.condition.text
-        return lambda options: Scan(lambda: FilteredSource(make, filtered, options), self.where, text)
-
-    def _entry_set(self, entries: Entries) -> EntrySet:
-        """Return the entries that a user chose, events looked up."""
-        alone = OnlyTree(self.url, self.path, self.num_entries, self.file_identity)
-        if _entries.is_of_trees(entries):
-            return _entries.of_trees(entries, [alone])
-        if not isinstance(entries, EventList):
-            return _entries.normalise(entries, self.num_entries)
-        if entries.index is not None:
-            found = entries.found_among([alone])
-            numbers = entries.entries(found, self.where)
-            columns = self.choose(list(entries.index.columns))
-            source = self.source(columns, numbers, Options.default())
-            entries.refuse_others(found, batches_of(source), columns, self.where)
-            return numbers
-        columns = self.choose(list(entries.columns_in(self.has_branch, self.where)))
-        source = self.source(columns, None, Options.default())
-        return entries.entries(entries.found_in(batches_of(source), columns), self.where)
+    def _whole(self) -> Chain:
+        """Return the tree with its friends; alone it is a chain of one."""
+        return self._chain or Chain(self)
 
     def pick(
         self,
@@ -386,49 +294,6 @@ class Tree(TreeMetadata):
         """
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
-    def _chosen(
-        self, columns: list[str] | None, filter_name: str | Iterable[str] | None
-    ) -> tuple[list[str], Maker]:
-        """Return the names of the columns to deliver, those of friends too, and what makes passes over them."""
-        if self._together is None:
-            return self.choose(columns, filter_name), self.source
-        candidates = self._together.candidates(columns)
-        with self._saying_aliases():
-            selection = _select.select(candidates, columns, filter_name, self.where)
-        warn_left_out(selection.left_out, self.where)
-        return selection.paths, self._together.maker(candidates)
-
-    def _maker(self) -> Maker:
-        """Return what makes passes over columns of this tree and its friends, by all names that they have."""
-        return self._together.maker(self._together.all_names()) if self._together else self.source
-
-    def filtered(
-        self, condition: FilterLike, names: list[str], entries: EntrySet, options: Options
-    ) -> Filtered:
-        """Bind a filter to this tree's columns and its friends'."""
-        from arrowroot._passes.filtered import Filtered
-
-        make = self._maker()
-        bound = self.bound(
-            condition,
-            self._together.all_names() if self._together else self.branches,
-            lambda paths: make(paths, (0, 0), options).schema(),
-        )
-        partnered = self._together.partnered() if self._together else None
-        return Filtered(bound, names, entries, self.num_entries, self.entry_bytes(), partnered)
-
-    def bound(
-        self,
-        condition: FilterLike,
-        branches: Sequence[Candidate],
-        schema_of: Callable[[list[str]], pa.Schema],
-    ) -> Filter:
-        """Bind a filter to some columns, this tree's or others that a chain has beside it."""
-        from arrowroot._filter.bind import bind
-
-        with self._saying_aliases():
-            return bind(condition, branches, schema_of, self.where, self._native.canonical)
-
     def entry_bytes(self) -> dict[str, float]:
         """Return what an entry of each column takes in memory on average, an estimate."""
         return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
@@ -437,27 +302,26 @@ class Tree(TreeMetadata):
         self,
         filter: FilterLike,  # noqa: A002 - the word that everybody uses
         *,
-        entries: Entries = None,
         limit: int | None = None,
-        memory_budget: int | str = MEMORY_BUDGET,
-        n_threads: int = 0,
-        strings: Strings = "utf8",
+        **options: Unpack[FindOptions],
     ) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries that a filter selects, reading its columns alone.
 
-        limit: stop at so many. The other arguments are those of :meth:`scan`.
+        limit: stop at so many. The others are ``entries``, ``memory_budget``, ``n_threads`` and ``strings`` of
+            :meth:`scan`.
         """
         import numpy as np
 
         from arrowroot._passes.filtered import first_pass, look
 
+        check_arguments(options, Tree.entries_where, FindOptions.__annotations__)
         if limit is not None:
             limit = checked_count(limit, "limit")
-        options = Options.checked(
-            batch_size=BATCH_SIZE, memory_budget=memory_budget, n_threads=n_threads, strings=strings
-        )
-        filtered = self.filtered(filter, [], self._entry_set(entries), options)
-        source = first_pass(self._maker(), filtered, options)
+        read = Options.of(options)
+        chain = self._whole()
+        bound = chain.bound(filter, read)
+        filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries")))
+        source = first_pass(chain.source, filtered, read)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         n_found = 0
         try:
@@ -482,14 +346,15 @@ class Tree(TreeMetadata):
 
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
         """
+        columns = _select.optional_texts(columns, "columns")
+        filter_name = _select.optional_texts(filter_name, "filter_name")
         if columns is not None:
-            columns = _select.texts_of(columns, "columns")
             # Names of single columns, which are most of what is asked for, need no list of all branches.
             special = filter_name is not None or assemble or raw
             paths = None if special else self._native.columns_named(columns)
             if paths is not None:
                 return list(dict.fromkeys(paths))
-        with self._saying_aliases():
+        with self.saying_aliases():
             selection = self.selection(columns, filter_name, assemble=assemble, raw=raw)
         warn_left_out(selection.left_out, self.where)
         are_chosen = columns is not None and bool(_select.divided(self.branches, columns)[0])
@@ -497,19 +362,19 @@ class Tree(TreeMetadata):
 
     def selection(
         self,
-        columns: str | Iterable[str] | None,
-        filter_name: str | Iterable[str] | None,
+        columns: list[str] | None,
+        filter_name: list[str] | None,
         *,
         assemble: bool = False,
         raw: bool = False,
     ) -> _select.Selection:
         """Return what is chosen of this tree's own columns, and what of that cannot be read."""
         return _select.select(
-            self.branches, self._canonical(columns), filter_name, self.where, assemble=assemble, raw=raw
+            self.branches, self.spelled(columns), filter_name, self.where, assemble=assemble, raw=raw
         )
 
     @contextmanager
-    def _saying_aliases(self) -> Iterator[None]:
+    def saying_aliases(self) -> Iterator[None]:
         """Say in an error of a column that is not there what an alias of that name stands for."""
         try:
             yield
@@ -519,16 +384,20 @@ class Tree(TreeMetadata):
                 error.args = (f"{error.args[0]}; it is an alias of the tree, for {expression!r}",)
             raise
 
-    def _canonical(self, columns: str | Iterable[str] | None) -> str | Iterable[str] | None:
-        """Names of an RNTuple's fields as this library spells them, where they are names in another spelling."""
+    def canonical(self, name: str) -> str | None:
+        """Return the path of an RNTuple's field, by its name in any spelling; None: there is no such field."""
+        return self._native.canonical(name)
+
+    def spelled(self, columns: list[str] | None) -> list[str] | None:
+        """Return a choice of columns with the names of fields as this library spells them."""
         if columns is None:
             return None
 
         def spelled(text: str) -> str:
             name = _select.without_mark(text)
-            return text.removesuffix(name) + (self._native.canonical(name) or name)
+            return text.removesuffix(name) + (self.canonical(name) or name)
 
-        return [spelled(text) for text in _select.texts_of(columns, "columns")]
+        return [spelled(text) for text in columns]
 
     def _without_short(self, paths: list[str]) -> list[str]:
         """Leave out, with a warning, the branches that do not have all entries of the tree."""
@@ -559,8 +428,8 @@ class Tree(TreeMetadata):
             f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
             f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
         )
-        if self._together is not None:
-            text += ", friends " + ", ".join(printable(friend.alias) for friend in self._together.friends)
+        if self._chain is not None:
+            text += ", friends " + ", ".join(printable(friend.alias) for friend in self._chain.friends)
         return text
 
     def __repr__(self) -> str:

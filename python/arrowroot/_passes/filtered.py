@@ -49,8 +49,8 @@ class Filtered(NamedTuple):
     """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
 
     entry_bytes: of each column in memory, on average, by its name; an estimate.
-    partnered: leaves out the entries that do not have all of some columns, as friends by an index may lack them; None:
-        all entries have all.
+    that_have: leaves out the entries that do not have all of some columns, as friends by an index may lack them; it
+        returns the same object if all do.
     files: that the entries, which are in order, are in; None: all are open, or they are not in order.
     """
 
@@ -59,12 +59,8 @@ class Filtered(NamedTuple):
     entries: EntrySet
     num_entries: int
     entry_bytes: Mapping[str, float]
-    partnered: Callable[[list[str], EntrySet], EntrySet] | None = None
+    that_have: Callable[[list[str], EntrySet], EntrySet]
     files: Files | None = None
-
-    def that_have(self, columns: list[str], entries: EntrySet) -> EntrySet:
-        """Return the entries that have all of some columns; the same object if all do."""
-        return entries if self.partnered is None else self.partnered(columns, entries)
 
     def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the numbers of entries by their places among those to look at."""

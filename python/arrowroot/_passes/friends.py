@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot._passes.filtered import Maker
     from arrowroot._passes.source import Source
     from arrowroot._select.columns import Candidate
     from arrowroot._select.entries import EntrySet
@@ -26,15 +25,19 @@ _N_QUOTED = 3
 
 
 class Part(Protocol):
-    """A tree, or trees in a row."""
+    """Trees in a row, with friends or without."""
 
     @property
     def where(self) -> str: ...
     @property
     def num_entries(self) -> int: ...
     @property
+    def reshuffled(self) -> str | None: ...
+    @property
     def branches(self) -> Sequence[Candidate]: ...
-    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source: ...
+    @property
+    def aliased(self) -> Sequence[FriendBranch]: ...
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source: ...
 
 
 class FriendBranch(NamedTuple):
@@ -62,20 +65,6 @@ class Names(NamedTuple):
     aliased: Sequence[FriendBranch] = ()
 
 
-def refuse_reshuffled(alias: str, reshuffled: str | None) -> None:
-    """Raise InvalidRequestError if one of two trees that would be joined by number has its entries in no order.
-
-    ``reshuffled``: that tree. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
-    """
-    if reshuffled is not None:
-        raise InvalidRequestError(
-            f"friend {alias!r}: several threads wrote the entries of {reshuffled} in an order by chance "
-            "(TTree::kEntriesReshuffled), so that their numbers do not tell which belong together; give "
-            "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are known to "
-            "be in order"
-        )
-
-
 class Friend:
     """A tree that is read beside another one, entry by entry or by the values of some columns."""
 
@@ -84,31 +73,52 @@ class Friend:
         alias: str,
         part: Part,
         main: Part,
-        keys: Sequence[str] | None,
+        keys: list[str] | None,
         *,
         of_main: tuple[int, int] | None = None,
         shift: int = 0,
+        is_by_default: bool = False,
     ) -> None:
         """Say which entries belong together.
 
         keys: columns that both trees have; entries with the same values belong together. None: by number.
         of_main: the only entries of the main tree that will be asked for; None: any.
         shift: how much higher the numbers of the same entries are here than in the main tree; not with keys.
-
-        Raises: InvalidRequestError if there are fewer entries than the main tree has, and no keys.
+        is_by_default: nobody said that entries belong together by their numbers, and no index is recorded.
         """
-        self._of_main = of_main or (0, main.num_entries)
-        if keys is None and part.num_entries < self._of_main[1] + shift:
-            raise InvalidRequestError(
-                f"friend {alias!r} ({part.where}) has only {counted(part.num_entries, 'entry', 'entries')}, "
-                f"but {main.where} has {format_count(main.num_entries)}"
-            )
         self.alias = alias
         self.part = part
-        self._keys = None if keys is None else list(keys)
+        self.keys = keys
         self._main = main
+        self._given_of_main = of_main
         self._shift = shift
+        self._is_by_default = is_by_default
         self._partners: npt.NDArray[np.int64] | None = None
+
+    @property
+    def _of_main(self) -> tuple[int, int]:
+        return self._given_of_main or (0, self._main.num_entries)
+
+    def check(self) -> None:
+        """Raise InvalidRequestError if entries belong together by their numbers, which do not fit.
+
+        There may be fewer than the main tree has, or the entries of one of the two are in no order and nobody said that
+        this does not matter. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
+        """
+        reshuffled = (self.part.reshuffled or self._main.reshuffled) if self._is_by_default else None
+        if reshuffled is not None:
+            raise InvalidRequestError(
+                f"friend {self.alias!r}: several threads wrote the entries of {reshuffled} in an order by chance "
+                "(TTree::kEntriesReshuffled), so that their numbers do not tell which belong together; give "
+                "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are "
+                "known to be in order"
+            )
+        if self.keys is None and self.part.num_entries < self._of_main[1] + self._shift:
+            raise InvalidRequestError(
+                f"friend {self.alias!r} ({self.part.where}) has only "
+                f"{counted(self.part.num_entries, 'entry', 'entries')}, "
+                f"but {self._main.where} has {format_count(self._main.num_entries)}"
+            )
 
     def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
         """Return the entries that belong to some of the main tree.
@@ -119,15 +129,15 @@ class Friend:
         if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
             # To learn of types takes no values of the index, but it must be one.
             for part in (self._main, self.part):
-                _values(part, self._keys or [], (0, 0))
+                _values(part, self.keys or [], (0, 0))
             return 0, 0
-        if self._keys is None:
+        if self.keys is None:
             if isinstance(of_main, tuple):
                 return of_main[0] + self._shift, of_main[1] + self._shift
             return of_main + self._shift
         import numpy as np
 
-        chosen = self._partners_of(of_main, self._keys)
+        chosen = self._partners_of(of_main, self.keys)
         for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
             wrong = np.flatnonzero(chosen == mark)
             if len(wrong):
@@ -136,13 +146,13 @@ class Friend:
                 raise InvalidRequestError(
                     f"{self._main.where}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
                     f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
-                    f"({self.part.where}) by {', '.join(self._keys)}"
+                    f"({self.part.where}) by {', '.join(self.keys)}"
                 )
         return chosen
 
     def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
         """Return which of the main tree's entries have one partner here; None: all, as they go by number."""
-        return None if self._keys is None else self._partners_of(of_main, self._keys) >= 0
+        return None if self.keys is None else self._partners_of(of_main, self.keys) >= 0
 
     def _partners_of(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
@@ -226,100 +236,17 @@ def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[
     )
 
 
-class Together:
-    """A tree and its friends as one."""
-
-    def __init__(self, main: Part, of_main: tuple[int, int] | None = None) -> None:
-        """``of_main``: the only entries of the main tree that will be asked for; None: any."""
-        self._main = main
-        self._of_main = of_main
-        self.friends: list[Friend] = []
-
-    def add(self, alias: str, part: Part, keys: Sequence[str] | None, shift: int = 0) -> None:
-        """Add a friend; the arguments are those of :class:`Friend`.
-
-        Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has; or as
-        :class:`Friend`.
-        """
-        if any(friend.alias == alias for friend in self.friends):
-            raise InvalidRequestError(
-                f"{self._main.where} has a friend {alias!r} already; choose another alias"
-            )
-        friend = Friend(alias, part, self._main, keys, of_main=self._of_main, shift=shift)
-        _refuse_double_names([*self.parts, (alias, part)])
-        self.friends.append(friend)
-
-    @property
-    def parts(self) -> list[tuple[str | None, Part]]:
-        """The main tree, without an alias, and the friends with theirs."""
-        return [(None, self._main), *((friend.alias, friend.part) for friend in self.friends)]
-
-    @property
-    def names(self) -> list[Names]:
-        """The branches of all, in the order of ``parts``."""
-        return [
-            Names(alias, part.branches, part.aliased if isinstance(part, WithFriends) else ())
-            for alias, part in self.parts
-        ]
-
-    def candidates(self, columns: Sequence[str] | None) -> list[FriendBranch]:
-        """Return the branches of all to choose ``columns`` from."""
-        return together(self.names, columns)
-
-    def all_names(self) -> list[FriendBranch]:
-        """Return the branches of all by every name that they have, with and without aliases."""
-        return by_all_names(self.names)
-
-    def maker(self, candidates: list[FriendBranch]) -> Maker:
-        """Return what makes passes over columns by the names of ``candidates``."""
-        by_path = {branch.path: branch for branch in candidates}
-
-        def make(names: list[str], entries: EntrySet, options: Options) -> Source:
-            chosen = [by_path[name] for name in names]
-            shared = options.shared_by(len({branch.part for branch in chosen} or {0}))
-            of_main = (0, self._main.num_entries) if entries is None else entries
-            parts = self.parts
-
-            def source_of(part: int, paths: list[str]) -> Source:
-                of_part = self.friends[part - 1].entries(of_main) if part else of_main
-                return parts[part][1].source(paths, of_part, shared)
-
-            return side_by_side(chosen, source_of)
-
-        return make
-
-    def partnered(self) -> Callable[[list[str], EntrySet], EntrySet]:
-        """Return what leaves out the entries without one partner in the friends that have some of the columns.
-
-        The columns go by all their names. Entries of which none is left out come back as they are.
-        """
-        part_of = {branch.path: branch.part for branch in self.all_names()}
-
-        def those_of(names: list[str], entries: EntrySet) -> EntrySet:
-            import numpy as np
-
-            of_main = (0, self._main.num_entries) if entries is None else entries
-            masks = [
-                mask
-                for part in sorted({part_of[name] for name in names} - {0})
-                if (mask := self.friends[part - 1].have_partner(of_main)) is not None
-            ]
-            if all(bool(mask.all()) for mask in masks):
-                return entries
-            found = np.flatnonzero(np.logical_and.reduce(masks))
-            return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
-
-        return those_of
-
-
 def by_all_names(names: Sequence[Names]) -> list[FriendBranch]:
     """Return the branches of several trees by every name that they have, with and without aliases."""
     inside = {_alias_of(branch) for one in names for branch in one.aliased}
     return together(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
 
 
-def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
-    """Raise InvalidRequestError if one column by its path is called as another one by its alias."""
+def refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
+    """Raise InvalidRequestError if one column by its path is called as another one by its alias.
+
+    ``parts``: with their aliases, None for the main tree.
+    """
     paths = [{branch.path for branch in part.branches} for _, part in parts]
     for place, (alias, part) in enumerate(parts):
         if alias is None:
@@ -332,25 +259,6 @@ def _refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
                     f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "
                     "would be called; choose another alias"
                 )
-
-
-class WithFriends:
-    """A tree and the friends that it has by now, as one part: a friend with friends."""
-
-    def __init__(self, where: str, num_entries: int, inside: Together) -> None:
-        """``where``, ``num_entries``: of the tree, which is the main one of ``inside``."""
-        self.where = where
-        self.num_entries = num_entries
-        self.branches = inside.candidates(None)
-        names = inside.all_names()
-        shown = {branch.path for branch in self.branches}
-        #: The friends' branches once more, by their aliases.
-        self.aliased = [branch for branch in names if branch.path not in shown]
-        self._make = inside.maker(names)
-
-    def source(self, paths: list[str], entries: EntrySet, options: Options) -> Source:
-        """Return a pass over columns of the tree and of its friends."""
-        return self._make(paths, entries, options)
 
 
 def _alias_of(branch: FriendBranch) -> str:

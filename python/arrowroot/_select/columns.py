@@ -58,6 +58,11 @@ def texts_of(given: object, what: str) -> list[str]:
     return names
 
 
+def optional_texts(given: object, what: str) -> list[str] | None:
+    """Return what ``texts_of`` does, or None for None."""
+    return None if given is None else texts_of(given, what)
+
+
 def without_mark(text: str) -> str:
     """Return what a text of ``columns`` names, be it to be read or to be left out."""
     return text.removeprefix(NOT)

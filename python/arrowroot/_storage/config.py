@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from arrowroot import _native
 from arrowroot._errors import InvalidRequestError, StorageError, nearest
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -145,22 +145,14 @@ def names() -> tuple[str, ...]:
     return tuple(name for name, *_ in _native.options())
 
 
+def storage_options(given: Mapping[str, Any]) -> StorageOptions:
+    """Return those of some keyword arguments that are options of the storage."""
+    return cast("StorageOptions", {name: value for name, value in given.items() if name in names()})
+
+
 def secret_names() -> set[str]:
     """Return the names of options whose values are never shown."""
     return {name for name, _, _, is_secret in _native.options() if is_secret}
-
-
-def check_arguments(given: Iterable[str], call: Callable[..., Any]) -> None:
-    """Raise InvalidRequestError for what is neither an option of the storage nor an argument of the function."""
-    code = call.__code__
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    for name in given:
-        if name not in names():
-            close = nearest(name, [*own, *names()])
-            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-            if not any(other in own for other in close):
-                hint += f"{' Its' if close else '; its'} own are {', '.join(own)}"
-            raise InvalidRequestError(f"{call.__name__}() has no argument {name!r}{hint}")
 
 
 def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str], list[Setting]]:
