@@ -193,6 +193,22 @@ def test_a_misspelt_argument_is_one_of_the_function(sample, tmp_path):
             "scan.. has no argument 'filters'; did you mean 'filter'",
         ),
         (
+            lambda: ar.open(sample[0])["Events"].scan(batch_sizes="1 MB"),
+            "scan.. has no argument 'batch_sizes'; did you mean 'batch_size'",
+        ),
+        (
+            lambda: ar.open(sample[0])["Events"].to_arrow(trace=True),
+            "to_arrow.. has no argument 'trace'; its own are columns, memory_budget, n_threads, entries",
+        ),
+        (
+            lambda: ar.open(sample[0])["Events"].entries_where("run > 1", string="utf8"),
+            "entries_where.. has no argument 'string'; did you mean 'strings'",
+        ),
+        (
+            lambda: ar.partitions(sample[0], "Events")[0].read(n_thread=1),
+            "read.. has no argument 'n_thread'; did you mean 'n_threads'",
+        ),
+        (
             lambda: ar.partitions(sample[0], colums="run"),
             "partitions.. has .* 'colums'; did you mean 'columns'?",
         ),

@@ -9,7 +9,7 @@ from arrowroot._errors import NoSuchColumnError
 from arrowroot._options import BATCH_SIZE, Options
 from arrowroot._passes.source import batches_of
 from arrowroot._select import entries as _entries
-from arrowroot._select.columns import optional_texts
+from arrowroot._select.columns import Choice
 from arrowroot._select.events import EventList, OnlyTree
 from arrowroot._sizes import parse_size
 
@@ -90,15 +90,7 @@ class Chain:
     def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
         """Require of the others that some columns have the types of the first: SchemaMismatchError."""
 
-    def refuse_more(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None,
-        chosen: Iterable[str],
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> None:
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a tree in which a choice has more columns than in the first: SchemaMismatchError."""
 
     def owned(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
@@ -112,16 +104,9 @@ class Chain:
         """Return the entries that have all of some columns; the same object if all do."""
         return entries
 
-    def choose(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None = None,
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> list[str]:
+    def choose(self, choice: Choice) -> list[str]:
         """Return the names of the columns to deliver, which all trees must have. Raises: as ``Tree.scan``."""
-        return self.tree.choose(columns, filter_name, assemble=assemble, raw=raw)
+        return self.tree.chosen(choice)
 
     def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
         """Return a pass over columns and entries."""
@@ -142,14 +127,14 @@ class Chain:
     def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
-            paths = self.choose(list(events.index.columns))
+            paths = self.choose(Choice.of(events.index.columns))
             found = events.found_among(self.members)
             entries = events.entries(found, self.where)
             source = self.source(paths, entries, Options.default())
             events.refuse_others(found, batches_of(source), paths, self.where)
             return entries
         columns = events.columns_in(self.tree.has_branch, self.where)
-        paths = self.choose(list(columns))
+        paths = self.choose(Choice.of(columns))
         source = self.source(paths, None, Options.default())
         return events.entries(events.found_in(batches_of(source), paths), self.where)
 
@@ -181,12 +166,9 @@ class Chain:
         condition: FilterLike = given.get("filter")
         if condition is not None:
             options.refuse_whole_branches()
-        chosen = self.choose(
-            optional_texts(columns, "columns"),
-            optional_texts(given.get("filter_name"), "filter_name"),
-            assemble=options.assemble,
-            raw=options.raw,
-        )
+        names = given.get("filter_name")
+        choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
+        chosen = self.choose(choice)
         bound = None if condition is None else self.bound(condition, options)
         # All that is chosen is known by now: what opens the other files looks for it in each of them.
         entries = self.entry_set(given.get("entries"))
@@ -212,7 +194,7 @@ class Chain:
                     self.tree.canonical,
                 )
         except NoSuchColumnError as error:
-            self.refuse_more([error.name], None, [branch.path for branch in branches])
+            self.refuse_more(Choice([error.name]), [branch.path for branch in branches])
             self.open_others()  # one that has it is the one to tell of
             raise
         self.require(bound.columns)

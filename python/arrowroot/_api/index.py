@@ -21,7 +21,7 @@ from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import put
-from arrowroot._select.columns import optional_texts, single_names
+from arrowroot._select.columns import Choice, single_names
 from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._storage.config import names, redacted
 from arrowroot._storage.url import expand, split_options
@@ -373,6 +373,6 @@ def pick(
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
     row = Row(files, storage, named_by=known.path)
-    chosen = row.choose(optional_texts(columns, "columns"), optional_texts(filter_name, "filter_name"))
+    chosen = row.choose(Choice.of(columns, filter_name))
     entries = row.entries_of(events)
     return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()

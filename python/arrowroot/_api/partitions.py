@@ -14,7 +14,7 @@ from arrowroot._api.with_friends import WithFriends
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._options import Options, PassOptions, ResourceOptions, check_arguments
 from arrowroot._render import printable
-from arrowroot._select.columns import NOT, optional_texts, texts_of, with_members, without_mark
+from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import names, redacted, secret_names
 
@@ -242,9 +242,7 @@ def partitions(
     if filter is not None or friends:
         options.refuse_whole_branches()
     chain, rows = opened_chain(paths, tree, friends, storage)
-    chosen = chain.choose(
-        optional_texts(columns, "columns"), optional_texts(filter_name, "filter_name"), assemble=assemble
-    )
+    chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
     of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
     owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
     # Of each tree and friend the columns to read, by their paths there.

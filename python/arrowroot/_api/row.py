@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.source import Source
+    from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._storage.config import StorageOptions
 
@@ -326,46 +327,29 @@ class Row(Chain):
         jobs = (lambda member=member: look(member.tree()) for member in self.members)
         return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
 
-    def choose(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None = None,
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> list[str]:
+    def choose(self, choice: Choice) -> list[str]:
         """Return the paths chosen in the first file, which the others must choose, too.
 
         Raises: SchemaMismatchError, the same in every order of the files, if one that is open has a column that another
         lacks; what opens the others raises it of them.
         """
         try:
-            chosen = super().choose(columns, filter_name, assemble=assemble, raw=raw)
+            chosen = super().choose(choice)
         except NoSuchColumnError:
-            self.refuse_more(columns, filter_name, self._types, assemble=assemble, raw=raw)
+            self.refuse_more(choice, self._types)
             self.open_others()  # one that has it is the one to tell of
             raise
-        self.require(chosen, whole_objects=assemble and not raw)
-        is_by_path = (
-            columns is not None and filter_name is None and all(name in self._types for name in columns)
-        )
-        if not is_by_path:
-            self.refuse_more(columns, filter_name, chosen, assemble=assemble, raw=raw)
+        self.require(chosen, whole_objects=choice.assemble)
+        columns, filter_name, *_ = choice
+        if columns is None or filter_name is not None or any(name not in self._types for name in columns):
+            self.refuse_more(choice, chosen)
         return chosen
 
-    def refuse_more(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None,
-        chosen: Iterable[str],
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> None:
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file in which a choice has more columns than in the first: SchemaMismatchError."""
 
         def chosen_in(member: Member) -> list[str]:
-            return member.tree().selection(columns, filter_name, assemble=assemble, raw=raw).paths
+            return member.tree().selection(choice).paths
 
         self.refuse_what_others_have(chosen_in, chosen)
 

@@ -19,6 +19,7 @@ from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, c
 from arrowroot._passes.source import TreeSource
 from arrowroot._render import html_table, printable, text_table
 from arrowroot._select import columns as _select
+from arrowroot._select.columns import Choice
 from arrowroot._select.events import EventList
 from arrowroot._sizes import checked_count, counted, format_bytes, format_count
 
@@ -47,6 +48,7 @@ _FOR_SCANS = frozenset(
     {
         "canonical",
         "choose",
+        "chosen",
         "digest",
         "entry_bytes",
         "friend_in",
@@ -334,44 +336,30 @@ class Tree(TreeMetadata):
             source.cancel()
         return np.concatenate(found)[:limit]
 
-    def choose(
-        self,
-        columns: str | Iterable[str] | None = None,
-        filter_name: str | Iterable[str] | None = None,
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> list[str]:
+    def choose(self, columns: str | Iterable[str] | None = None) -> list[str]:
         """Return the paths of the columns that :meth:`scan` would read of this tree's own.
 
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
         """
-        columns = _select.optional_texts(columns, "columns")
-        filter_name = _select.optional_texts(filter_name, "filter_name")
-        if columns is not None:
-            # Names of single columns, which are most of what is asked for, need no list of all branches.
-            special = filter_name is not None or assemble or raw
-            paths = None if special else self._native.columns_named(columns)
+        return self.chosen(Choice.of(columns))
+
+    def chosen(self, choice: Choice) -> list[str]:
+        """Return what :meth:`choose` does."""
+        columns = choice.columns
+        # Names of single columns, which are most of what is asked for, need no list of all branches.
+        if columns is not None and choice == Choice(columns):
+            paths = self._native.columns_named(columns)
             if paths is not None:
                 return list(dict.fromkeys(paths))
         with self.saying_aliases():
-            selection = self.selection(columns, filter_name, assemble=assemble, raw=raw)
+            selection = self.selection(choice)
         warn_left_out(selection.left_out, self.where)
         are_chosen = columns is not None and bool(_select.divided(self.branches, columns)[0])
         return selection.paths if are_chosen else self._without_short(selection.paths)
 
-    def selection(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None,
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> _select.Selection:
+    def selection(self, choice: Choice) -> _select.Selection:
         """Return what is chosen of this tree's own columns, and what of that cannot be read."""
-        return _select.select(
-            self.branches, self.spelled(columns), filter_name, self.where, assemble=assemble, raw=raw
-        )
+        return _select.select(self.branches, self.spelled(choice), self.where)
 
     @contextmanager
     def saying_aliases(self) -> Iterator[None]:
@@ -388,16 +376,13 @@ class Tree(TreeMetadata):
         """Return the path of an RNTuple's field, by its name in any spelling; None: there is no such field."""
         return self._native.canonical(name)
 
-    def spelled(self, columns: list[str] | None) -> list[str] | None:
-        """Return a choice of columns with the names of fields as this library spells them."""
-        if columns is None:
-            return None
-
-        def spelled(text: str) -> str:
-            name = _select.without_mark(text)
-            return text.removesuffix(name) + (self.canonical(name) or name)
-
-        return [spelled(text) for text in columns]
+    def spelled(self, choice: Choice) -> Choice:
+        """Return a choice with the names of an RNTuple's fields as this library spells them."""
+        if choice.columns is None:
+            return choice
+        bare = [(text, _select.without_mark(text)) for text in choice.columns]
+        columns = [text.removesuffix(name) + (self.canonical(name) or name) for text, name in bare]
+        return choice._replace(columns=columns)
 
     def _without_short(self, paths: list[str]) -> list[str]:
         """Leave out, with a warning, the branches that do not have all entries of the tree."""

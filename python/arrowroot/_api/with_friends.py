@@ -23,7 +23,7 @@ from arrowroot._passes.friends import (
     side_by_side,
     together,
 )
-from arrowroot._select.columns import select, single_names
+from arrowroot._select.columns import Choice, select, single_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -157,17 +157,9 @@ class WithFriends(Chain):
             row.require(of_part, whole_objects=whole_objects)
             keys = self.friends[part - 1].keys if part and of_part else None
             for one in (self.main, row) if keys else ():
-                one.require(select(one.branches, keys, None, one.where).paths)
+                one.require(select(one.branches, Choice(keys), one.where).paths)
 
-    def refuse_more(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None,
-        chosen: Iterable[str],
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> None:
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file, here or of a friend, in which a choice has more columns than in the first one there."""
         names, where = self._names, self.where
         for part, row in self._rows:
@@ -175,35 +167,27 @@ class WithFriends(Chain):
             def chosen_in(member: Member, part: int = part) -> list[str]:
                 beside = [*names]
                 beside[part] = names[part]._replace(branches=member.tree().branches)
-                candidates = together(beside, columns)
-                return select(candidates, columns, filter_name, where, assemble=assemble, raw=raw).paths
+                return select(together(beside, choice.columns), choice, where).paths
 
             row.refuse_what_others_have(chosen_in, chosen)
 
-    def choose(
-        self,
-        columns: list[str] | None,
-        filter_name: list[str] | None = None,
-        *,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> list[str]:
+    def choose(self, choice: Choice) -> list[str]:
         """Return the names of the columns to deliver, those of friends too, which all files must have.
 
         Raises: as ``Tree.scan``; InvalidRequestError for whole objects (``assemble``) or bytes (``raw``).
         """
-        if assemble or raw:
+        if choice.assemble or choice.raw:
             raise InvalidRequestError(NO_WHOLE_BRANCHES)
-        columns = self.tree.spelled(columns)
-        candidates = together(self._names, columns)
+        choice = self.tree.spelled(choice)
+        candidates = together(self._names, choice.columns)
         try:
             with self.tree.saying_aliases():
-                selection = select(candidates, columns, filter_name, self.where)
+                selection = select(candidates, choice, self.where)
         except NoSuchColumnError:
-            self.refuse_more(columns, filter_name, [branch.path for branch in candidates])
+            self.refuse_more(choice, [branch.path for branch in candidates])
             self.open_others()
             raise
-        self.refuse_more(columns, filter_name, selection.paths)
+        self.refuse_more(choice, selection.paths)
         warn_left_out(selection.left_out, self.where)
         self.require(selection.paths)
         return selection.paths

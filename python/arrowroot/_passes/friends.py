@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from arrowroot._errors import InvalidRequestError
 from arrowroot._options import Options
 from arrowroot._passes.source import SideBySide, batches_of
-from arrowroot._select.columns import select
+from arrowroot._select.columns import Choice, select
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.N
 
     from arrowroot._arrow import arrays
 
-    paths = [select(part.branches, [key], None, part.where).paths[0] for key in keys]
+    paths = [select(part.branches, Choice([key]), part.where).paths[0] for key in keys]
     source = part.source(paths, entries, Options.default())
     for field in source.schema():
         if not pa.types.is_integer(field.type):

@@ -58,11 +58,6 @@ def texts_of(given: object, what: str) -> list[str]:
     return names
 
 
-def optional_texts(given: object, what: str) -> list[str] | None:
-    """Return what ``texts_of`` does, or None for None."""
-    return None if given is None else texts_of(given, what)
-
-
 def without_mark(text: str) -> str:
     """Return what a text of ``columns`` names, be it to be read or to be left out."""
     return text.removeprefix(NOT)
@@ -115,6 +110,27 @@ def by_name(branches: Iterable[C]) -> dict[str, list[C]]:
     return {**without_dims, **found}
 
 
+class Choice(NamedTuple):
+    """Which columns a user asks for; :func:`select` says what it means, and ``Tree.scan`` explains it."""
+
+    columns: list[str] | None = None
+    filter_name: list[str] | None = None
+    assemble: bool = False
+    raw: bool = False
+
+    @classmethod
+    def of(
+        cls, columns: object = None, filter_name: object = None, *, assemble: bool = False, raw: bool = False
+    ) -> Choice:
+        """Return a choice as a user gave it. Raises: InvalidRequestError for what is no text, nor several."""
+        return cls(
+            None if columns is None else texts_of(columns, "columns"),
+            None if filter_name is None else texts_of(filter_name, "filter_name"),
+            assemble,
+            raw,
+        )
+
+
 class Selection(NamedTuple):
     """The paths chosen, and (path, C++ type) of those that were meant but cannot be read."""
 
@@ -122,14 +138,14 @@ class Selection(NamedTuple):
     left_out: list[tuple[str, str]]
 
 
-def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
-    """Return the test of a branch's (path, name) for a glob, several globs (any of them) or ``/regex/``.
+def name_filter(filter_name: Iterable[str]) -> Callable[[str, str], bool]:
+    """Return the test of a branch's (path, name) for globs and ``/regex/``, any of which may match.
 
     A glob matches the branch's whole path or its name alone, and its ``*`` goes across "/". A regular
     expression matches from the start of either, and takes flags after the last slash: ``/muon_/i``.
     """
     patterns = []
-    for text in texts_of(filter_name, "filter_name"):
+    for text in filter_name:
         regex = re.fullmatch(_REGEX, text)
         try:
             patterns.append(
@@ -146,7 +162,7 @@ def name_filter(filter_name: str | Iterable[str]) -> Callable[[str, str], bool]:
     return lambda path, name: any(pattern.match(path) or pattern.match(name) for pattern in patterns)
 
 
-def matching(branches: Sequence[C], filter_name: str | Iterable[str]) -> list[C]:
+def matching(branches: Sequence[C], filter_name: Iterable[str]) -> list[C]:
     """Return the branches (depth first) that a filter accepts or names exactly, a group with its members."""
     return with_members(branches, _accepted(filter_name))
 
@@ -174,7 +190,7 @@ def meant_by(branches: Sequence[C], text: str) -> list[C]:
     by_path = with_members(branches, lambda branch: branch.path == text)
     names = {branch.path for branch in by_name(branches).get(text, [])} if not by_path else set()
     named = by_path or with_members(branches, lambda branch: branch.path in names)
-    return named or (matching(branches, text) if re.search(_GLOB, text) else [])
+    return named or (matching(branches, [text]) if re.search(_GLOB, text) else [])
 
 
 def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
@@ -185,8 +201,8 @@ def listed(branches: Sequence[C], texts: Iterable[str]) -> list[C]:
     return [branch for branch in found if branch.path not in excluded]
 
 
-def _accepted(filter_name: str | Iterable[str]) -> Callable[[Candidate], bool]:
-    texts = texts_of(filter_name, "filter_name")
+def _accepted(filter_name: Iterable[str]) -> Callable[[Candidate], bool]:
+    texts = set(filter_name)
     accepts = name_filter(texts)
     return lambda branch: branch.path in texts or branch.name in texts or accepts(branch.path, branch.name)
 
@@ -203,15 +219,7 @@ def _standing_for(branches: Iterable[C], *, assemble: bool) -> list[C]:
     return whole(outermost)
 
 
-def select(
-    branches: Sequence[Candidate],
-    columns: str | Iterable[str] | None,
-    filter_name: str | Iterable[str] | None,
-    where: str,
-    *,
-    assemble: bool = False,
-    raw: bool = False,
-) -> Selection:
+def select(branches: Sequence[Candidate], choice: Choice, where: str) -> Selection:
     """Choose columns from a tree's branches (depth first, groups before their members).
 
     ``columns``: each an exact path, a name that only one branch has, or a glob; a group stands for its
@@ -226,8 +234,8 @@ def select(
     ``left_out``); InvalidRequestError for a name of several branches, and where nothing is left or what is to be left
     out is a part of what is read whole.
     """
-    texts = [] if columns is None else texts_of(columns, "columns")
-    taken, excluded = divided(branches, texts)
+    columns, filter_name, assemble, raw = choice
+    taken, excluded = divided(branches, columns or [])
     index = _Index(branches, where, assemble=assemble, raw=raw)
     chosen: Iterable[Candidate]
     if columns is not None and (taken or not excluded):
@@ -241,7 +249,7 @@ def select(
     if excluded:
         unique = index.without(excluded, unique)
     if filter_name is not None and not unique:
-        text = ", ".join(texts_of(filter_name, "filter_name"))
+        text = ", ".join(filter_name)
         names = (name for branch in branches for name in (branch.path, branch.name))
         what = f"{where}: filter_name {text!r} leaves no column"
         raise NoSuchColumnError(what, text, nearest(text, names), known=_columns(branches))
@@ -341,7 +349,7 @@ class _Index:
         return [group] if self.assemble else columns
 
     def _matching(self, text: str) -> list[Candidate]:
-        found = matching(self.branches, text) if re.search(_GLOB, text) else []
+        found = matching(self.branches, [text]) if re.search(_GLOB, text) else []
         if not found:
             raise self._unknown(text)
         return _standing_for(found, assemble=self.assemble)
