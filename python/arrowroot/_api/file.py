@@ -24,7 +24,6 @@ from arrowroot._storage.url import as_location, each, friend_location, is_glob, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from typing_extensions import Self, Unpack
 
@@ -403,12 +402,7 @@ class File(Directory):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _summary(self) -> str:

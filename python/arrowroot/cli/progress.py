@@ -12,8 +12,6 @@ from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from arrowroot import Scan
@@ -86,12 +84,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over.set()
         if self._thread:
             self._thread.join()
