@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._api.partitions import Partition
+    from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
 
 __all__ = ["awkward", "bag", "dataframe"]
@@ -35,7 +36,7 @@ __all__ = ["awkward", "bag", "dataframe"]
 def dataframe(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask.dataframe.DataFrame:
     """Return a ``dask.dataframe.DataFrame``; columns that the computation does not use are not read.
@@ -86,7 +87,7 @@ def _empty(piece: Partition) -> pa.Table:
 def bag(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask.bag.Bag:
     """Return a ``dask.bag.Bag`` of entries, each a dict from column to value; ``options`` as for :func:`dataframe`.
@@ -109,7 +110,7 @@ def _entries(pieces: Sequence[Partition]) -> list[dict[str, Any]]:
 def awkward(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask_awkward.Array:
     """Return a ``dask_awkward.Array`` of records, one for each entry; ``options`` as for :func:`dataframe`.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.filtered import Files, Filtered
     from arrowroot._passes.friends import FriendBranch
     from arrowroot._passes.source import Source
-    from arrowroot._select.columns import Candidate
+    from arrowroot._select.columns import Candidate, Columns
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member
 
@@ -138,12 +138,12 @@ class Chain:
         source = self.source(paths, None, Options.default())
         return events.entries(events.found_in(batches_of(source), paths), self.where)
 
-    def scan(self, columns: str | Iterable[str] | None, given: Mapping[str, Any]) -> Scan:
+    def scan(self, columns: Columns, given: Mapping[str, Any]) -> Scan:
         """Return a scan. ``given``: what a user gave of ``ScanOptions``."""
         options = Options.of(given)
         return self._scans(columns, given, options)(options)
 
-    def to_arrow(self, columns: str | Iterable[str] | None, given: Mapping[str, Any]) -> pa.Table:
+    def to_arrow(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
         """Read a choice into a table; each column is one chunk, unless it is too long for one."""
         options = Options.of(given, batch_size=None)
         scan_with = self._scans(columns, given, options)
@@ -160,7 +160,7 @@ class Chain:
         return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
 
     def _scans(
-        self, columns: str | Iterable[str] | None, given: Mapping[str, Any], options: Options
+        self, columns: Columns, given: Mapping[str, Any], options: Options
     ) -> Callable[[Options], Scan]:
         """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
         condition: FilterLike = given.get("filter")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from arrowroot._api.tree import Tree
     from arrowroot._options import Strings
+    from arrowroot._select.columns import Columns
     from arrowroot._select.events import Missing
     from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
@@ -340,7 +341,7 @@ class _Writer:
 def pick(
     index: EventIndex | str | os.PathLike[str],
     ids: Iterable[Sequence[int]] | npt.NDArray[np.integer],
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     *,
     filter_name: str | Iterable[str] | None = None,
     missing: Missing = "error",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import ReadOptions, Strings
+    from arrowroot._select.columns import Columns
     from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
@@ -87,7 +88,7 @@ class Partition:
         """Where the file is, without credentials."""
         return redacted(self.location)
 
-    def scan(self, columns: str | Iterable[str] | None = None, **options: Unpack[PassOptions]) -> Scan:
+    def scan(self, columns: Columns = None, **options: Unpack[PassOptions]) -> Scan:
         """Open the file and return a scan of the piece.
 
         columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
@@ -99,9 +100,7 @@ class Partition:
         chosen = self._chosen(columns)
         return self._opened(chosen).scan(chosen, {**options, **self._given})
 
-    def read(
-        self, columns: str | Iterable[str] | None = None, **options: Unpack[ResourceOptions]
-    ) -> pa.Table:
+    def read(self, columns: Columns = None, **options: Unpack[ResourceOptions]) -> pa.Table:
         """Open the file and read the piece into memory.
 
         options: ``memory_budget`` and ``n_threads`` of :meth:`Tree.scan`.
@@ -124,7 +123,7 @@ class Partition:
         """Open the file and return the names and types of the columns."""
         return self.scan().schema
 
-    def _chosen(self, columns: str | Iterable[str] | None) -> list[str]:
+    def _chosen(self, columns: Columns) -> list[str]:
         if columns is None:
             return list(self.columns)
         texts = texts_of(columns, "columns")
@@ -213,7 +212,7 @@ class Partition:
 def partitions(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     *,
     target: int | str = "256 MB",
     filter_name: str | Iterable[str] | None = None,

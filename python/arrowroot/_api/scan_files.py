@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from arrowroot._api.chain import Chain
     from arrowroot._api.scan import Scan
+    from arrowroot._select.columns import Columns
     from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def scan(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     *,
     friends: FriendsLike = None,
     **options: Unpack[FilesOptions],

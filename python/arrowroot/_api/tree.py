@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arrowroot._api.scan import Scan
     from arrowroot._api.with_friends import WithFriends
     from arrowroot._filter.bind import FilterLike
+    from arrowroot._select.columns import Columns
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.events import Missing
 
@@ -206,7 +207,7 @@ class Tree(TreeMetadata):
         chain.check()
         self._chain = chain
 
-    def scan(self, columns: str | Iterable[str] | None = None, **options: Unpack[ScanOptions]) -> Scan:
+    def scan(self, columns: Columns = None, **options: Unpack[ScanOptions]) -> Scan:
         """Return a scan of chosen columns and entries, which reads when it is iterated over.
 
         columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
@@ -238,9 +239,7 @@ class Tree(TreeMetadata):
         check_arguments(options, Tree.scan, ScanOptions.__annotations__)
         return self._whole().scan(columns, options)
 
-    def to_arrow(
-        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
-    ) -> pa.Table:
+    def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
         """Read chosen columns and entries into a ``pyarrow.Table``.
 
         The arguments are those of :meth:`scan`, but ``batch_size`` and ``trace``. Each column is one chunk, unless the
@@ -249,28 +248,20 @@ class Tree(TreeMetadata):
         check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
         return self._whole().to_arrow(columns, options)
 
-    def to_pandas(
-        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
-    ) -> pd.DataFrame:
+    def to_pandas(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pd.DataFrame:
         """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_pandas(self.to_arrow(columns, **options))
 
-    def to_polars(
-        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
-    ) -> pl.DataFrame:
+    def to_polars(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pl.DataFrame:
         """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_polars(self.to_arrow(columns, **options))
 
-    def to_awkward(
-        self, columns: str | Iterable[str] | None = None, **options: Unpack[ReadOptions]
-    ) -> ak.Array:
+    def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
         """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_awkward(self.to_arrow(columns, **options))
 
     def to_numpy(
-        self,
-        columns: str | Iterable[str] | None = None,
-        **options: Unpack[ReadOptions],
+        self, columns: Columns = None, **options: Unpack[ReadOptions]
     ) -> dict[str, npt.NDArray[Any]]:
         """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
         return convert.to_numpy(self.to_arrow(columns, **options))
@@ -282,7 +273,7 @@ class Tree(TreeMetadata):
     def pick(
         self,
         ids: Iterable[Sequence[int]] | npt.NDArray[Any],
-        columns: str | Iterable[str] | None = None,
+        columns: Columns = None,
         *,
         missing: Missing = "error",
         **options: Any,
@@ -336,7 +327,7 @@ class Tree(TreeMetadata):
             source.cancel()
         return np.concatenate(found)[:limit]
 
-    def choose(self, columns: str | Iterable[str] | None = None) -> list[str]:
+    def choose(self, columns: Columns = None) -> list[str]:
         """Return the paths of the columns that :meth:`scan` would read of this tree's own.
 
         Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.

@@ -13,6 +13,10 @@ from arrowroot._errors import InvalidRequestError, NoSuchColumnError, Unsupporte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
+    from typing import TypeAlias
+
+    #: A choice of columns as users give it: names, globs, and "!name" for what is left out; None: all.
+    Columns: TypeAlias = str | Iterable[str] | None
 
 # Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
