@@ -78,8 +78,6 @@ class _Warning(UserWarning):
 class UnsupportedColumnWarning(_Warning):
     """Branches that arrowroot cannot read yet were left out of an implicit selection."""
 
-    __module__ = "arrowroot"
-
 
 class RecoveredWarning(_Warning):
     """Keys of a file were found by walking its records: it was not closed, or is damaged.
@@ -87,7 +85,6 @@ class RecoveredWarning(_Warning):
     It comes once for each file in a process.
     """
 
-    __module__ = "arrowroot"
     _told: ClassVar[set[str]] = set()
 
     @classmethod
@@ -99,19 +96,13 @@ class RecoveredWarning(_Warning):
 class CutShortWarning(RecoveredWarning):
     """A file was cut short: what is read of it may be less than there was."""
 
-    __module__ = "arrowroot"
-
 
 class SchemaMismatchError(InvalidRequestError):
     """Files of one scan disagree on a column; the message names the file and the column."""
 
-    __module__ = "arrowroot"
-
 
 class FilterError(InvalidRequestError):
     """A filter that cannot be understood or computed; the message shows where in it."""
-
-    __module__ = "arrowroot"
 
     def __init__(self, message: str, expression: str, start: int, end: int) -> None:
         """``start``, ``end``: the place in ``expression``, half-open, in characters."""
@@ -134,31 +125,21 @@ class FilterError(InvalidRequestError):
 class DamagedReplicaWarning(_Warning):
     """Some of a file is damaged in one of its replicas, and was read from another one."""
 
-    __module__ = "arrowroot"
-
 
 class WholeCopyWarning(_Warning):
     """A server answers no ranges: all of a file was copied to read some of it."""
-
-    __module__ = "arrowroot"
 
 
 class MissingEventsWarning(_Warning):
     """Some of the events of a list are in none of the trees."""
 
-    __module__ = "arrowroot"
-
 
 class UnusedEntriesWarning(_Warning):
     """Some of the entries of a list are of trees that are not read."""
 
-    __module__ = "arrowroot"
-
 
 class MissingEventsError(NotFoundError):
     """Some of the events of a list are in none of the trees; ``missing`` has their numbers."""
-
-    __module__ = "arrowroot"
 
     def __init__(self, message: str, missing: Sequence[tuple[int, ...]]) -> None:
         super().__init__(message, missing)
@@ -225,19 +206,18 @@ class _NearMissError(NotFoundError):
 class NoSuchKeyError(_NearMissError):
     """A file or directory has no object of that name. ``nearest`` holds similar names."""
 
-    __module__ = "arrowroot"
-
 
 class LostKeyError(NoSuchKeyError, CorruptFileError):
     """No object of that name, in a file that was cut short or is damaged: it may have been there."""
-
-    __module__ = "arrowroot"
 
 
 class NoSuchColumnError(_NearMissError):
     """A tree has no branch of that name. ``nearest`` holds similar names."""
 
-    __module__ = "arrowroot"
+
+# People see the names by which they import them.
+for _class in [one for one in vars().values() if isinstance(one, type) and one.__module__ == __name__]:
+    _class.__module__ = "arrowroot"
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._objects.record import Record, value_text
-from arrowroot._objects.simple import Text, text_of
+from arrowroot._objects.simple import Text, WithName, text_of
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -15,18 +15,13 @@ _REPR_ITEMS = 30
 _REPR_WIDTH = 96
 
 
-class ObjectList(Record):
+class ObjectList(WithName):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
     ``items[0]`` and ``items["name"]`` are objects in it, the second the first one of that name; iterating gives all
     of them. Its members as an object are in ``members``; those that a class derived from ROOT's adds are found by
     name, too, where no object has it.
     """
-
-    @property
-    def name(self) -> str:
-        """Its name; most have none."""
-        return text_of(self._root_member("fName"))
 
     @property
     def objects(self) -> list[Any]:
