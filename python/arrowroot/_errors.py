@@ -85,12 +85,12 @@ class RecoveredWarning(_Warning):
     It comes once for each file in a process.
     """
 
-    _told: ClassVar[set[str]] = set()
+    _warned_of: ClassVar[set[str]] = set()
 
     @classmethod
     def forget(cls) -> None:
         """Warn anew of files that were warned of."""
-        RecoveredWarning._told.clear()
+        RecoveredWarning._warned_of.clear()
 
 
 class CutShortWarning(RecoveredWarning):
@@ -260,10 +260,10 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
 
 def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
     """Warn, at the caller's line and once for each file, that what is read of it may be less than there was."""
-    told = RecoveredWarning._told  # noqa: SLF001 - of this module
-    if url in told:
+    warned_of = RecoveredWarning._warned_of  # noqa: SLF001 - of this module
+    if url in warned_of:
         return
-    told.add(url)
+    warned_of.add(url)
     kind = CutShortWarning if is_cut_short else RecoveredWarning
     warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=_depth_of_caller())
 

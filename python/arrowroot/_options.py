@@ -1,4 +1,4 @@
-"""How to read: sizes, threads and the form of text, as users give them and as the engine takes them."""
+"""Options of reading: sizes, threads and the form of text, as users give them and as the engine takes them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import pytest
 
 from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
-from arrowroot._passes.friends import Names, together
+from arrowroot._passes.friends import Names, candidates_of
 from arrowroot._select.columns import Choice, listed, matching, name_filter, single_names
 from arrowroot._select.columns import select as select_choice
 
@@ -230,7 +230,7 @@ def test_a_slash_in_a_name_makes_no_member_of_a_group():
 
 
 def friend_names(columns):
-    branches = together([Names(None, [B("run"), B("pt")]), Names("f", [B("pt"), B("eta")])], columns)
+    branches = candidates_of([Names(None, [B("run"), B("pt")]), Names("f", [B("pt"), B("eta")])], columns)
     return select(branches, columns, None, "T").paths
 
 

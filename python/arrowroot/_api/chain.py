@@ -33,10 +33,10 @@ _SMALL_BATCH_BYTES = parse_size("1 MB")
 
 
 class Chain:
-    """What a scan reads. This class is a tree alone, a chain of one; ``Row`` has several, ``WithFriends`` friends.
+    """The trees that a scan reads: here a tree alone, in ``Row`` several, in ``WithFriends`` friends beside them.
 
-    Only the first tree need be open. Columns are chosen from it. What is said of "the others" here is for the classes
-    that have any: each other tree is checked for what was chosen when it is opened.
+    Columns are chosen from the first tree. A chain of several checks each other tree, as it is opened, for what was
+    chosen. The methods that speak of "the others" do nothing here: a tree alone has none.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -100,7 +100,7 @@ class Chain:
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, if they are in order and not all files stay open."""
 
-    def partnered(self, columns: list[str], entries: EntrySet) -> EntrySet:  # noqa: ARG002 - for friends
+    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:  # noqa: ARG002 - for friends
         """Return the entries that have all of some columns; the same object if all do."""
         return entries
 
@@ -147,7 +147,7 @@ class Chain:
         """Read a choice into a table; each column is one chunk, unless it is too long for one."""
         options = Options.of(given, batch_size=None)
         scan_with = self._scans(columns, given, options)
-        # What is too long is read again, so that no other pays to know it before.
+        # A table that is too long is read again: to know it in advance would cost all others something.
         for batch_bytes in (None, parse_size(BATCH_SIZE)):
             try:
                 return scan_with(options._replace(batch_bytes=batch_bytes)).read_all()
@@ -156,7 +156,7 @@ class Chain:
 
                 if not needs_chunks(error):
                     raise
-        # Batches of what is packed extremely well get longer than planned.
+        # Batches of columns that are packed extremely well get longer than planned.
         return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
 
     def _scans(
@@ -170,7 +170,7 @@ class Chain:
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
         chosen = self.choose(choice)
         bound = None if condition is None else self.bound(condition, options)
-        # All that is chosen is known by now: what opens the other files looks for it in each of them.
+        # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"))
         if bound is None:
             return lambda options: Scan(lambda: self.source(chosen, entries, options), self.where)
@@ -195,7 +195,7 @@ class Chain:
                 )
         except NoSuchColumnError as error:
             self.refuse_more(Choice([error.name]), [branch.path for branch in branches])
-            self.open_others()  # one that has it is the one to tell of
+            self.open_others()  # the error names a file that has the column
             raise
         self.require(bound.columns)
         return bound
@@ -206,5 +206,5 @@ class Chain:
 
         sizes = self.tree.entry_bytes()
         return Filtered(
-            condition, names, entries, self.num_entries, sizes, self.partnered, self.files_of(entries)
+            condition, names, entries, self.num_entries, sizes, self.with_partners, self.files_of(entries)
         )

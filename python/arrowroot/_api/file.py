@@ -66,7 +66,7 @@ class Directory:
     def __init__(
         self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
     ) -> None:
-        """``urls``, ``settings``: what opens the file again. They are not for messages: they have credentials."""
+        """``urls``, ``settings``: open the file again. They have credentials and must not be in messages."""
         self._opened: _native.File | None = native
         self._urls = list(urls)
         self._settings = list(settings)
@@ -90,7 +90,7 @@ class Directory:
         """
         prefix = f"{self.path}/" if self.path else ""
         found = self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
-        self._tell()
+        self._warn()
         return [
             Key(
                 k.path,
@@ -171,8 +171,8 @@ class Directory:
             raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
         return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
 
-    def _tell(self) -> None:
-        """Warn once if what is read of the file may be less than there was."""
+    def _warn(self) -> None:
+        """Warn once if the file may have had more than can be read."""
         missing_bytes = self._native.missing_bytes
         what = cut_text(missing_bytes) if missing_bytes else self._native.recovery()
         if what is not None:
@@ -184,7 +184,7 @@ class Directory:
         except NotFoundError:
             pass  # outside, for the error to come to be the only one shown
         else:
-            self._tell()
+            self._warn()
             return found
         bare, semicolon, cycle = path.rpartition(";")
         if not semicolon:
@@ -207,7 +207,7 @@ class Directory:
         raise self._missed(f"{self.url}: no object {bare!r}", path, self._nearest(bare, keys), known)
 
     def _refuse_inside(self, path: str, keys: Sequence[FoundKey]) -> None:
-        """Raise NoSuchKeyError for a path that goes on behind an object that is no directory, as if it were one."""
+        """Raise NoSuchKeyError for a path that takes an object for a directory."""
         kinds = {key.path: key for key in keys if not key.is_directory}
         outer, _, inner = path.rpartition("/")
         while outer:
@@ -249,7 +249,7 @@ class Directory:
     def _missed(
         self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()
     ) -> NoSuchKeyError:
-        """Return the error for an object that is not there; it says so if the file was cut short or is damaged."""
+        """Return the error for an object that is not there. It says whether the file was cut short or is damaged."""
         missing_bytes, damage = self._native.missing_bytes, self._native.damage
         if missing_bytes:
             return LostKeyError(f"{message}; {cut_text(missing_bytes)}", name, nearest_names)
@@ -262,7 +262,7 @@ class Directory:
         if not isinstance(name, str | Key):
             return False
         found = self._native.contains(self._path_of(name))
-        self._tell()
+        self._warn()
         return found
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -353,7 +353,7 @@ class File(Directory):
 
     @property
     def damage(self) -> str | None:
-        """What is wrong with its directories or their key lists, with the byte; None if nothing that was met.
+        """The damage found so far in its directories or their key lists, with the byte; None if there is none.
 
         Keys were then found by walking the records, and some may be lost.
         """
@@ -366,29 +366,29 @@ class File(Directory):
 
     @property
     def accounts(self) -> list[Account]:
-        """What the store was asked for since the opening, those reads of scans among it."""
+        """What the store was asked for since the opening, the reads of scans included."""
         from arrowroot._cost import accounts as _accounts
 
         return _accounts.joined([_accounts.of_native(self._native.ledgers())])
 
     @property
     def max_ranges(self) -> int:
-        """Ranges that one request to the store can have; 1: each range is a request of its own."""
+        """Number of ranges that one request to the store can have; 1: each range is a request of its own."""
         return self._native.nature()[3]
 
     @property
     def max_parallel(self) -> int:
-        """Requests that the store is asked at the same time, at most."""
+        """The most requests that are sent to the store at the same time."""
         return self._native.nature()[2]
 
     @property
     def protocol(self) -> _native.Protocol:
-        """How the store makes requests of the ranges it is asked for together, as far as it knows now."""
+        """How the store makes requests of ranges that are asked for together, as far as it knows now."""
         return self._native.protocol()
 
     @property
     def kept(self) -> list[tuple[int, int]]:
-        """What came with the opening and is asked for no more: (offset, length) in bytes; none of a local file."""
+        """Ranges that came with the opening and are not read again: (offset, length) in bytes; none of a local file."""
         return self._native.kept()
 
     def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
@@ -447,5 +447,5 @@ def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptio
                 *error.args[1:],
             )
         raise
-    opened._tell()  # noqa: SLF001 - of this module
+    opened._warn()  # noqa: SLF001 - of this module
     return opened

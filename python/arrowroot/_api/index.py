@@ -1,4 +1,4 @@
-"""Making an index of events: once, in pieces that survive an interruption, again only for files that changed."""
+"""Makes an index of events, in pieces that survive an interruption. Only files that changed are read again."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _make(
         if progress:
             progress(number, len(files), redacted(location))
         if number == 1:
-            # The first one says which tree is meant, and which columns. The others are opened ahead.
+            # The first file says which tree is meant, and which columns. The others are opened ahead.
             files = [(other, name or pieces[0].file.tree) for other, name in files]
             there += [before.untouched(*file) for file in files[1:]]
             missing = [file for file, piece in zip(files[1:], there[1:], strict=True) if piece is None]
@@ -138,7 +138,7 @@ class _Piece(NamedTuple):
 
 
 class _Before:
-    """What is there of an index that was made, or begun, before."""
+    """The pieces of an index that was made, or begun, before."""
 
     def __init__(self, target: Path, parts: Path, columns: tuple[str, ...] | None) -> None:
         self.parts = parts
@@ -161,7 +161,7 @@ class _Before:
         return self.columns is None or piece.columns == self.columns
 
     def untouched(self, location: str, tree: str | None) -> _Piece | None:
-        """Return what is there of a local file that is as it was, without opening it."""
+        """Return the piece of a local file that has not changed, without opening it; None: there is none."""
         url = place_of(split_options(location)[0])
         if "://" in url:
             return None
@@ -178,13 +178,13 @@ class _Before:
         return same[0] if len(same) == 1 and self._usable(same[0]) else None
 
     def same(self, known: IndexedFile) -> _Piece | None:
-        """Return what is there of a file that was opened, if that has the same identity."""
+        """Return the piece of a file that was opened, if it has the same identity."""
         piece = self._pieces.get((known.url, known.tree))
         if piece is None or not self._usable(piece):
             return None
         if not piece.file.is_same(known.size_bytes, known.uuid, known.num_entries):
             return None
-        # A file without a UUID is known by the time of its change alone.
+        # Only the time of its last change tells a file without a UUID from another.
         if not known.uuid and piece.file.mtime_ns != known.mtime_ns:
             return None
         return piece._replace(file=piece.file._replace(mtime_ns=known.mtime_ns))
@@ -198,7 +198,7 @@ def _mtime(url: str) -> int | None:
 
 
 def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str, ...]) -> _Piece:
-    """Read the ids of a tree and write them, all or nothing, as an index of one tree."""
+    """Read the ids of a tree and write them as an index of one tree, whole or not at all."""
     import pyarrow as pa
 
     scan = tree.scan(list(columns))
@@ -244,7 +244,7 @@ def _join(target: Path, parts: Path, pieces: Sequence[_Piece]) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Have an error of writing name the file."""
+    """Name the file in an error of writing."""
     try:
         yield
     except OSError as error:
@@ -265,7 +265,7 @@ class _Writer:
         self._beside = parts / f"{path.name}.new"
         self._files: list[IndexedFile] = []
         self._n_groups = 0
-        # Which tree and entry a row is of follows from its place; here for those who query the file by other means.
+        # The place of a row tells its tree and entry. These columns are for those who query the file by other means.
         whole = pa.schema([pa.field("tree", pa.int32()), pa.field("entry", pa.int64()), *schema])
         with _writing(self._beside):
             self._writer = pq.ParquetWriter(
@@ -318,7 +318,7 @@ class _Writer:
             if error is None:
                 self._end()
         finally:
-            # It writes what is left, for which a full disk has no room.
+            # Closing writes the rest, for which a full disk has no room.
             with suppress(OSError):
                 self._writer.close()
             self._beside.unlink(missing_ok=True)
@@ -370,7 +370,7 @@ def pick(
     if known is None:
         raise InvalidRequestError("pick: which index?")
     found = events.found_by_index()
-    # Where nothing is found the first file tells the columns.
+    # If no event is found, the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
     row = Row(files, storage, named_by=known.path)

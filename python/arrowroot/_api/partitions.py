@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from arrowroot._storage.config import StorageOptions
     from arrowroot._storage.url import Location
 
-    #: Of a file and tree when partitions were made: size in bytes, UUID, number of entries.
+    #: What a file and tree were when partitions were made: size in bytes, UUID, number of entries.
     Identity: TypeAlias = tuple[int, str, int]
 
 
 class FriendFiles(NamedTuple):
-    """Trees in a row that a piece is read beside: as many of them as have entries that belong to its own."""
+    """Trees in a row that are read beside a piece: those that have entries that belong to its own."""
 
     alias: str
     #: Where each file is, as it was given, its tree, and what they were.
@@ -58,8 +58,8 @@ class FriendFiles(NamedTuple):
 class Partition:
     """A range of entries of one tree, with all that it takes to read it in another process or on another machine.
 
-    Options of the storage that were given as arguments or in the URL travel with it, secrets too; the environment and
-    the configuration files are those where it is read. What is shown of it has no secrets.
+    It takes along the options of the storage that were given as arguments or in the URL, secrets too. The environment
+    and the configuration files are those of the machine where it is read. Its text shows no secrets.
     """
 
     #: Where the file is, as it was given.
@@ -68,7 +68,7 @@ class Partition:
     columns: tuple[str, ...]
     #: Half-open range, cut at clusters.
     entries: tuple[int, int]
-    #: What the chosen columns and those of the filter take in memory, an estimate.
+    #: Estimated bytes that the chosen columns and those of the filter take in memory.
     memory_bytes: int
     filter: FilterLike
     strings: Strings
@@ -180,7 +180,7 @@ class Partition:
 
         return (
             self.url,
-            # All of the URL counts, also what is not shown.
+            # All of the URL counts, also the secrets in it.
             hashlib.sha256(repr((self.location, self.friends)).encode("utf-8", "surrogatepass")).hexdigest(),
             self.tree,
             self.columns,
@@ -244,13 +244,13 @@ def partitions(
     chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
     of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
     owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
-    # Of each tree and friend the columns to read, by their paths there.
+    # The columns to read of each tree and friend, by their paths there.
     needed = [{path for owner, path in owned.values() if owner == part} for part in range(len(rows))]
     row, *others = rows
     beside = sum(_bytes_per_entry(other, paths) for other, paths in zip(others, needed[1:], strict=True))
     wholes: list[FriendFiles] = []
     if isinstance(chain, WithFriends):
-        # Whether the columns of their index are one.
+        # The columns of their index are checked.
         chain.source(chosen, (0, 0), options)
         wholes = _wholes(chain, others, owned, chosen, of_filter)
     pieces: list[Partition] = []
@@ -276,7 +276,7 @@ def partitions(
             )
             for entries in _cut(clusters, target_bytes, per_entry)
         ]
-    # Of nothing there is one piece, which tells the types.
+    # If there are no entries, one piece tells the types.
     filled = [piece for piece in pieces if piece.num_entries]
     return filled or pieces[:1]
 
@@ -303,12 +303,15 @@ def _wholes(
 
 
 def _part_of(whole: FriendFiles, friend: Row, first_entry: int, entries: tuple[int, int]) -> FriendFiles:
-    """Return what of a friend may belong to entries of a tree whose first one has a number in its chain."""
+    """Return the files of a friend that may have entries that belong to ``entries`` of a tree.
+
+    first_entry: the number in its row of the tree's first entry.
+    """
     if whole.keys is not None:
         return whole
     first, end = (first_entry + entry for entry in entries)
     files = [one for one in friend.members if max(first, one.first_entry) < min(end, one.end_entry)]
-    # Of nothing the first one, which tells the types.
+    # A piece without entries takes the first file, which tells the types.
     files = files or friend.members[:1]
     return whole._replace(files=_named(files), shift=first_entry - files[0].first_entry)
 
@@ -327,7 +330,7 @@ def _identity(member: Member) -> Identity:
 
 
 def _memory_bytes(tree: Tree, paths: set[str]) -> int:
-    """Return what columns take in memory, those inside of groups included."""
+    """Return the bytes that columns take in memory, those inside of groups included."""
     read = with_members(tree.branches, lambda branch: branch.path in paths)
     return sum(branch.memory_bytes for branch in read if not branch.is_group)
 
@@ -338,7 +341,7 @@ def _bytes_per_entry(row: Row, paths: set[str]) -> float:
 
 
 def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:
-    """Cut entries at clusters into ranges of about so many bytes."""
+    """Cut entries at clusters into ranges of about ``target_bytes``."""
     ranges: list[tuple[int, int]] = []
     start = clusters[0] if clusters else 0
     end = start

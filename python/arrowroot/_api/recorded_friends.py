@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from arrowroot._api.tree import Tree
 
-#: So many friends, and friends of theirs, are opened for one tree.
+#: The most friends, and friends of friends, that are opened for one tree.
 _N_FOLLOWED = 64
 
 
 def follow(tree: Tree) -> None:
     """Open the recorded friends of a tree, each with its own, and add them.
 
-    A friend around which one is looked for is not added to it: there a circle closes.
+    A circle ends where it closes: a tree is not added to a friend of its own.
 
     Raises: what opening a file and ``add_friend`` raise. UnsupportedError for more than 64 friends.
     """
@@ -29,7 +29,7 @@ def follow(tree: Tree) -> None:
 
 
 def _follow(tree: Tree, around: list[str], numbers: Iterator[int]) -> None:
-    """Add the recorded friends. ``around``: the trees whose friend this one is."""
+    """Add the recorded friends. ``around``: the trees that this one is a friend of."""
     around = [*around, _place_of(tree)]
     for alias, name, file in tree.recorded_friends:
         try:
@@ -42,7 +42,7 @@ def _follow(tree: Tree, around: list[str], numbers: Iterator[int]) -> None:
             raise UnsupportedError(f"{tree.where}: its friend {name!r} is {kind_text(found)}")
         place = _place_of(found)
         if place == around[-1]:
-            # It has the name of the tree, and no file.
+            # The friend has the name of the tree, and no file.
             raise InvalidRequestError(
                 f"{tree.where}: its friend {alias!r} would be the tree itself; {_of_a_chain(alias, name)}"
             )

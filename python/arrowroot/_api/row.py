@@ -21,7 +21,7 @@ from arrowroot._errors import (
 from arrowroot._objects.record import kind_text
 from arrowroot._options import Options
 from arrowroot._passes.ahead import in_order
-from arrowroot._passes.in_a_row import InARow, Reordered
+from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.config import arguments_alone, resolve, resolve_named
 from arrowroot._storage.readers import open_native, scheme_of
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: So many trees stay open between looking at the schema and reading, with so much metadata; more would run into the
-#: limit of open files, or of memory.
+#: The most trees, and the most bytes of their metadata, that stay open between looking at the schema and reading. More
+#: would run into the limit of open files, or of memory.
 _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
-#: So many files a step of a filtered pass goes through. Of those that were not kept three times as many stay open after
-#: they were used: of this step, of the one before, and what is fetched ahead meanwhile.
+#: The most files in a step of a filtered pass. Three times as many of those that were not kept stay open after their
+#: use: the files of this step, of the step before, and those fetched ahead meanwhile.
 _N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 24, parse_size("16 MB")
 _NONE: Mapping[str, str | None] = {}
-#: Raises SchemaMismatchError of a tree that must not be in the row; with what differs in it from the first tree.
+#: Takes a tree and its differences from the first tree. Raises SchemaMismatchError if it must not be in the row.
 Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
-#: So many far-away files are opened at a time.
+#: The most remote files that are opened at a time.
 _N_OPENED_AHEAD = 16
 
 
@@ -63,14 +63,6 @@ def _outermost(path: str, chosen: Container[str]) -> str | None:
         if around in chosen:
             return around
     return None
-
-
-def _mismatch(path: str, first_url: str, first: str | None, url: str, found: str | None) -> str:
-    """Say how the types of a column differ in two files; None: it is missing or not readable."""
-    if first is None:
-        return f"{url}: column {path!r} is not in {first_url}, or not readable there"
-    has = "is missing or not readable" if found is None else f"has type {found}"
-    return f"{url}: column {path!r} {has}, but in {first_url} it has type {first}"
 
 
 def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[str, str | None]:
@@ -99,7 +91,7 @@ class Member(NamedTuple):
 
     @property
     def end_entry(self) -> int:
-        """The number in the row of what follows its last entry."""
+        """The number in the row that follows its last entry's."""
         return self.first_entry + self.num_entries
 
     def tree(self) -> Tree:
@@ -122,10 +114,10 @@ def _first_entry(member: Member) -> int:
 
 
 class Reopened:
-    """The trees of a row that were not kept, opened again: those that were used last stay open."""
+    """The trees of a row that were not kept. Those that were used last stay open when they were opened again."""
 
     def __init__(self) -> None:
-        #: By their places in the row, with their bytes; what was used last is the last.
+        #: Trees and their bytes by place in the row; the one that was used last comes last.
         self._trees: dict[int, tuple[Tree, int]] = {}
         self._lock = threading.Lock()
 
@@ -151,7 +143,7 @@ class Opened(NamedTuple):
     location: str
     path: str
     tree: Tree
-    #: Of the file, which came with the opening and stay in memory.
+    #: Bytes of the file that came with its opening and stay in memory.
     came_bytes: int
     reopen: Callable[[], File]
 
@@ -159,9 +151,9 @@ class Opened(NamedTuple):
 def opened_trees(
     files: list[tuple[str, str | None]], storage: StorageOptions, *, named_by: str | None = None
 ) -> Iterator[Opened]:
-    """Open the trees. The first file says which tree is meant where none is named; far-away ones wait together.
+    """Open the trees, several remote ones at a time. The first file says which tree is meant where none is named.
 
-    named_by: the file that names these; None: a person did.
+    named_by: the file that names these; None: a person named them.
     """
     first = _open_member(*files[0], storage, named_by)
     yield first
@@ -196,8 +188,8 @@ def _open_member(location: str, name: str | None, storage: StorageOptions, named
 class Row(Chain):
     """Trees of files, one after the other.
 
-    The first file is open at once. The others are opened when something is asked that takes all of them, and what was
-    chosen until then is looked for in each of them as it is opened.
+    The first file is open at once. The others are opened when something needs all of them. Each of these is checked, as
+    it is opened, for what was chosen until then.
     """
 
     def __init__(
@@ -210,7 +202,7 @@ class Row(Chain):
     ) -> None:
         """Open the first file. ``named_by``: as for ``opened_trees``. ``with_index``: look at the index of each."""
         self._n_files = len(files)
-        #: The others, and where they are; None: all are open.
+        #: The others, opened as they are drawn; None: all are open.
         self._waiting: Iterator[Opened] | None = opened_trees(files, storage, named_by=named_by)
         self._members: list[Member] = []
         self._num_entries = 0
@@ -286,7 +278,7 @@ class Row(Chain):
         """
         if self._waiting is None:
             return
-        # Where one fails the row stays without those behind it and is of no use: nothing is taken from it any more.
+        # A row in which one file fails lacks those behind it: it gives nothing any more.
         waiting, self._waiting = self._waiting, iter(())
         for _, opened in zip(range(self._n_files - 1), waiting, strict=True):
             self._add(opened)
@@ -301,7 +293,7 @@ class Row(Chain):
 
     @property
     def num_entries(self) -> int:
-        """Of all trees."""
+        """Number of entries of all trees."""
         return self.members[-1].end_entry
 
     @property
@@ -309,8 +301,8 @@ class Row(Chain):
         """A tree whose entries are in an order by chance, if there is one."""
         return self._reshuffled if self.members else None
 
-    def obey(self, rule: Rule) -> None:
-        """Have a rule hold for all trees: for those that are open now, and for the others as they are opened."""
+    def enforce(self, rule: Rule) -> None:
+        """Apply a rule to the trees that are open now, and to each other one as it is opened."""
         for member, differences in zip(self._members, self._other_types, strict=True):
             rule(member, differences)
         if self._waiting is not None:
@@ -323,15 +315,15 @@ class Row(Chain):
         return f"{super().where}{others}"
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
-        """Yield what ``look`` finds in each tree; far-away ones that were not kept open wait together."""
+        """Yield what ``look`` finds in each tree. Several remote ones that were not kept open are opened at a time."""
         jobs = (lambda member=member: look(member.tree()) for member in self.members)
         return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
 
     def choose(self, choice: Choice) -> list[str]:
         """Return the paths chosen in the first file, which the others must choose, too.
 
-        Raises: SchemaMismatchError, the same in every order of the files, if one that is open has a column that another
-        lacks; what opens the others raises it of them.
+        Raises: SchemaMismatchError, in whatever order the files are, if an open file has a column that another one
+        lacks. For files that are not open yet, what opens them raises it.
         """
         try:
             chosen = super().choose(choice)
@@ -368,18 +360,24 @@ class Row(Chain):
             try:
                 found = [path for path in chosen_in(member) if path not in expected]
             except (InvalidRequestError, NotFoundError, UnsupportedError):
-                return  # what this file lacks is told by the columns of the first
+                return  # the columns of the first file tell what this one lacks
             if found:
                 raise self._mismatch_of(found[0], None, member, differences.get(found[0]))
 
-        self.obey(refuse)
+        self.enforce(refuse)
 
     def _mismatch_of(
         self, path: str, first: str | None, member: Member, found: str | None
     ) -> SchemaMismatchError:
-        """Return the error of a column whose types differ in the first file and in another one."""
-        text = _mismatch(path, self.first.url, first, member.url, found)
-        return SchemaMismatchError(f"{text}; choose columns that all files have")
+        """Return the error of a column with other types in the first file and in a member; None: not readable."""
+        if first is None:
+            differs = f"is not in {self.first.url}, or not readable there"
+        else:
+            has = "is missing or not readable" if found is None else f"has type {found}"
+            differs = f"{has}, but in {self.first.url} it has type {first}"
+        return SchemaMismatchError(
+            f"{member.url}: column {path!r} {differs}; choose columns that all files have"
+        )
 
     def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
         """Require of the others that columns, by their paths, have the types of the first: SchemaMismatchError."""
@@ -394,11 +392,11 @@ class Row(Chain):
                 if outer is not None:
                     wrong.setdefault(outer, path)
             for outer, path in wrong.items():
-                # A whole object may be in branches of its own in one file, and in one in another.
+                # A whole object may be in many branches in one file, and in one branch in another.
                 if not (whole_objects and self._is_same_object(member, outer)):
                     raise self._mismatch_of(path, self._types.get(path), member, differences[path])
 
-        self.obey(refuse)
+        self.enforce(refuse)
         self._required.update(required)
 
     def _is_same_object(self, member: Member, path: str) -> bool:
@@ -428,7 +426,7 @@ class Row(Chain):
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
         self.require(names)
         parts, order = self.parts(entries)
-        row = InARow(parts, names, options)
+        row = Concatenated(parts, names, options)
         return row if order is None else Reordered(row, order, options.batch_bytes or 1)
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
@@ -454,7 +452,7 @@ class Row(Chain):
 
         if self._starts is None:
             self._starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
-        # An empty file starts where the next one does, and "right" finds the last of these.
+        # An empty file starts where the next one does; side="right" finds the last of these.
         owner = np.searchsorted(self._starts, entries, side="right") - 1
         in_order = bool(np.all(owner[:-1] <= owner[1:]))
         by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")

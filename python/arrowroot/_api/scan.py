@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
     from arrowroot._passes.source import Source
 
-#: Of a filter so much is shown in one line.
+#: The most characters of a filter that are shown.
 _CONDITION_WIDTH = 80
 _HTML_COLUMNS = 30
 
@@ -88,7 +88,7 @@ class Scan:
         return self._source.cost().physical
 
     def cancel(self) -> None:
-        """Stop the latest pass; may be called from another thread. Who draws from it gets an ArrowrootError."""
+        """Stop the latest pass; may be called from another thread. Whoever draws from it gets an ArrowrootError."""
         self._source.cancel()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -119,15 +119,15 @@ class Scan:
             batches.append(batch)
             if progress:
                 progress(source.stats())
-        # Batches bring their schema: only what has none needs another.
+        # Batches bring their schema: only a table without any needs another.
         return pa.Table.from_batches(batches, None if batches else source.schema())
 
     def to_arrow(self) -> pa.Table:
-        """Read everything into a ``pyarrow.Table``: :meth:`read_all` by the name that it has of a tree."""
+        """Read everything into a ``pyarrow.Table``: :meth:`read_all` under the name of ``Tree.to_arrow``."""
         return self.read_all()
 
     def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
-        """Read everything and keep nothing: what there is to measure. Does not need pyarrow."""
+        """Read everything and keep nothing, to measure it. This does not need pyarrow."""
         source = self._begin()
         try:
             while source.next_batch() is not None:

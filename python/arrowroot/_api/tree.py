@@ -88,7 +88,7 @@ class Tree(TreeMetadata):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and Arrow types of all columns that can be read, those of friends behind."""
+        """Names and Arrow types of all columns that can be read; those of friends come last."""
         import pyarrow as pa
 
         if self._chain is None:
@@ -126,11 +126,11 @@ class Tree(TreeMetadata):
             )
         return scan.read_all()[scan.column_names[0]]
 
-    # By numbers, which are what Python would try, there is nothing.
+    # Python would try numbers, by which a tree gives nothing.
     __iter__ = None
 
     def __dir__(self) -> list[str]:
-        """Return the names that are for users, which is what completion offers."""
+        """Return the names that completion offers: those that are for users."""
         return [name for name in super().__dir__() if name not in _FOR_SCANS]
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -146,22 +146,22 @@ class Tree(TreeMetadata):
     def add_recorded_friends(self) -> None:
         """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
 
-        Their files are looked for as ROOT does, from the working directory if their names are relative, and
-        then beside this tree's file; of a remote file beside it alone. Servers that only the record names see no
-        credentials (``credentials_for`` of ``open`` adds some), and a remote file names no file of this machine.
+        ROOT's rule says where their files are: a relative name is looked for in the working directory, then beside
+        this tree's file. A remote file's friends are looked for beside it alone. Servers that only the record names see
+        no credentials (``credentials_for`` of ``open`` adds some). A remote file cannot name a file of this machine.
 
-        The friends that they record themselves are followed; a circle ends where it closes. Of a friend that was a
-        TChain ROOT records no file, or only one: ``arrowroot.scan`` takes its files.
+        The friends that these friends record are added, too; a circle ends where it closes. ROOT records no file of a
+        friend that was a TChain, or only one: give all its files to ``arrowroot.scan``.
 
-        Raises: what opening a file and :meth:`add_friend` raise, with what to do about a TChain; the friends before it
-        have been added then. UnsupportedError for more than 64 friends of friends.
+        Raises: what opening a file and :meth:`add_friend` raise, with what to do about a TChain; the friends before
+        that one stay added. UnsupportedError for more than 64 friends of friends.
         """
         from arrowroot._api.recorded_friends import follow
 
         follow(self)
 
     def friend_in(self, file: str, name: str) -> object:
-        """Return what has a name in a file that the tree's record names; "" is the tree's own file."""
+        """Return the object ``name`` of a file that the tree's record names; "" is the tree's own file."""
         return self._file_of_friend(file)[name]
 
     def add_friend(
@@ -180,15 +180,15 @@ class Tree(TreeMetadata):
             that is read must have one partner. None: the index that the friend records (``recorded_index``), as ROOT
             does; if it has none, or with False, entries belong together by their numbers.
 
-        Of a longer friend without an index the first entries are read. A shorter one is refused, as by RDataFrame;
-        TTree::Draw and TTree::Scan would repeat its last entry.
+        A friend without an index may be longer: its first entries are read. A shorter one is refused, as RDataFrame
+        does; TTree::Draw and TTree::Scan would repeat its last entry.
 
-        The friends that the friend has by now come with it: "z" of its friend "Z" is "z", if no other tree has a column
-        of that name, and "Z.z" or "alias.Z.z".
+        The friend brings the friends that it has by now: column "z" of its friend "Z" is "Z.z" or "alias.Z.z", and "z"
+        if no other tree has a column of that name.
 
-        Raises: InvalidRequestError if the friend has fewer entries, if the alias is taken, or if the entries of one of
-        the trees are in an order by chance (``entries_reshuffled``) and neither ``index`` nor a recorded index says
-        which belong together; UnsupportedError for a recorded index that cannot be used.
+        Raises: InvalidRequestError if the friend has fewer entries, if the alias is taken, or if one of the trees has
+        its entries in an order by chance (``entries_reshuffled``) and no index says which belong together;
+        UnsupportedError for a recorded index that cannot be used.
         """
         from arrowroot._api.with_friends import WithFriends
 
@@ -202,7 +202,7 @@ class Tree(TreeMetadata):
             chain = WithFriends(Chain(twin))
         else:
             chain = WithFriends(self._chain.main, self._chain.friends)
-        # What it is given later changes a tree's chain for another: the friend keeps the friends that it has by now.
+        # A tree that gets another friend gets another chain: this one stays as it is.
         chain.add(alias or tree.name, tree._chain or Chain(tree), index)
         chain.check()
         self._chain = chain
@@ -219,20 +219,20 @@ class Tree(TreeMetadata):
         filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
             the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
             selected something.
-        batch_size: of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20); over 64 MB it needs
-            a budget as large.
+        batch_size: size of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20); over 64 MB it
+            needs a budget as large.
         memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
         n_threads: 0 for as many as there are cores.
         strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
             same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
-        verify_checksums: of an RNTuple's pages, where the writer left any, against what was read. Baskets of
+        verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of
             TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
         trace: record every physical read, for :meth:`Scan.trace`.
         assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
             ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
             a group stands for its members.
-        raw: every column becomes binary: the bytes of each entry as they are stored, of branches that cannot
-            be read too. Not of RNTuples.
+        raw: every column becomes binary: the bytes of each entry as they are stored. This works for branches that
+            cannot be read, too, but not for RNTuples.
 
         Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
         """
@@ -288,7 +288,7 @@ class Tree(TreeMetadata):
         return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
 
     def entry_bytes(self) -> dict[str, float]:
-        """Return what an entry of each column takes in memory on average, an estimate."""
+        """Return the estimated bytes that an entry of each column takes in memory on average."""
         return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
 
     def entries_where(
@@ -305,7 +305,7 @@ class Tree(TreeMetadata):
         """
         import numpy as np
 
-        from arrowroot._passes.filtered import first_pass, look
+        from arrowroot._passes.filtered import evaluate, first_pass
 
         check_arguments(options, Tree.entries_where, FindOptions.__annotations__)
         if limit is not None:
@@ -318,9 +318,9 @@ class Tree(TreeMetadata):
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
         n_found = 0
         try:
-            for looked in look(source, filtered):
-                found.append(filtered.numbers(looked.places))
-                n_found += len(looked.places)
+            for one in evaluate(source, filtered):
+                found.append(filtered.numbers(one.places))
+                n_found += len(one.places)
                 if limit is not None and n_found >= limit:
                     break
         finally:

@@ -1,4 +1,4 @@
-"""What a tree or RNTuple tells of itself without its data."""
+"""The metadata of a tree or RNTuple."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arrowroot._errors import UnsupportedError
 if TYPE_CHECKING:
     from arrowroot import _native
 
-#: Of the metadata in memory: a branch in the tree's record and what is made of it, and where a basket or page is.
+#: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
 _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
 
 
@@ -110,9 +110,9 @@ class TreeMetadata:
         return self._native.column_names()
 
     def digest(self) -> tuple[dict[str, str], int]:
-        """Return the Arrow types of all branches that can be read, by path, and what the metadata take in memory.
+        """Return the Arrow types of all branches that can be read, by path, and the bytes of the metadata in memory.
 
-        That is an estimate in bytes, without a list of the branches, which is not kept.
+        The bytes are an estimate. The list of branches does not count: it is not kept.
         """
         branches = self._native.branches() if self._branches is None else self._branches
         types = {b.path: b.arrow_type for b in branches if b.arrow_type is not None}
@@ -120,25 +120,25 @@ class TreeMetadata:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Expressions that ``TTree::SetAlias`` gave names, by these. Filters and columns do not go by them."""
+        """Expressions by the names that ``TTree::SetAlias`` gave them. Filters and columns do not know these names."""
         return dict(self._native.aliases)
 
     @property
     def attribute_sets(self) -> list[str]:
-        """Names of an RNTuple's attribute sets: what was noted of ranges of its entries. None of a TTree."""
+        """Names of an RNTuple's attribute sets, which are notes on ranges of its entries. A TTree has none."""
         return self._native.attribute_sets
 
     @property
     def recorded_friends(self) -> list[tuple[str, str, str]]:
         """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
 
-        They are not opened by themselves: :meth:`add_recorded_friends` opens them.
+        :meth:`add_recorded_friends` opens them; nothing else does.
         """
         return self._native.friends
 
     @property
     def recorded_index(self) -> tuple[str, ...] | None:
-        """Columns by which the tree's entries are found where it is a friend (TTree::BuildIndex); None: by number.
+        """Columns that find the tree's entries when it is a friend (TTree::BuildIndex); None: their numbers do.
 
         Raises: UnsupportedError for an index that is no TTreeIndex of columns.
         """

@@ -19,9 +19,9 @@ from arrowroot._passes.friends import (
     Friend,
     Names,
     by_all_names,
+    candidates_of,
     refuse_double_names,
     side_by_side,
-    together,
 )
 from arrowroot._select.columns import Choice, select, single_names
 
@@ -112,7 +112,7 @@ class WithFriends(Chain):
     @cached_property
     def branches(self) -> Sequence[FriendBranch]:
         """The branches of all parts by their shortest names."""
-        return together(self._names, None)
+        return candidates_of(self._names, None)
 
     @cached_property
     def aliased(self) -> Sequence[FriendBranch]:
@@ -167,7 +167,7 @@ class WithFriends(Chain):
             def chosen_in(member: Member, part: int = part) -> list[str]:
                 beside = [*names]
                 beside[part] = names[part]._replace(branches=member.tree().branches)
-                return select(together(beside, choice.columns), choice, where).paths
+                return select(candidates_of(beside, choice.columns), choice, where).paths
 
             row.refuse_what_others_have(chosen_in, chosen)
 
@@ -179,7 +179,7 @@ class WithFriends(Chain):
         if choice.assemble or choice.raw:
             raise InvalidRequestError(NO_WHOLE_BRANCHES)
         choice = self.tree.spelled(choice)
-        candidates = together(self._names, choice.columns)
+        candidates = candidates_of(self._names, choice.columns)
         try:
             with self.tree.saying_aliases():
                 selection = select(candidates, choice, self.where)
@@ -221,7 +221,7 @@ class WithFriends(Chain):
         chosen = [self.by_name[name] for name in names]
         return side_by_side(chosen, lambda part, paths: firsts[part].source(paths, (0, 0), options)).schema()
 
-    def partnered(self, columns: list[str], entries: EntrySet) -> EntrySet:
+    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:
         """Return the entries with one partner in each friend that has some of the columns; as they are if all do."""
         import numpy as np
 
@@ -268,5 +268,5 @@ class WithFriends(Chain):
                     )
 
             if short:
-                row.obey(refuse)
+                row.enforce(refuse)
         return {name: (branch.part, branch.inner) for name, branch in found.items()}

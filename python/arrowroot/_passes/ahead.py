@@ -1,4 +1,4 @@
-"""Work that waits for a network, begun before its result is asked for."""
+"""Threads for work that waits for a network."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ T = TypeVar("T")
 def in_order(jobs: Iterable[Callable[[], T]], n_ahead: int) -> Iterator[T]:
     """Yield the results of ``jobs`` in their order; up to ``n_ahead`` of them run at a time.
 
-    The threads are daemons, and the one that asks waits where signals reach it: Ctrl-C ends the waiting at once. No job
-    begins after the first that fails has been reached, or after the iterator was closed.
+    The threads are daemons, and the caller waits where signals reach it, so that Ctrl-C ends the waiting at once. No
+    job begins after the error of a job was raised, or after the iterator was closed.
     """
     if n_ahead <= 1:
         for job in jobs:
@@ -40,10 +40,11 @@ def in_order(jobs: Iterable[Callable[[], T]], n_ahead: int) -> Iterator[T]:
         yield running.popleft().result()
 
 
-class Crew:
-    """Threads that are there before there is work. They are daemons, as those of :func:`in_order`.
+class ThreadPool:
+    """Daemon threads that are started before there is work.
 
-    Those of ``ThreadPoolExecutor`` are waited for when a block or the process ends, whatever they wait for themselves.
+    ``ThreadPoolExecutor`` is of no use here: the end of a block or of the process waits for its threads, however long
+    these wait for a server.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -53,10 +54,10 @@ class Crew:
             queue.SimpleQueue()
         )
         for _ in range(n_threads):
-            threading.Thread(target=self._work, name="arrowroot-crew", daemon=True).start()
+            threading.Thread(target=self._work, name="arrowroot-pool", daemon=True).start()
 
     def do(self, job: Callable[[], object], n_times: int) -> None:
-        """Do a job so many times, by all at once. Raises: what it raises."""
+        """Do a job ``n_times``, on all threads at once. Raises: what it raises."""
         from concurrent.futures import Future
 
         futures: list[Future[object]] = [Future() for _ in range(n_times)]
@@ -66,7 +67,7 @@ class Crew:
             for future in futures:
                 future.result()
         except BaseException:
-            # Those that were not begun are not begun any more.
+            # The jobs that have not begun are not done any more.
             for future in futures:
                 future.cancel()
             raise

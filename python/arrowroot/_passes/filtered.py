@@ -1,4 +1,4 @@
-"""Two passes as one: the columns of a filter, and the others only where it has selected entries."""
+"""Two passes as one: the first reads the columns of a filter, the second the others of the selected entries."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     #: Makes a pass over columns, by the names that it delivers, and entries.
     Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
 
-#: Bytes for each entry that is looked at, besides its columns: its number, if it is selected, which is kept several
-#: times while the other columns are planned.
+#: Bytes for each entry that the filter looks at, besides its columns. Several copies of a selected entry's number are
+#: kept while the other columns are planned.
 _ENTRY_BYTES = 32
 _BATCH_BYTES = parse_size("64 MB")
-#: A condition is computed for so much of a batch at once: what is computed on the way is several times as large.
+#: The bytes of a batch for which a condition is computed at once. Its intermediate results are several times as large.
 _BLOCK_BYTES = parse_size("4 MB")
-#: Above this share of entries selected, all of a range are decoded and the others dropped, if that takes no more
-#: baskets: decoding entries one by one costs more then (docs/decisions/2026-11-22-filters.md).
+#: If a larger share of the entries of a range is selected, all of them are decoded and the others dropped, as far as
+#: this takes no more baskets. Decoding them one by one would cost more (docs/decisions/2026-11-22-filters.md).
 _DENSE = 0.05
 
 
 class Files(NamedTuple):
-    """Files that do not all stay open: the numbers of their first entries in order, and how many do so at a time."""
+    """Files that do not all stay open: the numbers of their first entries, and how many are open at a time."""
 
     first_entries: list[int]
     n_at_once: int
@@ -48,10 +48,10 @@ class Files(NamedTuple):
 class Filtered(NamedTuple):
     """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
 
-    entry_bytes: of each column in memory, on average, by its name; an estimate.
-    that_have: leaves out the entries that do not have all of some columns, as friends by an index may lack them; it
-        returns the same object if all do.
-    files: that the entries, which are in order, are in; None: all are open, or they are not in order.
+    entry_bytes: estimated bytes that an entry of each column takes in memory on average, by name.
+    with_partners: takes columns and entries, and leaves out the entries that a friend among the columns lacks; returns
+        the same object if there are none.
+    files: the files that the entries are in; None: all files are open, or the entries are not in order.
     """
 
     condition: Filter
@@ -59,7 +59,7 @@ class Filtered(NamedTuple):
     entries: EntrySet
     num_entries: int
     entry_bytes: Mapping[str, float]
-    that_have: Callable[[list[str], EntrySet], EntrySet]
+    with_partners: Callable[[list[str], EntrySet], EntrySet]
     files: Files | None = None
 
     def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -69,7 +69,7 @@ class Filtered(NamedTuple):
         return places + self.entries[0] if isinstance(self.entries, tuple) else self.entries[places]
 
     def file_of(self, place: int) -> int:
-        """Return the number of the file with an entry, by the place of that; behind the last place, what may be it."""
+        """Return the number of the file that has the entry at ``place``; a guess for a place behind the last one."""
         if self.files is None:
             return 0
         if self.entries is None or isinstance(self.entries, tuple):
@@ -79,8 +79,8 @@ class Filtered(NamedTuple):
         return bisect_right(self.files.first_entries, entry)
 
 
-class _Looked(NamedTuple):
-    """A batch of the filter's columns: places of the selected entries among all that are looked at, and their rows."""
+class _Evaluated(NamedTuple):
+    """A batch of the filter's columns: the rows of the selected entries, and their places among those to look at."""
 
     n_rows: int
     places: npt.NDArray[np.int64]
@@ -99,7 +99,7 @@ def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
     try:
         return make(columns, filtered.entries, options._replace(batch_bytes=max(1, batch_bytes)))
     except InvalidRequestError as error:
-        if filtered.that_have(columns, filtered.entries) is not filtered.entries:
+        if filtered.with_partners(columns, filtered.entries) is not filtered.entries:
             hint = (
                 "the filter reads this friend's columns of all entries that it looks at, those that the rest of the "
                 "condition rejects too: leave them out by entries=, such as entries_where(the rest) gives"
@@ -108,7 +108,7 @@ def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
         raise
 
 
-def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
+def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
     """Draw the first pass, batch by batch. Raises: FilterError for values that cannot be computed with."""
     import numpy as np
 
@@ -125,19 +125,19 @@ def look(source: Source, filtered: Filtered) -> Iterator[_Looked]:
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
-            # Of a batch without columns, how many there are is all that there is.
+            # A batch without columns has only a length.
             chosen = _taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
-        looked = _Looked(rows.num_rows, places, chosen)
+        evaluated = _Evaluated(rows.num_rows, places, chosen)
         del rows, chosen, places, selected  # not ours any more: the next batch is read while they are used
-        yield looked
-        del looked
+        yield evaluated
+        del evaluated
 
 
 def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
     """Return some rows of a batch, as a copy.
 
-    Its memory is the system's: what pyarrow's own pool gets back it keeps, three times what was used at once.
+    The memory comes from the system. pyarrow's own pool would keep what it gets back, three times what is in use.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -148,7 +148,7 @@ def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch
 
 
 def _next_of(source: Source) -> pa.RecordBatch | None:
-    """Return the next batch; nothing else refers to it then."""
+    """Return the next batch, to which nothing else refers."""
     batch = source.next_batch()
     return None if batch is None else import_batch(batch)
 
@@ -174,25 +174,25 @@ def _selected(
 class FilteredSource:
     """Delivers the entries that a filter selects, in the order of the entries it looks at.
 
-    Looks at batches of the filter's columns until enough is selected for a batch, then reads the other columns of
-    these entries alone. Columns of the filter that are asked for are kept from the first pass.
+    It reads batches of the filter's columns until enough entries are selected for a batch, then the other columns of
+    these entries alone. The first pass keeps those columns of the filter that are to be delivered.
     """
 
     def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
         self._make = make
         self._filtered = filtered
-        # What is fetched for both passes and not delivered yet shares the budget.
+        # Both passes share the budget.
         self._options = options._replace(memory_budget_bytes=max(1, options.memory_budget_bytes // 2))
         self._began_ns = time.perf_counter_ns()
         self._first = first_pass(make, filtered, self._options)
-        self._looks = look(self._first, filtered)
+        self._evaluations = evaluate(self._first, filtered)
         self._rest = [name for name in filtered.columns if name not in filtered.condition.columns]
         a_row = sum(filtered.entry_bytes.get(name, 1.0) for name in filtered.columns)
         self._n_wanted = (
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
         self._ended: list[Cost] = []
-        #: Of the passes over selected entries, those that were only planned left out.
+        #: Plans of the passes over selected entries that were read, not only planned.
         self._plans: list[Plan] = []
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
@@ -200,7 +200,7 @@ class FilteredSource:
         self._n_delivered = 0
         self._n_batches = 0
         self._n_looked_at = 0
-        #: Those that are read now: their places among the entries to look at, and how many were delivered before.
+        #: Places, among the entries to look at, of those that are read now, and how many were delivered before.
         self._places: npt.NDArray[np.int64] | None = None
         self._n_before = 0
         self._n_passed = 0
@@ -244,34 +244,34 @@ class FilteredSource:
             self._running = self._next_step()
 
     def _next_step(self) -> Iterator[pa.RecordBatch] | None:
-        """Look at entries until so many are selected as make a batch; return what reads these."""
+        """Evaluate the filter until enough entries are selected for a batch; return what reads these."""
         import numpy as np
         import pyarrow as pa
 
-        looked: list[_Looked] = []
+        evaluated: list[_Evaluated] = []
         n_selected = 0
         began = 0
         while self._n_wanted is None or n_selected < self._n_wanted:
-            # The second pass finds the files of the first one open.
+            # The second pass must find the files of the first one open.
             here = self._filtered.file_of(self._n_looked_at) if self._rest else 0
-            if not looked:
+            if not evaluated:
                 began = here
             elif self._filtered.files and here - began >= self._filtered.files.n_at_once:
                 break
-            one = next(self._looks, None)
+            one = next(self._evaluations, None)
             if one is None:
                 self._is_over = True
                 break
             self._n_looked_at += one.n_rows
             if len(one.places):
-                looked.append(one)
+                evaluated.append(one)
                 n_selected += len(one.places)
                 self._n_selected += len(one.places)
-        if not looked:
+        if not evaluated:
             return None
-        places = np.concatenate([one.places for one in looked])
+        places = np.concatenate([one.places for one in evaluated])
         self._places, self._n_before = places, self._n_delivered
-        rows = pa.Table.from_batches([one.rows for one in looked])
+        rows = pa.Table.from_batches([one.rows for one in evaluated])
         if not self._rest:
             batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
             return iter(batches)
@@ -286,11 +286,11 @@ class FilteredSource:
         source = self._make(self._rest, entries, self._options)
         plan = source.plan()
         is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
-        # Of those between that were not selected, friends may have no partners.
-        is_dense = is_dense and isinstance(self._filtered.that_have(self._rest, (first, end)), tuple)
+        # Friends may lack the entries in between that were not selected.
+        is_dense = is_dense and isinstance(self._filtered.with_partners(self._rest, (first, end)), tuple)
         if is_dense:
-            # The others must not become one batch before they are dropped; and a batch, what is selected of it and
-            # what was of the one before, which the caller has, are there at once, while the next is decoded.
+            # All entries must not become one batch before some are dropped. Four are in memory at once: a batch, the
+            # selection from it, the selection before, which the caller has, and the next batch, which is decoded.
             options = self._options
             batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
             options = options._replace(batch_bytes=max(1, batch_bytes))
@@ -299,7 +299,7 @@ class FilteredSource:
             is_dense = whole_plan.n_baskets == plan.n_baskets
             source, other = (whole, source) if is_dense else (source, whole)
             plan = whole_plan if is_dense else plan
-            # Planning an RNTuple may read the pages with the ends of lists: that happened.
+            # To plan an RNTuple may read the pages with the ends of lists, which has a cost.
             self._ended.append(other.cost())
             other.cancel()
         later_ns = time.perf_counter_ns() - self._began_ns
@@ -325,7 +325,7 @@ class FilteredSource:
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
             del columns, kept
             yield batch
-            del batch  # the next one is read while this one is used, and may be let go by then
+            del batch  # the caller may let go of it while the next one is read
         self._ended.append(source.cost().later(later_ns))
         self._second = None
 
@@ -339,7 +339,7 @@ class FilteredSource:
         )
         left = None
         if not self._is_over and self._rest:
-            can_be = self._filtered.that_have(self._rest, self._filtered.entries)
+            can_be = self._filtered.with_partners(self._rest, self._filtered.entries)
             left = self._make(self._rest, can_be, self._options).plan()
         return replace(joined, filter=self._filtered.condition.text, at_most=left)
 
@@ -358,7 +358,7 @@ class FilteredSource:
             n_batches=self._n_batches,
             n_looked_at=self._n_looked_at,
             n_passed=self._n_passed,
-            # The first pass goes on reading while the other one does.
+            # Both passes read at the same time.
             peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
         )
 
@@ -371,7 +371,7 @@ class FilteredSource:
 
     def cancel(self) -> None:
         self._is_cancelled = True
-        self._running = None  # it holds this pass
+        self._running = None  # it refers to this pass
         self._first.cancel()
         if second := self._second:
             second[0].cancel()

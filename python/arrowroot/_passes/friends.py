@@ -1,4 +1,4 @@
-"""Trees read beside each other: their columns under one set of names, and which of their entries belong together."""
+"""Friends of a tree: the names of their columns, and which of their entries belong to those of the tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part(Protocol):
 
 
 class FriendBranch(NamedTuple):
-    """A branch by the name under which it is delivered, and where it is: the part, and its path there."""
+    """A branch: the name under which it is delivered (``path``), the part it is in, and its path there (``inner``)."""
 
     path: str
     name: str
@@ -55,9 +55,9 @@ class FriendBranch(NamedTuple):
 
 
 class Names(NamedTuple):
-    """The branches of a tree; None is the alias of the main one.
+    """The branches of a tree, and its alias; None: it is the main tree.
 
-    aliased: the branches of its own friends once more, by their aliases there.
+    aliased: the branches of the tree's own friends once more, by the aliases that these have there.
     """
 
     alias: str | None
@@ -82,9 +82,9 @@ class Friend:
         """Say which entries belong together.
 
         keys: columns that both trees have; entries with the same values belong together. None: by number.
-        of_main: the only entries of the main tree that will be asked for; None: any.
-        shift: how much higher the numbers of the same entries are here than in the main tree; not with keys.
-        is_by_default: nobody said that entries belong together by their numbers, and no index is recorded.
+        of_main: the range of the main tree's entries that will be asked for; None: all.
+        shift: added to an entry's number in the main tree, this gives its number here; 0 with keys.
+        is_by_default: True if entries belong together by number because nobody said otherwise.
         """
         self.alias = alias
         self.part = part
@@ -123,11 +123,11 @@ class Friend:
     def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
         """Return the entries that belong to some of the main tree.
 
-        The columns of the keys are read when they are needed first. Raises: InvalidRequestError if one of the entries
-        has no partner here, or several.
+        The first call reads the columns of the keys. Raises: InvalidRequestError if one of the entries has no partner
+        here, or several.
         """
         if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
-            # To learn of types takes no values of the index, but it must be one.
+            # Only types are asked for: the index is checked, and no values of it are read.
             for part in (self._main, self.part):
                 _values(part, self.keys or [], (0, 0))
             return 0, 0
@@ -151,7 +151,7 @@ class Friend:
         return chosen
 
     def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
-        """Return which of the main tree's entries have one partner here; None: all, as they go by number."""
+        """Return which of the main tree's entries have one partner here; None: all have, as they go by number."""
         return None if self.keys is None else self._partners_of(of_main, self.keys) >= 0
 
     def _partners_of(
@@ -197,7 +197,7 @@ def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> n
     n_main = len(main[0])
     codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
     for one, other in zip(main, friend, strict=True):
-        # Each column becomes the places of its values in their order, so that several make one number.
+        # Each value becomes its rank in its column, so that the ranks of several columns make one number.
         values = np.concatenate([_wide(one, other), _wide(other, one)])
         places = np.unique(values, return_inverse=True)[1].reshape(-1)
         codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
@@ -212,7 +212,7 @@ def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> n
 
 
 def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return integers in a type that holds those beside them too."""
+    """Return integers in a type that holds those of ``beside``, too."""
     import numpy as np
 
     if np.uint64 not in (values.dtype, beside.dtype):
@@ -239,7 +239,7 @@ def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[
 def by_all_names(names: Sequence[Names]) -> list[FriendBranch]:
     """Return the branches of several trees by every name that they have, with and without aliases."""
     inside = {_alias_of(branch) for one in names for branch in one.aliased}
-    return together(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
+    return candidates_of(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
 
 
 def refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
@@ -266,7 +266,7 @@ def _alias_of(branch: FriendBranch) -> str:
     return branch.path.removesuffix(branch.inner)
 
 
-def together(parts: Sequence[Names], columns: Sequence[str] | None) -> list[FriendBranch]:
+def candidates_of(parts: Sequence[Names], columns: Sequence[str] | None) -> list[FriendBranch]:
     """Return the branches of a tree and its friends to choose ``columns`` from.
 
     The tree's own go by their path. A friend's go by theirs if no other tree has it, and by "alias.path" if

@@ -1,4 +1,4 @@
-"""One pass over data, in parts that are put together: one tree, friends side by side, files in a row."""
+"""A pass over data: over one tree, or over friends side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Source(Protocol):
 
     @property
     def num_entries(self) -> int:
-        """Entries that the pass delivers, or of which it will select."""
+        """Number of entries that the pass delivers, or from which a filter selects."""
 
     @property
     def column_names(self) -> list[str]:
@@ -42,13 +42,13 @@ class Source(Protocol):
         """Return the next batch, None after the last."""
 
     def plan(self) -> Plan:
-        """Return what the pass reads."""
+        """Return the plan of what the pass reads."""
 
     def stats(self) -> ScanStats:
         """Return the counters so far."""
 
     def cost(self) -> Cost:
-        """Return all that the pass has cost so far."""
+        """Return what the pass has cost so far."""
 
     def cancel(self) -> None:
         """Stop reading; no batch comes after this."""
@@ -62,7 +62,7 @@ def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
 
 
 def say_way_around(error: BaseException, source: Source) -> None:
-    """Say at the end of an error in one of several columns of a tree how the others can be read."""
+    """Add to an error in one of several columns of a tree how to read the others."""
     column, names = getattr(error, "object", None), source.column_names
     if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
         error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
@@ -75,16 +75,16 @@ def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
             ours = import_batch(batch)
             del batch
             yield ours
-            del ours  # the caller may have let it go: the next one takes its memory
+            del ours  # if the caller has let go of it, the next batch takes its memory
     finally:
-        # A loop that was left early must not keep threads reading; after the last batch this does nothing.
+        # The threads of a loop that was left early must not go on reading. After the last batch this does nothing.
         source.cancel()
 
 
 class TreeSource:
     """A pass of the engine over one tree."""
 
-    #: Its columns are those of the tree by their paths: who reads it can choose others.
+    #: True: its columns go by their paths in the tree, so that an error can say how to leave one out.
     is_of_paths = True
 
     def __init__(self, scan: _native.Scan, file: str) -> None:
@@ -127,13 +127,13 @@ class TreeSource:
 
 
 class SideBySide:
-    """Trees of the same entries as one: each batch has the columns of all, under the names given.
+    """Passes over the same entries of several trees as one. Each batch has the columns of all, under the names given.
 
-    Batches end wherever a batch of one of the trees ends; none is copied.
+    A batch ends wherever a batch of one of the trees ends. None is copied.
     """
 
     def __init__(self, parts: Sequence[Source], order: Sequence[tuple[str, int, str]]) -> None:
-        """``order``: for each column delivered its name, which part it is of, and its name there."""
+        """``order``: for each column delivered its name, its part, and its name in the part."""
         self._parts = parts
         self._order = order
         self._rest: list[pa.RecordBatch | None] = [None] * len(parts)
@@ -169,7 +169,7 @@ class SideBySide:
         self._rest = [batch.slice(n_rows) if batch.num_rows > n_rows else None for batch in current]
         heads = [batch.slice(0, n_rows) for batch in current]
         if not self._order:
-            return heads[0]  # no columns: nothing but the number of entries
+            return heads[0]  # no columns: only the number of entries counts
         return pa.RecordBatch.from_arrays(
             [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._passes.ahead import Crew
+from arrowroot._passes.ahead import ThreadPool
 from arrowroot._report.replay import Line, Outcome, Protocol, replay, shown, strategies
 
 if TYPE_CHECKING:
@@ -191,9 +191,9 @@ def _rate(n_bytes: int, transfer_s: float, error_s: float) -> float | None:
 def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float, error_s: float) -> float | None:
     """Return bytes per second of several large reads at once; None as for :func:`_rate`."""
     share = min(n_bytes, max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL))
-    with Crew(_N_PARALLEL) as crew:
+    with ThreadPool(_N_PARALLEL) as pool:
         start = time.perf_counter()
-        crew.do(partial(timed, share, 1), _N_PARALLEL)
+        pool.do(partial(timed, share, 1), _N_PARALLEL)
         elapsed_s = time.perf_counter() - start
     return _rate(_N_PARALLEL * share, elapsed_s - latency_s, error_s)
 
@@ -208,10 +208,10 @@ def _parallel_requests(timed: Timed, latency_s: float, file: File) -> tuple[floa
         timed(_SMALL_BYTES, n_requests)
         elapsed_s = timed(_SMALL_BYTES, n_requests)
     else:
-        with Crew(n_parallel) as crew:
-            crew.do(partial(timed, _SMALL_BYTES, 1), n_parallel)
+        with ThreadPool(n_parallel) as pool:
+            pool.do(partial(timed, _SMALL_BYTES, 1), n_parallel)
             start = time.perf_counter()
-            crew.do(partial(timed, _SMALL_BYTES, 1), n_requests)
+            pool.do(partial(timed, _SMALL_BYTES, 1), n_requests)
             elapsed_s = time.perf_counter() - start
     # The answer to the last one comes a latency after it began.
     interval_s = max(0.0, elapsed_s - latency_s) / (n_requests - 1)

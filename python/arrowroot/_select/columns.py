@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Compiled when first used, as in _sizes.
 _GLOB = r"[*?\[]"
 _REGEX = r"(?s)/(.*)/([aimsx]*)"
-#: Before what is to be left out.
+#: Marks what is to be left out.
 NOT = "!"
 
 
@@ -63,12 +63,15 @@ def texts_of(given: object, what: str) -> list[str]:
 
 
 def without_mark(text: str) -> str:
-    """Return what a text of ``columns`` names, be it to be read or to be left out."""
+    """Return the name in a text of ``columns``, without the mark of what is left out."""
     return text.removeprefix(NOT)
 
 
 def divided(branches: Iterable[Candidate], texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the texts that name what is to be read, and those of what is left out, which no branch is called."""
+    """Return the texts that name what is read, and those that name what is left out.
+
+    A text that is the name of a branch is read, whatever it begins with.
+    """
     names = list(texts)
     marked = {text for text in names if text.startswith(NOT)}
     if marked:
@@ -91,7 +94,7 @@ def single_names(given: object, what: str) -> list[str]:
 def whole(branches: Iterable[C]) -> list[C]:
     """Return the branches (depth first) without the parts of those that are there themselves.
 
-    A field of an RNTuple and the members inside it are all columns: what asks for many wants values once.
+    A field of an RNTuple and the members inside it are all columns. A request for many columns wants values once.
     """
     kept: list[C] = []
     around: str | None = None
@@ -136,7 +139,7 @@ class Choice(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The paths chosen, and (path, C++ type) of those that were meant but cannot be read."""
+    """The paths chosen, and (path, C++ type) of columns that were asked for but cannot be read."""
 
     paths: list[str]
     left_out: list[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""Passes over several trees as one."""
+"""Passes over several trees, one after the other, as one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from arrowroot._options import Options
     from arrowroot._select.entries import EntrySet
 
-#: Of so many files the next ones' data are asked for while the last data of one are on their way.
+#: The number of next files whose data are asked for while the last data of one are on their way.
 _N_FETCHED_AHEAD = 8
 
 
-class InARow:
-    """Passes over trees, one after the other.
+class Concatenated:
+    """Passes over trees, one after the other, as one pass.
 
-    Each decodes when the one before has ended, but far-away data of the next ones are asked for while the last batch of
-    one is read, as much as the memory budget holds.
+    Each pass decodes when the one before has ended. Remote data of the next ones are asked for earlier: while the last
+    batch of one is read, and as much as the memory budget holds.
     """
 
-    #: As of the passes.
+    #: As ``TreeSource``.
     is_of_paths = True
 
     def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
@@ -98,7 +98,7 @@ class InARow:
             following.native.begin_fetching()
 
     def _cost_of(self, i: int, source: TreeSource) -> Cost:
-        """Return what a pass has cost, with the numbers that entries have in the row."""
+        """Return the cost of a pass, with the numbers that its entries have in the row."""
         return source.cost().moved(self._parts[i][0].first_entry)
 
     def plan(self) -> Plan:
@@ -133,9 +133,9 @@ class InARow:
 
 
 class Reordered:
-    """A pass whose entries go back and forth between files: each file is read once, then all are sorted."""
+    """A pass whose entries go back and forth between files. Each file is read once, then all entries are sorted."""
 
-    def __init__(self, inner: InARow, order: npt.NDArray[np.int64], batch_bytes: int) -> None:
+    def __init__(self, inner: Concatenated, order: npt.NDArray[np.int64], batch_bytes: int) -> None:
         self._inner = inner
         self._order = order
         self._batch_bytes = batch_bytes
@@ -156,7 +156,7 @@ class Reordered:
             if may_be_too_long(table):
                 self._batches = taken(table, self._order, n_rows)
             else:
-                if self.column_names:  # without columns the order of the entries is nothing but their number
+                if self.column_names:  # a table without columns has no order
                     table = table.take(pa.array(self._order))
                 self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
         return next(self._batches, None)
