@@ -33,7 +33,7 @@ def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
 
 
 def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
-    """Return numbers or bools, without a copy but of bools; what stands for null may be any value."""
+    """Return numbers or bools; only bools are copied. The values in the place of nulls are arbitrary."""
     is_bits = pa.types.is_boolean(array.type)
     dtype = dtype_of(array.type)
     buffer = array.buffers()[1]
@@ -49,12 +49,12 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
-    """Return which values are not null, None if all are."""
+    """Return a mask of the values that are not null; None: none is null."""
     return to_numpy(array.is_valid()) if array.null_count else None
 
 
 def without_nulls(array: pa.Array, valid: npt.NDArray[np.bool_] | None) -> npt.NDArray[Any]:
-    """Return numbers or bools, 0 or False for null. ``valid``: as :func:`validity` tells."""
+    """Return numbers or bools, 0 or False for null. ``valid``: of :func:`validity`."""
     values = to_numpy(array)
     return values if valid is None else np.where(valid, values, values.dtype.type(0))
 

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-#: Of items of a list, or bytes of a text.
+#: The most items of a list column, or bytes of a text column, in one array.
 _MAX_ITEMS = 2**31 - 1
-#: No item takes less: a truth value.
+#: The most items in a byte: truth values.
 _ITEMS_PER_BYTE = 8
 
 
 def needs_chunks(error: Exception) -> bool:
-    """Return whether an error says that a batch would be too long, so that several will do."""
+    """Return whether an error says that a batch would be too long: several batches will do."""
     import pyarrow as pa
 
-    # pyarrow has no kind of its own for several arrays that are too long to be made one.
+    # pyarrow has no error of its own for arrays that together are too long for one.
     return isinstance(error, BatchTooLongError) or (
         isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)
     )
@@ -61,7 +61,7 @@ def with_64_bits(kind: pa.DataType) -> pa.DataType:
 
 
 def taken(table: pa.Table, places: npt.NDArray[np.int64], n_at_once: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows by their places, in batches of at most so many.
+    """Yield rows by their places, in batches of at most ``n_at_once``.
 
     ``Table.take`` would make each column one array before. Costs a pass over the chunks for every batch.
     """

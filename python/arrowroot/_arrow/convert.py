@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Options of pyarrow that say what becomes of integers that are null.
+#: Options of pyarrow that say what integers become when some are null.
 _TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
 
 
@@ -38,7 +38,7 @@ def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
             apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
     frame = table.drop_columns(list(apart)).to_pandas(**options)
     if apart:
-        # Made anew: so many inserts into a frame scatter it.
+        # A new frame is made: many inserts would fragment the old one.
         columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
         frame = pd.DataFrame(columns, copy=False)
     return cast("pd.DataFrame", frame)
@@ -69,7 +69,7 @@ def to_awkward(table: pa.Table) -> ak.Array:
         chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
         plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
         if may_be_too_long(table.column(place)):
-            # Awkward makes them one.
+            # Awkward joins the chunks.
             plain = [_numbered_by_64_bits(chunk) for chunk in plain]
         if any(new is not old for new, old in zip(plain, chunks, strict=True)):
             column = pa.chunked_array(plain)
@@ -123,7 +123,7 @@ def _numbered_by_64_bits(array: Any) -> Any:
 
 
 def _without_offset(array: Any) -> Any:
-    """Return a slice of what may be null as an array of its own: Awkward 2.14 takes the nulls of the array it is of."""
+    """Return a slice with nulls as an array of its own: Awkward 2.14 takes the nulls of the whole array instead."""
     import pyarrow as pa
 
     is_slice = array.offset and _has_validity(array)

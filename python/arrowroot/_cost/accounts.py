@@ -18,10 +18,10 @@ class Account(NamedTuple):
     operation: str
     n_attempted: int
     n_successful: int
-    #: That they brought.
+    #: Bytes that they brought.
     bytes: int
     total_ns: int
-    #: Of the fastest and slowest successful one; 0 if there was none.
+    #: Times of the fastest and slowest successful one; 0 if there was none.
     min_ns: int
     max_ns: int
 
@@ -43,7 +43,7 @@ def joined(parts: Iterable[Sequence[Account]]) -> list[Account]:
 
 
 def _added(one: Account, other: Account) -> Account:
-    # A kind of which nothing succeeded has no fastest.
+    # A kind without a success has no fastest.
     fastest = [account.min_ns for account in (one, other) if account.n_successful]
     return Account(
         one.layer,

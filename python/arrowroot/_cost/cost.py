@@ -1,4 +1,4 @@
-"""What a pass over data has cost: one value, from one tree or from many."""
+"""The cost of a pass over data: one value, from one tree or from many."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cost(NamedTuple):
     """
 
     stats: ScanStats
-    #: What passed the layers of the storage.
+    #: What passed each layer of the storage.
     accounts: list[Account]
     reads: list[Read]
     #: The baskets needed.
@@ -31,7 +31,7 @@ class Cost(NamedTuple):
 
     @classmethod
     def of_native(cls, scan: _native.Scan) -> Cost:
-        """Return that of a scan of the engine."""
+        """Return the cost of a scan of the engine."""
         from arrowroot._cost.plan import LogicalRead, PhysicalRead, Read, ScanStats
 
         return cls(
@@ -44,7 +44,7 @@ class Cost(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[Cost], *, side_by_side: bool = False) -> Cost:
-        """Return that of several passes one after the other, or side by side over the same entries."""
+        """Return the cost of several passes, one after the other or side by side over the same entries."""
         from arrowroot._cost.plan import ScanStats
 
         every = list(parts)
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
         )
 
     def moved(self, first_entry: int) -> Cost:
-        """Return the same of a tree whose entry 0 has another number."""
+        """Return the same cost for a tree whose entry 0 has another number."""
         return self._replace(
             reads=[
                 r._replace(first_entry=r.first_entry + first_entry, end_entry=r.end_entry + first_entry)
@@ -67,7 +67,7 @@ class Cost(NamedTuple):
         )
 
     def later(self, ns: int) -> Cost:
-        """Return the same of a pass that began so much later than times count from."""
+        """Return the same cost for a pass that began later than times count from."""
         return self._replace(
             reads=[r._replace(start_ns=r.start_ns + ns, end_ns=r.end_ns + ns) for r in self.reads],
             logical=[r._replace(asked_ns=r.asked_ns + ns) for r in self.logical],

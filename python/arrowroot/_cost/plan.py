@@ -1,4 +1,4 @@
-"""What a scan will read, as plain data, and what it did read, as counters."""
+"""The plan of a scan, and the counters of what it read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Counters that are a high-water mark or a setting: the largest of several scans one after the other.
 _LARGEST = ("n_threads", "peak_buffer_bytes")
-#: Counters that are of the delivered rows, which trees read side by side share.
+#: Counters of the delivered rows, which trees read side by side share.
 _SHARED = ("n_entries",)
 #: Counters that the engine does not have.
 _OF_FILTERS = ("n_looked_at", "n_passed")
@@ -44,12 +44,12 @@ class LogicalRead(NamedTuple):
     first_entry: int
     column: str
     asked_ns: int
-    #: Decompressing and decoding it.
+    #: Time to decompress and decode it.
     decode_ns: int
 
 
 class PhysicalRead(NamedTuple):
-    """One range that the store was asked for; those of one vector read share the number of their request."""
+    """One range that the store was asked for. The ranges of one vector read share the number of their request."""
 
     operation: str
     request: int
@@ -89,15 +89,15 @@ class Plan:
     payload_bytes: int
     read_bytes: int
     windows: list[Window]
-    #: Among ``n_baskets``: how many times one is decompressed again, because several batches need it and the memory
-    #: budget has no room to keep it.
+    #: Decompressions among ``n_baskets`` that repeat an earlier one, because several batches need the basket and the
+    #: memory budget has no room to keep it.
     n_repeated: int
     #: Largest gap between two ranges that are still read as one.
     max_gap_bytes: int
-    #: What selects the entries, None: all. What is read besides its columns follows from their values: until they
-    #: are known, ``n_entries`` is the number of entries that are looked at.
+    #: The filter; None: there is none. The values of its columns decide what else is read. Until they are known,
+    #: ``n_entries`` is the number of entries that the filter looks at.
     filter: str | None = None
-    #: What the other columns would take if all entries were selected; None: there are none, or they are planned.
+    #: Plan of the other columns if all entries were selected; None: there are none, or they are planned.
     at_most: Plan | None = None
 
     @classmethod
@@ -131,7 +131,7 @@ class Plan:
 
     @property
     def largest_window_bytes(self) -> int:
-        """Size of the largest window: what has to be in memory at once, compressed."""
+        """Size of the largest window, which must be in memory at once, compressed."""
         return max((sum(n for _, n in window.ranges) for window in self.windows), default=0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,9 +229,9 @@ class ScanStats:
     wall_ns: int = 0
     cpu_ns: int = 0
     peak_buffer_bytes: int = 0
-    #: That a filter looked at to select the delivered ones; 0 without a filter.
+    #: Entries that a filter looked at to select the delivered ones; 0 without a filter.
     n_looked_at: int = 0
-    #: Of them, those up to the last one that was delivered; all when the pass is over.
+    #: The part of these up to the last one that was delivered; all when the pass is over.
     n_passed: int = 0
 
     @classmethod
@@ -258,7 +258,7 @@ class ScanStats:
         )
 
     def __str__(self) -> str:
-        """Return what matters of it, for people."""
+        """Return the counters that matter most, as text."""
         buffers = format_bytes(self.peak_buffer_bytes)
         spent = {
             "read": self.read_ns,

@@ -18,7 +18,7 @@ _BEGIN = b"arrowroot-sha256:"
 _N_DIGITS = 64
 _NONE = b"0" * _N_DIGITS
 PLACEHOLDER = (_BEGIN + _NONE).decode()
-#: What stands behind the metadata is the name of the writer and the order of the columns.
+#: Behind the metadata stand the name of the writer and the order of the columns.
 _TAIL_BYTES = 64 << 10
 _PIECE_BYTES = 1 << 20
 
@@ -56,7 +56,7 @@ def _place(file: IO[bytes]) -> int | None:
 
 
 def _digest(file: IO[bytes], place: int) -> str:
-    """Return the checksum of a file as if there were none at its place."""
+    """Return the checksum of a file, computed without the digits of the checksum in it."""
     hashed = hashlib.sha256()
     file.seek(0)
     left = place

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME = "lock"
-#: Each try that fails means that another process has just ended its work.
+#: The most tries. A try fails if another process has just ended its work.
 _MAX_TRIES = 100
 
 
 @contextmanager
 def held(directory: Path, purpose: str) -> Iterator[None]:
-    """Have a directory alone, which is made if need be, and removed in the end if nothing is left in it.
+    """Hold a directory alone. It is made if need be, and removed at the end if it is empty.
 
     It is held by a lock on a file in it, which the system takes back when the process ends, however it ends.
     ``purpose``: what is done there, for the message. Raises: StorageError, which names the process that has it.
@@ -31,8 +31,8 @@ def held(directory: Path, purpose: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # While the lock is held: whoever opened this file before will see that it is not there any more. A file that
-        # cannot be removed locks nobody out.
+        # The lock is still held: a process that opened this file before will see that it is gone. A file that cannot
+        # be removed locks nobody out.
         with suppress(OSError):
             (directory / _NAME).unlink()
             directory.rmdir()

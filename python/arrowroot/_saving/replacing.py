@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: beside their place first, and then, when they are whole, into it."""
+"""Writes files whole or not at all: first beside their place, then into it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def put(beside: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Let a file that is whole take the place of another one, and its permissions, once it is on the disk."""
+    """Write a complete file through to the disk, then let it take the place and the permissions of another."""
     descriptor = os.open(beside, os.O_RDONLY)
     try:
         # Some file systems say only now that there is no room.
@@ -55,7 +55,7 @@ def put(beside: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
 
 
 def _is_special(target: str) -> bool:
-    # There are the names of open files, which others write to as well.
+    # These are names of open files, to which others write, too.
     if os.path.abspath(target).startswith(("/dev/", "/proc/")):  # noqa: PTH100 - text
         return True
     try:
@@ -67,10 +67,10 @@ def _is_special(target: str) -> bool:
 def _made_beside(target: str) -> str:
     """Make an empty file in the directory of another one, with the permissions that a new one gets."""
     if os.path.exists(target):  # noqa: PTH110 - text
-        # Who may not write a file must not get around that by another of its name.
+        # A file that a user may not write must not be replaced by another of its name.
         os.close(os.open(target, os.O_WRONLY))
     suffix = os.path.splitext(target)[1]  # noqa: PTH122 - text
-    # Of the name nothing else: it may be as long as one can be.
+    # Nothing else of the name is used: it may have the greatest length already.
     name = f".arrowroot-{secrets.token_hex(8)}{suffix if len(suffix) < 16 else ''}"
     beside = os.path.join(os.path.dirname(target), name)  # noqa: PTH118, PTH120 - text
     os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
@@ -78,7 +78,7 @@ def _made_beside(target: str) -> str:
 
 
 def _of(error: OSError, path: str, beside: str) -> OSError:
-    """Return the error as one of the file that was asked for: that of a full disk names none."""
+    """Return the error with the name of the file that was asked for: the error of a full disk has none."""
     if error.errno is None:
         return type(error)(str(error).replace(beside, path))
     return OSError(error.errno, os.strerror(error.errno), path)

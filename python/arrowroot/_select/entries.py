@@ -1,4 +1,4 @@
-"""Which entries to read: everything that Python can say, made a range or a list of entry numbers."""
+"""Turns what users give as entries into a range or a list of entry numbers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
 
 
 def is_of_trees(entries: Entries) -> TypeIs[EntryList]:
-    """Return whether these are of a TEntryList, which names the trees that its entries are of."""
+    """Return whether ``entries`` is a TEntryList, which names the trees of its entries."""
     return getattr(entries, "class_name", None) == "TEntryList"
 
 

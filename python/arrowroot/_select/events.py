@@ -1,4 +1,4 @@
-"""Events by their ids, as (run, lumi, event): found in a tree's own columns, or in an index made of these once."""
+"""Events by their ids, (run, lumi, event): found in a tree's own columns, or in an index that was made of them."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ USUAL_COLUMNS: tuple[tuple[str, ...], ...] = (
     ("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.eventNumber"),
     ("EventInfoAux.runNumber", "EventInfoAux.eventNumber"),
 )
-#: What an index says of itself.
+#: The metadata of an index.
 INDEX_FORM = "arrowroot.index/1"
 METADATA_KEY = b"arrowroot.index"
 _N_QUOTED = 5
 
 
 class IndexedFile(NamedTuple):
-    """A tree in an index, and by what a change of its file is known."""
+    """A tree in an index, and what tells that its file has changed."""
 
     #: A path from the root, or a URL without credentials.
     url: str
     tree: str
     num_entries: int
     size_bytes: int
-    #: Of the file's header; "" if it has none.
+    #: UUID in the file's header; "" if it has none.
     uuid: str
-    #: Of a local file, in ns; None elsewhere.
+    #: Time of the last change of a local file, in ns; None elsewhere.
     mtime_ns: int | None
     #: Its row groups in the Parquet file.
     first_row_group: int = 0
@@ -101,12 +101,12 @@ class OnlyTree(NamedTuple):
 
 
 def place_of(url: str) -> str:
-    """Return where a file is, whatever the working directory: a path from the root, or the URL."""
+    """Return the place of a file that does not depend on the working directory: an absolute path, or the URL."""
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100 - text
 
 
 class Found(NamedTuple):
-    """Where events were found: for each the place in the list of ids, the number of the tree, and the entry in it."""
+    """Where events were found: the place of each in the list of ids, the number of its tree, and its entry there."""
 
     places: npt.NDArray[np.int64]
     trees: npt.NDArray[np.int64]
@@ -277,7 +277,7 @@ def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[st
         raise InvalidRequestError(
             f"events: expected a table of ids, got a {type(table).__name__}: {error}"
         ) from None
-    # pandas gives its index under such a name, if that is more than a count.
+    # pandas gives its index such a name, unless it is a mere count.
     columns = columns or tuple(name for name in found.column_names if not name.startswith("__index_level_"))
     for name in columns:
         if name not in found.column_names:
@@ -311,14 +311,14 @@ class _Finder:
         return self._values[column]
 
     def wanted(self, column: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Return those of the values that a type can hold."""
+        """Return the values that a type can hold."""
         import numpy as np
 
         limits = np.iinfo(kind)
         return np.array([v for v in self.values(column) if limits.min <= v <= limits.max], dtype=kind)
 
     def find(self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]) -> Found:
-        """Look for the ids in batches, each with the number of its tree; those of one tree follow each other."""
+        """Look for the ids in batches, each with the number of its tree. The batches of one tree follow each other."""
         import numpy as np
 
         hits: list[tuple[int, int, int]] = []
@@ -328,7 +328,7 @@ class _Finder:
                 tree_before, done = tree, 0
             arrays = [_integers(batch.column(name), name) for name in columns]
             if arrays and self.places:
-                # The last of the columns, the event, leaves the fewest to look at.
+                # The last column, the event, leaves the fewest rows to look at.
                 rows = np.flatnonzero(np.isin(arrays[-1], self.wanted(len(columns) - 1, arrays[-1].dtype)))
                 of_rows = zip(*(array[rows].tolist() for array in arrays), strict=True)
                 for row, one in zip(rows.tolist(), of_rows, strict=True):
@@ -361,7 +361,7 @@ class EventIndex:
         import json
 
         self.path = os.fspath(path)
-        #: What the file was when it was found whole: device, number, size in bytes, time of its change in ns.
+        #: The file when it was found undamaged: device, number, size in bytes, time of its last change in ns.
         self._whole: tuple[int, int, int, int] | None = None
         with self._opened() as file:
             metadata = (file.metadata.metadata or {}).get(METADATA_KEY)
@@ -404,7 +404,7 @@ class EventIndex:
             raise StorageError(f"{self.path}: {what}") from None
 
     def _refuse_damage(self) -> None:
-        """Raise CorruptFileError if the file is not as it was written: what reads Parquet may crash of damage."""
+        """Raise CorruptFileError if the file is not as it was written: a reader of Parquet may crash on damage."""
         from arrowroot._saving import checksum
 
         with open(self.path, "rb") as file:  # noqa: PTH123 - text
@@ -432,7 +432,7 @@ class EventIndex:
         )
 
     def find(self, ids: Sequence[Id]) -> Found:
-        """Find events; row groups that can have none of them are not read."""
+        """Find events. Row groups that can have none of them are not read."""
         finder = _Finder(ids)
         with self._opened() as file:
             return finder.find(self._batches(file, finder), self.columns)
@@ -447,7 +447,7 @@ class EventIndex:
                     table = file.read_row_group(group, columns=list(self.columns))
                     yield from ((number, batch) for batch in table.to_batches())
                 else:
-                    # The rows count all the same: what comes behind keeps its numbers.
+                    # The rows still count: those behind them keep their numbers.
                     none = {name: pa.array([], pa.int64()) for name in self.columns}
                     yield number, _Skipped(metadata.num_rows, none)
 
@@ -463,7 +463,7 @@ class _Skipped(NamedTuple):
 
 
 def _may_hold(metadata: Any, finder: _Finder, columns: Sequence[str]) -> bool:
-    """Return whether a row group can have one of the ids, by the least and greatest value of each column."""
+    """Return whether a row group may have one of the ids: its least and greatest values of each column tell."""
     import bisect
 
     for place in range(metadata.num_columns):

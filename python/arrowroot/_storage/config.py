@@ -1,4 +1,4 @@
-"""Options of the storage, from where people set them: arguments, URL, environment, TOML files; the first wins."""
+"""Options of the storage. People set them by arguments, URL, environment or TOML files; the first of these wins."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 #: What an option takes as an argument; text is read as everywhere else.
 Value = str | int | float | os.PathLike[str] | None
 
-#: Of the strategy treecache, if no ``cache_size`` was said.
+#: Cache size of the strategy treecache, if no ``cache_size`` was given.
 TREE_CACHE_BYTES = _native.TREE_CACHE_BYTES
 
 _PREFIX = "ARROWROOT_"
-#: Variables of the same prefix that are no options.
+#: Variables with this prefix that are no options.
 _OTHER_VARIABLES = ("CONFIG", "DEBUG")
 #: Variables of other tools that count where no option says otherwise: credentials and proxies.
 SHARED_VARIABLES = (
@@ -57,7 +57,7 @@ _CREDENTIALS = ("token", "certificate", "key")
 #: A variable with our prefix may be somebody else's; one that looks like an option's is a slip.
 _LIKENESS = 0.75
 _MAX_FILE_BYTES = 1_000_000
-#: Of other URLs what stands there may be a bucket or anything else.
+#: Schemes whose URLs have a host. In others a bucket or anything else may stand there.
 _SCHEMES_WITH_HOST = ("http", "https", "root", "roots", "xroot", "xroots", "s3+http", "s3+https")
 
 
@@ -146,7 +146,7 @@ def names() -> tuple[str, ...]:
 
 
 def storage_options(given: Mapping[str, Any]) -> StorageOptions:
-    """Return those of some keyword arguments that are options of the storage."""
+    """Return the keyword arguments that are options of the storage."""
     return cast("StorageOptions", {name: value for name, value in given.items() if name in names()})
 
 
@@ -205,12 +205,12 @@ def resolve_named(url: str, named_by: str, settings: Iterable[Setting]) -> list[
     """
     _native.check_named(url, named_by)
     known = names()
-    # What the files say of another URL does not hold here; who may see credentials does.
+    # Settings that the files make for another URL do not hold here, but who may see credentials does.
     of_files = tuple(files())
     kept = [s for s in settings if s.name == "credentials_for" or not s.origin.startswith(of_files)]
     found = {setting.name: setting for setting in kept}
     origin = _native.origin(url)
-    # As the store understands it, so that no other host can look like the one of a table.
+    # The URL as the store understands it: no other host must look like the one of a table.
     plain = url if origin is None else f"{origin}/{url.partition('://')[2].partition('/')[2]}"
     own: dict[str, Setting] = {}
     for path in of_files:
@@ -278,7 +278,7 @@ def files() -> list[str]:
     named = os.environ.get(_PREFIX + "CONFIG")
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")  # noqa: PTH111, PTH118
     usual = [os.path.join(home, "arrowroot", "config.toml"), "/etc/arrowroot/config.toml"]  # noqa: PTH118
-    # One that was named must be there; pathlib would cost more than looking.
+    # A file that was named must be there. pathlib would cost more than the look-up.
     return ([named] if named else []) + [path for path in usual if os.path.exists(path)]  # noqa: PTH110
 
 
@@ -315,7 +315,7 @@ def _paths() -> frozenset[str]:
 
 
 def _as_path(text: str) -> str:
-    """Return a path with a home directory for its ``~``: outside of shells nobody else puts it there."""
+    """Return a path with a home directory in the place of ``~``, which no shell has replaced here."""
     return os.path.expanduser(text) if text.startswith("~") else text  # noqa: PTH111 - text in, text out
 
 
@@ -332,7 +332,7 @@ def _of_environment(known: Sequence[str]) -> Iterable[tuple[str, str, str]]:
         rest = variable[len(_PREFIX) :]
         name = rest.lower()
         if name in known and rest.isupper():
-            # An empty variable is how a shell takes one back.
+            # An empty variable counts as not set.
             if text := os.environ.get(variable):
                 yield name, text, f"environment {variable}"
         elif rest not in _OTHER_VARIABLES:
@@ -356,7 +356,7 @@ def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, s
         if _matches(url, pattern):
             chosen.append((f'{path} [for."{pattern}"]', table))
         else:
-            # Slips are errors also where they do no harm today.
+            # A misspelt option is an error, too, in a table that is not for this URL.
             for name in table:
                 _check_name(name, known, f'{path} [for."{pattern}"]')
     chosen.append((path, content))
@@ -367,7 +367,7 @@ def _of_file(path: str, url: str, known: Sequence[str]) -> Iterable[tuple[str, s
             yield name, _with_variables(text, name, origin) if name in _paths() else text, origin
 
 
-#: Ports that need not be named.
+#: The usual ports, which need not be named.
 _USUAL_PORTS = {
     "http": "80",
     "https": "443",
@@ -379,7 +379,7 @@ _USUAL_PORTS = {
 
 
 def _divided(url: str) -> tuple[str, str]:
-    """Return scheme and authority of a URL, and the rest; of what has no authority all is the rest."""
+    """Return scheme and authority of a URL, and the rest. Without an authority all is the rest."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         return "", url
@@ -387,7 +387,7 @@ def _divided(url: str) -> tuple[str, str]:
         return scheme + separator, rest
     import re
 
-    # All that ends an authority, or may: what stands behind it must not be taken for a part of it.
+    # All characters that may end an authority: what follows must not be taken for a part of it.
     end = re.search(r"[/?#\\]", rest)
     n_authority = end.start() if end else len(rest)
     return scheme + separator + rest[:n_authority], rest[n_authority:]
@@ -415,7 +415,7 @@ def _matches(url: str, pattern: str) -> bool:
     scheme, separator, rest = pattern.partition("://")
     host, slash, of_path = rest.partition("/")
     if separator and slash and server.partition("://")[2]:
-        # What is meant for a host must not be for another in whose path the name stands.
+        # Settings for a host must not hold for another host with that name in its path.
         of_server = f"{scheme}://{host}".lower()
         return any(_is_like(one, of_server) for one in _spellings(server)) and _is_like(path, slash + of_path)
     return any(_matches_across(one, path, pattern) for one in _spellings(server))
@@ -428,7 +428,7 @@ def _is_like(text: str, pattern: str) -> bool:
 
 
 def _matches_across(server: str, path: str, pattern: str) -> bool:
-    """Match a glob that does not say where the path begins: a star may go over it, and one place has to fit."""
+    """Match a glob that does not say where the path begins: a star may cover that place, so each place is tried."""
     import re
 
     tokens = re.findall(r"\[!?\]?[^]]*\]|.", pattern, re.DOTALL)
@@ -456,7 +456,7 @@ def _load(path: str) -> dict[str, Any]:
     try:
         parsed: dict[str, Any] = tomllib.loads(content.decode("utf-8"))
     except ValueError as error:
-        # Of the text itself nothing is shown: it may hold a token.
+        # The text itself is not shown: it may hold a token.
         raise InvalidRequestError(f"configuration file {path}: no TOML: {_place(error)}") from None
     return parsed
 
@@ -471,7 +471,7 @@ def document() -> str:
     """Return the table of options in ``docs/remote.md``."""
     lines = ["| option | takes | default | what |", "|---|---|---|---|"]
     for option in in_force([]):
-        # Of what is not set, the meaning says what happens.
+        # If an option is not set, its meaning says what happens.
         default = "" if option.value is None else f"`{option.value}`"
         lines.append(f"| `{option.name}` | {option.takes} | {default} | {option.meaning} |")
     return "\n".join(lines) + "\n"

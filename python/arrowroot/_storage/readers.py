@@ -21,7 +21,7 @@ from arrowroot._sizes import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-#: What the engine reads itself.
+#: The schemes that the engine reads itself.
 NATIVE_SCHEMES = ("file", "http", "https", "s3", "s3+http", "s3+https", "root", "roots", "xroot", "xroots")
 
 Range = tuple[int, int]
@@ -65,7 +65,7 @@ def _open_some(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> 
 
 
 def no_replica(failures: Sequence[tuple[str, Exception]]) -> Exception:
-    """Return the error of a file of which no replica can be opened: what the engine says of its own stores.
+    """Return the error of a file of which no replica can be opened, as the engine makes it for its own stores.
 
     ``failures``: URL and error of each. Its class is that of the one which says most of what can be done.
     """
@@ -76,7 +76,7 @@ def no_replica(failures: Sequence[tuple[str, Exception]]) -> Exception:
 
 
 def _rank(error: Exception) -> int:
-    """Return how little an error tells: a refusal most, that there is no such file only if all say so."""
+    """Return the rank of an error: the lower, the more it tells. "No such file" counts only if all replicas say so."""
     if isinstance(error, NoSuchFileError):
         return 4
     kinds = (AccessDeniedError, StorageError, InvalidRequestError)
@@ -91,7 +91,7 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
     try:
         return _native.open_file([url], options)
     except AccessDeniedError as error:
-        # That client shows what it finds.
+        # XRootD's own client shows a server the credentials that it finds.
         if not _is_xrootd(url) or not _native.may_see_credentials(url, options):
             raise
         # XRootD's own client may know the authentication that the server wants.
@@ -103,7 +103,7 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
 
 
 def _refuse_unnamed(url: str, options: Sequence[tuple[str, str, str]]) -> None:
-    """Raise AccessDeniedError for what a file system would be shown credentials for, though nobody named it."""
+    """Raise AccessDeniedError if a file system would get credentials for a URL that nobody named."""
     if _native.may_see_credentials(url, options):
         return
     shown = _native.redacted(url)
@@ -165,7 +165,7 @@ class FsspecReader:
         try:
             answers: list[Any] = self._file_system.cat_ranges(paths, starts, ends, on_error="raise")
         except Exception as error:  # noqa: BLE001 - as above
-            # The engine tells these two from the others, and shows the text.
+            # The engine treats these two apart from the others, and shows the text.
             kinds = (FileNotFoundError, PermissionError)
             kind = next((kind for kind in kinds if isinstance(error, kind)), StorageError)
             raise kind(self._said.by(error)) from self._said.cause(error)
@@ -173,7 +173,7 @@ class FsspecReader:
 
 
 class _Said:
-    """What libraries say of a URL, without its credentials."""
+    """Messages of libraries about a URL, without its credentials."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -181,18 +181,18 @@ class _Said:
 
     def by(self, error: Exception) -> str:
         """Return the message of an error, or its name if it has none."""
-        # A name of bytes that are not UTF-8 is no text for the engine.
+        # The engine takes no text with bytes that are not UTF-8.
         text = str(error).encode(errors="replace").decode() or type(error).__name__
         return _native.scrubbed(text, self._url)
 
     def cause(self, error: Exception) -> Exception | None:
-        """Return what is shown as the cause of ours: no error whose own text may have credentials."""
+        """Return the cause to show for our error: none whose own text may have credentials."""
         return None if self._has_secrets else error
 
 
 #: XRootD's own defaults, where a server does not say (readv_ior_max, readv_iov_max).
 _MAX_RANGE_BYTES, _MAX_RANGES = 2_097_136, 1024
-#: Of one vector read: servers refuse 2 GB, and memory is held for all of it.
+#: The most bytes of one vector read: servers refuse 2 GB, and memory is held for all of it.
 _MAX_REQUEST_BYTES = 64 << 20
 
 
@@ -203,7 +203,7 @@ _BY_SERVER_ERROR = {3010: AccessDeniedError, 3011: NoSuchFileError}
 
 @contextmanager
 def _authorities(directory: str) -> Iterator[None]:
-    """Have the environment name a directory of authorities, as others must not be trusted for it later."""
+    """Name a directory of authorities in the environment, in the block alone: no other server is trusted for it."""
     if not (directory and os.path.isdir(directory)):  # noqa: PTH112 - text
         yield
         return
@@ -265,7 +265,7 @@ class XrootdReader:
         server = self._file.get_property("DataServer") or url.split("://", 1)[1].split("/", 1)[0]
         from XRootD.client.flags import QueryCode
 
-        # The credentials are a part of what its connections are known by: it would make another one without them.
+        # The credentials are part of the key of its connections: without them it would make another one.
         place = f"root://{server}/" + (f"?{credentials}" if credentials else "")
         status, answer = client.FileSystem(place).query(QueryCode.CONFIG, "readv_ior_max readv_iov_max")
         found = answer.replace(b"\x00", b"").split() if status.ok and answer else []

@@ -1,4 +1,4 @@
-"""Where files are: "file.root:Tree", globs, and the natural order of names."""
+"""Places of files: "file.root:Tree", globs, and the natural order of names."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _GLOB = r"[*?\[]"
 _SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
 _DIGITS = r"([0-9]+)"
-#: What the names of our options begin with in the query of a URL.
+#: The beginning of the names of our options in the query of a URL.
 _OPTION = "arrowroot."
-#: Options whose values have colons in them, so that none can be told from the one before a tree.
+#: Options whose values have colons: none can be told from the colon before a tree.
 _WITH_COLON = ("s3_endpoint", "token")
 
 
@@ -45,7 +45,7 @@ def split_url(text: str) -> tuple[str, str | None]:
         splits.append((file, tree))
         file, _, inner = file.rpartition(":")
         tree = f"{inner}:{tree}"
-    # What is there is meant, before what looks like it.
+    # A file that is there is meant, whatever its name looks like.
     there = (split for split in splits if _is_there(split[0]))
     named = (split for split in splits if split[0].endswith(".root"))
     return next(there, None) or next(named, (text, None))
@@ -69,7 +69,7 @@ def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
 
 
 def _without_query(text: str) -> tuple[str, str]:
-    """Split "FILE?QUERY": of a URL at the first "?", but a local file may have some in its name."""
+    """Split "FILE?QUERY" at the first "?" of a URL; the name of a local file may have some."""
     if re.match(_SCHEME, text):
         bare, _, query = text.partition("?")
         return bare, query
@@ -82,7 +82,7 @@ def _holds_options(query: str) -> bool:
 
 
 def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return a URL without the options of ours in its query, ``arrowroot.NAME=VALUE``, and these.
+    """Return a URL without our options (``arrowroot.NAME=VALUE``) in its query, and these options.
 
     Values may be percent-encoded. The rest of the query stays as it is: it is the server's.
     """
@@ -113,7 +113,7 @@ def each(paths: Location | Iterable[Location]) -> list[Location]:
         raise InvalidRequestError(
             f"expected a path or URL, or several, not trees by their files: {_shown(paths)}"
         )
-    # Of an open file the lines would be taken for names.
+    # The lines of an open file would be taken for names.
     if hasattr(paths, "read"):
         raise InvalidRequestError(f"expected a path or URL, or several, not the file object {_shown(paths)}")
     try:
@@ -142,7 +142,7 @@ def at_home(text: str) -> str:
 
 
 def _shown(given: object) -> str:
-    """Return what was given as a message may show it."""
+    """Return a text of what was given, for messages."""
     return without_secrets(repr(given))
 
 
@@ -215,5 +215,5 @@ def _files(pattern: str) -> list[str]:
 
 
 def is_glob(path: str) -> bool:
-    """Return whether a path is a pattern; not if a file has it as its name, or if it is a URL."""
+    """Return whether a path is a pattern. A URL is none, nor is the name of a file."""
     return bool(re.search(_GLOB, path)) and not re.match(_SCHEME, path) and not os.path.exists(path)  # noqa: PTH110 - text
