@@ -1,4 +1,4 @@
-"""Which entries to read, by their values: expressions in text or of pyarrow, bound to the columns of a tree."""
+"""Filters: expressions in text or of pyarrow, bound to the columns of a tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Filter(Protocol):
 
     @property
     def text(self) -> str:
-        """To be shown."""
+        """The condition as text, for people."""
 
     @property
     def columns(self) -> list[str]:
@@ -68,7 +68,7 @@ def bind(
 
 
 def _as_written(name: str) -> str:
-    """Return a name as a filter has it: in backticks where it would be taken for more than a name."""
+    """Return a name as a filter writes it: in backticks if it would be taken for more than a name."""
     from arrowroot._filter import grammar
 
     return repr(name) if grammar.is_name(name) else f"`{name}`"
@@ -95,10 +95,10 @@ class TextFilter:
         self._canonical = canonical
         if next(grammar.names_in(self._node), None) is None:
             self._fail("it names no column", self._node)
-        #: Of each name as it is in the text: the column, and the members in it.
+        #: The column, and the members in it, of each name in the text.
         self._found = {(name.name, name.exact): self._resolve(name) for name in grammar.names_in(self._node)}
         self.columns = list(dict.fromkeys(path for path, _ in self._found.values()))
-        # An empty batch has all types: what can be known before the reading is told before.
+        # An empty batch has all types, so that wrong types are errors before anything is read.
         self.mask(empty_batch(schema_of(self.columns)), lambda row: row)
 
     def _resolve(self, name: Name) -> tuple[str, list[str]]:
@@ -113,7 +113,7 @@ class TextFilter:
         raise self._pointing(NoSuchColumnError(what, name.name, close, _as_written, known), name)
 
     def _path_of(self, text: str, name: Name) -> str | None:
-        """Return the column of that path or name, None if there is none or it only holds others."""
+        """Return the column of that path or name; None if there is none, or if it only holds others."""
         path: str | None = text
         if text not in self._branches:
             same = self._by_name.get(text, [])
@@ -178,7 +178,7 @@ class _Evaluation:
         self._columns: dict[tuple[str, bool], Items] = {}
 
     def guarded(self, node: Node, compute: Callable[[], Items]) -> Items:
-        """Return what is computed for a node; what is wrong with it is told with its place."""
+        """Return the value of a node. Raises: FilterError with the place of the node."""
         from arrowroot._filter.lists import Problem
 
         try:
@@ -274,7 +274,7 @@ class ArrowFilter:
             raise InvalidRequestError(
                 f"filter: {self.text}: name the columns; fields by number are not taken"
             )
-        # A friend's column goes by its alias, and where that is needed too: once.
+        # A friend's column may go by two names, with its alias and without: it counts once.
         paths = list(dict.fromkeys(b.path for b in branches if not b.is_group and b.unsupported is None))
         self.columns = self._needed(schema_of(paths))
         if not self.columns:
@@ -288,7 +288,7 @@ class ArrowFilter:
         self._mask_of(pa.Table.from_batches([empty_batch(schema)]))
         needed: list[str] = []
         while not self._is_bound(schema, needed):
-            # The first name without which it fails, with all before it there: by halves.
+            # Bisection finds the first name that the expression needs, with all names before it there.
             low, high = 0, len(names)
             while low < high:
                 middle = (low + high) // 2
@@ -314,7 +314,7 @@ class ArrowFilter:
         import pyarrow as pa
         from pyarrow import acero
 
-        # A table without columns has no rows for the engine: one column of no name is always there.
+        # pyarrow's engine sees no rows in a table without columns: a column without a name is always there.
         table = table.append_column("\0", pa.nulls(table.num_rows))
         source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
         project = acero.Declaration(

@@ -24,7 +24,7 @@ from arrowroot._errors import FilterError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Longer texts and deeper nesting come from programs that went wrong, and would exhaust the stack.
+#: Only programs that went wrong write longer texts and deeper nesting, which would exhaust the stack.
 _MAX_CHARACTERS = 100_000
 _MAX_DEPTH = 100
 _MAX_INTEGER = 2**64 - 1
@@ -40,7 +40,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("startswith", "endswith", "contains"), (2, 2)),
     "isin": (2, 10_000),
 }
-#: As TTree::Draw and C++ spell them.
+#: Functions by the names that TTree::Draw and C++ give them.
 _ALIASES = {"Sum$": "sum", "Length$": "len", "fabs": "abs", "TMath::Abs": "abs"}
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _INSTEAD = {
@@ -71,7 +71,7 @@ def is_name(text: str) -> bool:
 
 
 class Place(NamedTuple):
-    """Where something is in the text of a filter."""
+    """A place in the text of a filter."""
 
     start: int
     end: int
@@ -140,7 +140,7 @@ class Call(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One item of a list, or those for which a condition holds."""
+    """One item of a list, or the items for which a condition holds."""
 
     of: Node
     at: Node
@@ -167,7 +167,7 @@ class _Token(NamedTuple):
 
 
 def parse(text: str) -> Node:
-    """Return what a filter's text says.
+    """Return the tree of a filter's text.
 
     Raises: FilterError, with the place, for what is not in the grammar.
     """
@@ -259,7 +259,7 @@ class _Parser:
         return depth
 
     def _or(self) -> Node:
-        # Parentheses, indices and arguments all come by here.
+        # Parentheses, indices and arguments are all parsed here.
         self._nesting += 1
         if self._nesting > _MAX_DEPTH // 2:
             self._fail(

@@ -1,4 +1,4 @@
-"""Values of entries, or lists of them, and what filters compute of them: NumPy over the buffers of Arrow."""
+"""Values of entries, and lists of them, in filters: NumPy over the buffers of Arrow."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from arrowroot._arrow import arrays as _arrays
 
 Array: TypeAlias = npt.NDArray[Any]
 
-#: Those of TTree::Draw pass over items that are NaN, the others do not.
+#: The functions of TTree::Draw pass over items that are NaN; the others do not.
 _EXTREMES = {"min": np.minimum, "max": np.maximum, "Min$": np.fmin, "Max$": np.fmax}
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
 class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filter
-    """What cannot be computed. ``row``: where it was seen, if it depends on the values."""
+    """An error of computing. ``row``: the row with the wrong value; None: the types are wrong."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class Problem(Exception):  # noqa: N818 - never leaves the evaluation of a filte
 
 
 class Level(NamedTuple):
-    """Lists: where each begins in what is inside of it, from 0, and one end more; which are not null (None: all)."""
+    """Lists: the first item of each, from 0, and the end of the last; which lists are not null (None: all)."""
 
     ends: Array
     valid: Array | None = None
@@ -65,7 +65,7 @@ class Items(NamedTuple):
 
 
 def of_arrow(array: pa.Array) -> Items:
-    """Return the values of an Arrow array, without a copy where that can be.
+    """Return the values of an Arrow array, if possible without a copy.
 
     Raises: Problem for types that have no numbers, text or records in them.
     """
@@ -131,14 +131,14 @@ _WITHOUT_MEMBERS = {"truth": "a condition", "integer": "a number", "number": "a 
 
 
 def _with_null(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Put a list that is null behind all others: that of what is not there."""
+    """Put a null list behind all others, for items that are not there."""
     ends, valid = levels[0]
     known = np.ones(len(ends) - 1, dtype=np.bool_) if valid is None else valid
     return (Level(np.append(ends, ends[-1]), np.append(known, False)), *levels[1:])
 
 
 def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[tuple[Level, ...], list[Any]]:
-    """Return some of several flat or nested values, by their places; ``arrays`` share the lists."""
+    """Return some values, flat or nested, by their places; ``arrays`` share the lists."""
     if not levels:
         return (), [array if array is None else _picked(array, chosen) for array in arrays]
     before, valid = levels[0]
@@ -183,7 +183,7 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
 
 
 def _equally_null(values: list[Items]) -> list[Items]:
-    """Make lists null in all where one is: what is computed of them is, however long they are on the other side."""
+    """Make a list null in all values if it is null in one. The result is null, however long the other lists are."""
     values = list(values)
     for depth in range(max(len(value.levels) for value in values)):
         known: Array | None = None
@@ -203,14 +203,14 @@ def _equally_null(values: list[Items]) -> list[Items]:
 
 
 def _both(one: Array | None, other: Array | None) -> Array | None:
-    """Return which are valid in both."""
+    """Return the mask of what is valid in both."""
     if one is None or other is None:
         return other if one is None else one
     return np.asarray(one & other)  # of two constants, which NumPy makes no array
 
 
 def _common(levels: tuple[Level, ...], others: tuple[Level, ...]) -> tuple[Level, ...]:
-    """Return lists that are null where those of either side are. Raises: Problem if they differ in length."""
+    """Return lists that are null where a list of either side is. Raises: Problem if they differ in length."""
     for (one, _), (other, _) in zip(levels, others, strict=False):
         if one is not other and not np.array_equal(one, other):
             row = int(np.flatnonzero(np.diff(one) != np.diff(other))[0])
@@ -241,7 +241,7 @@ def logic(operator: str, values: list[Items]) -> Items:
             result = Items(np.asarray(one | other if operator == "||" else one & other), None, levels)
             continue
         masks = [Items(_valid(side), None, side.levels) for side in (result, right)]
-        # The side with the longer lists is there for the other one to be brought to.
+        # Both sides take part, so that each is brought to the lists of the deeper one.
         (knows, knows_other, *_), _, _ = aligned([*masks, result, right])
         is_true = (one & knows) | (other & knows_other)
         is_false = (~one & knows) | (~other & knows_other)
@@ -324,7 +324,7 @@ def _constant(text: str, like: pa.Array) -> pa.Scalar[Any]:
 
 
 def match_text(function: str, text: Items, pattern: Items) -> Items:
-    """Return whether text starts with, ends with or contains a constant one."""
+    """Return which texts start with, end with or contain a constant one."""
     if text.kind != "text" or not isinstance(pattern.data, str):
         raise Problem("takes a column of text, and a text in quotes")
     if isinstance(text.data, str):
@@ -338,7 +338,7 @@ def match_text(function: str, text: Items, pattern: Items) -> Items:
 
 
 def item(of: Items, index: Items) -> Items:
-    """Return the item of each list at an index: null where there is none; or those for which a condition holds."""
+    """Return the item of each list at an index, null if there is none; or the items for which a condition holds."""
     if not of.levels:
         raise Problem("is no list: each entry has one value" if of.kind != "text" else "is text, not a list")
     if index.kind == "truth" and index.levels:
@@ -362,7 +362,7 @@ def item(of: Items, index: Items) -> Items:
 
 
 def _clipped(index: Array) -> Array:
-    """Return an index with a sign; those that no list can have stay beyond all."""
+    """Return an index with a sign. An index that is too large for any list stays so."""
     return (
         np.minimum(index, _INT64.max).astype(np.int64) if index.dtype.kind in "uO" else index.astype(np.int64)
     )
@@ -392,7 +392,7 @@ def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]
 
 
 def reduce(function: str, of: Items) -> Items:
-    """Return one value for each of the innermost lists, null for a list that is.
+    """Return one value for each of the innermost lists, null for a null list.
 
     Nulls in a list are passed over, but by any() and all().
     """
@@ -415,7 +415,7 @@ def reduce(function: str, of: Items) -> Items:
     if len(starts):
         extremes[is_filled] = _EXTREMES[function].reduceat(of.data, starts)
         if function.endswith("$") and of.data.dtype.kind == "f":
-            # TTree::Draw begins with the first item, and takes another if it compares: one that is NaN stays.
+            # TTree::Draw begins with the first item and compares the others with it: a first NaN stays.
             is_nan = np.zeros_like(is_filled)
             is_nan[is_filled] = np.isnan(of.data[starts])
             extremes[is_nan] = np.nan
@@ -423,13 +423,13 @@ def reduce(function: str, of: Items) -> Items:
 
 
 def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...]) -> Array:
-    """Return the sum of each list; ``starts`` of those with items. Integers add exactly."""
+    """Return the sum of each list. ``starts``: of the lists with items. Integers add exactly."""
     longest = int(np.diff(levels[-1].ends).max(initial=0))
     is_wide = False
     if data.dtype.kind == "f":
         data = data.astype(np.float64, copy=False)
     else:
-        # Seldom: Python's integers do not wrap.
+        # This is rare. Python's integers do not wrap.
         is_wide = bool(len(data)) and max(abs(int(data.min())), abs(int(data.max()))) * longest > _INT64.max
         data = data.astype(object if is_wide else np.int64, copy=False)
     sums = np.zeros(len(is_filled), dtype=data.dtype)
@@ -439,7 +439,7 @@ def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...
 
 
 def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
-    """Return Python's integers as those of 64 bits, with a sign or without, or as they are if there are both.
+    """Return Python's integers as 64 bits with a sign or without; as they are if they need both.
 
     Raises: Problem if one is too large.
     """

@@ -30,7 +30,7 @@ def _numeric(values: list[Items], what: str) -> None:
 
 
 def arithmetic(operator: str, left: Items, right: Items) -> Items:
-    """Return + - * / % & | of two values; "/" is always of doubles, "%" has the sign of its left side."""
+    """Return + - * / % & | of two values. "/" gives doubles; the result of "%" has the sign of its left side."""
     _numeric([left, right], f'"{operator}"')
     data, valid, levels = aligned([left, right])
     is_real = "number" in (left.kind, right.kind)
@@ -67,7 +67,7 @@ def _bits(operator: str, data: list[Array], kinds: tuple[str, str]) -> Array:
 
 
 def _rest(one: Any, other: Any) -> Any:
-    """Return what C's % does, of Python's integers: it has the sign of the left side."""
+    """Return C's % of Python's integers: it has the sign of the left side."""
     return abs(one) % abs(other) * (1 if one >= 0 else -1)
 
 
@@ -81,13 +81,13 @@ def _exact(operator: str, one: Array, other: Array, levels: tuple[Level, ...]) -
     bound = {"*": largest[0] * largest[1], "%": max(largest)}.get(operator, sum(largest))
     if max(bound, *largest) <= _INT64.max:
         return np.asarray(_INTEGERS[operator](one.astype(np.int64), other.astype(np.int64)))
-    # Seldom: some are so large that each must be looked at, as Python's integers, which do not wrap.
+    # This is rare: some are so large that each is computed with Python's integers, which do not wrap.
     wide = np.asarray(_WIDE[operator](one.astype(object), other.astype(object)), dtype=object)
     return narrowed(wide, f'the result of "{operator}"', levels)
 
 
 def negative(of: Items) -> Items:
-    """Return the value with the other sign; that of a double is the other one also where it is zero."""
+    """Return the value with the other sign; a double that is 0 gets the other sign, too."""
     if of.kind == "number":
         return of._replace(data=np.asarray(np.negative(of.data.astype(np.float64, copy=False))))
     return arithmetic("-", Items(np.asarray(0)), of)
@@ -133,6 +133,6 @@ def _extreme_integers(name: str, data: list[Array], levels: tuple[Level, ...]) -
     choose = _EXTREMES[name]
     if np.result_type(*data).kind not in "fO":
         return np.asarray(choose(*data))
-    # With and without a sign, of 64 bits: NumPy would make doubles of them.
+    # NumPy would make doubles of 64-bit integers with a sign and without.
     wide = np.asarray(choose(*(one.astype(object) for one in data)), dtype=object)
     return narrowed(wide, f"{name}()", levels)

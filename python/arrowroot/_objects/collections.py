@@ -25,7 +25,7 @@ class ObjectList(WithName):
 
     @property
     def objects(self) -> list[Any]:
-        """What is in it, in order; None where there is nothing."""
+        """The objects in it, in order; None in an empty place."""
         if "fItems" in self._as_root:
             return [item["object"] for item in self._as_root["fItems"]]
         found = self._as_root.get("fObjects", self._as_root.get("fArray"))
@@ -66,7 +66,7 @@ class ObjectList(WithName):
 
 
 class ObjectMap(Record):
-    """A ``TMap``: pairs of objects. ``pairs[key]`` finds by the key's text, or by the name of what is the key."""
+    """A ``TMap``: pairs of objects. ``pairs[key]`` finds a value by the text or the name of its key."""
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -103,7 +103,7 @@ class ObjectMap(Record):
 
 
 def name_of(item: Any) -> str | None:
-    """Return by what an object in a collection is found: its text or its name."""
+    """Return the text or the name by which an object in a collection is found."""
     if isinstance(item, Text):
         return item.value
     name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001

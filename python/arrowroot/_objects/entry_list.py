@@ -57,17 +57,17 @@ class EntryList(Named):
 
     @property
     def tree_name(self) -> str:
-        """The tree whose entries they are; empty if it does not say."""
+        """The tree of the entries; "" if the list does not say."""
         return text_of(self.get("fTreeName"))
 
     @property
     def file_name(self) -> str:
-        """The file of that tree; empty if it does not say."""
+        """The file of that tree; "" if the list does not say."""
         return text_of(self.get("fFileName"))
 
     @property
     def num_entries(self) -> int:
-        """How many entries were chosen."""
+        """Number of entries that were chosen."""
         return int(self.number_of("fN"))
 
     def by_tree(self, trees: Sequence[Member]) -> list[npt.NDArray[np.int64]]:
@@ -142,13 +142,13 @@ class EntryList(Named):
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     def summary(self) -> str:
-        """Return how many entries of which tree."""
+        """Return the number of entries, and their tree, on one line."""
         of_tree = f" of {self.tree_name}" if self.tree_name else ""
         return counted(self.num_entries, "entry", "entries") + of_tree
 
 
 def _entries_of(block: Any) -> npt.NDArray[np.int64]:
-    """Return the entries of a TEntryListBlock, from its first on."""
+    """Return the entries of a TEntryListBlock, counted from its first one."""
     import numpy as np
 
     if not isinstance(block, Record):
@@ -162,7 +162,7 @@ def _entries_of(block: Any) -> npt.NDArray[np.int64]:
         if len(chosen) > _BLOCK_ENTRIES:
             raise CorruptFileError(f"TEntryListBlock of {counted(len(chosen), 'entry', 'entries')}")
     elif kind == _LIST:
-        # It lists those that were chosen, or where they are most of them, those that were not.
+        # It lists the chosen entries, or the others if most are chosen.
         is_of_chosen = bool(block.get("fPassing"))
         chosen = np.full(_BLOCK_ENTRIES, not is_of_chosen)
         if len(words) and int(words.max()) >= _BLOCK_ENTRIES:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from arrowroot._objects.axis import Axis
 
-#: What the errors of a profile mean, by the number stored (``fErrorMode``); the letters are those of its options.
+#: Meanings of the errors of a profile, as letters of its options, by the number stored (``fErrorMode``).
 ERROR_MODES = ("", "s", "i", "g")
 
 
 class _Sums(NamedTuple):
-    """What is stored of each bin: sums over weights w and profiled values y."""
+    """Sums stored for each bin, over weights w and profiled values y."""
 
     w: npt.NDArray[np.float64]
     wy: npt.NDArray[np.float64]
@@ -70,7 +70,7 @@ class Profile(Histogram):
             raise InvalidRequestError(f"mode={mode!r}: expected one of {', '.join(map(repr, ERROR_MODES))}")
         sums = self._sums()
         spread = np.sqrt(np.abs(_ratio(sums.wyy, sums.w) - _ratio(sums.wy, sums.w) ** 2))
-        # What is negative has no root: NaN, as in ROOT.
+        # A negative number has no root: NaN, as in ROOT.
         with np.errstate(invalid="ignore"):
             if mode == "s":
                 errors = spread
@@ -114,7 +114,7 @@ class Profile(Histogram):
 
 
 def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the quotient, and 0 where nothing is below."""
+    """Return the quotient, and 0 where the divisor is 0."""
     import numpy as np
 
     result = np.zeros(below.shape, np.float64)
