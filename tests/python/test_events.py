@@ -156,6 +156,7 @@ def test_an_index_finds_events_in_all_files_without_reading_their_ids(files):
     ids = [id_of(number) for number in wanted]
     table = ar.pick(files / "index.parquet", ids, "x")
     assert table["x"].to_pylist() == [number / 2 for number in wanted]
+    assert table["x"].num_chunks == 1
     events = ar.EventList(ids, index=files / "index.parquet")
     scan = ar.scan(files / "run*.root", columns=["x"], entries=events, trace=True)
     assert scan.read_all()["x"].to_pylist() == [number / 2 for number in wanted]

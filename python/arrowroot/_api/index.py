@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._api.row import Row, opened_trees
-from arrowroot._api.scan import Scan
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -21,7 +20,7 @@ from arrowroot._options import MEMORY_BUDGET, Options, check_arguments
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import put
-from arrowroot._select.columns import Choice, single_names
+from arrowroot._select.columns import single_names
 from arrowroot._select.events import INDEX_FORM, METADATA_KEY, EventIndex, EventList, IndexedFile, place_of
 from arrowroot._storage.config import names, redacted
 from arrowroot._storage.url import expand, split_options
@@ -362,10 +361,15 @@ def pick(
     import numpy as np
 
     check_arguments(storage, pick, storage=names())
-    options = Options.of(
-        {"memory_budget": memory_budget, "n_threads": n_threads, "strings": strings}, batch_size=None
-    )
     events = EventList(ids, index=index, missing=missing)
+    options = {
+        "filter_name": filter_name,
+        "entries": events,
+        "memory_budget": memory_budget,
+        "n_threads": n_threads,
+        "strings": strings,
+    }
+    Options.of(options)  # before anything is opened
     known = events.index
     if known is None:
         raise InvalidRequestError("pick: which index?")
@@ -373,7 +377,4 @@ def pick(
     # If no event is found, the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
-    row = Row(files, storage, named_by=known.path)
-    chosen = row.choose(Choice.of(columns, filter_name))
-    entries = row.entries_of(events)
-    return Scan(lambda: row.source(chosen, entries, options), row.where).read_all()
+    return Row(files, storage, named_by=known.path).to_arrow(columns, options)

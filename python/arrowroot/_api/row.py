@@ -426,8 +426,9 @@ class Row(Chain):
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
         self.require(names)
         parts, order = self.parts(entries)
-        row = Concatenated(parts, names, options)
-        return row if order is None else Reordered(row, order, options.batch_bytes or 1)
+        if order is None:
+            return Concatenated(parts, names, options)
+        return Reordered(parts, names, options, order)
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""

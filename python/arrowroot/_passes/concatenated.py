@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot import _native
     from arrowroot._api.row import Member
     from arrowroot._cost.cost import Cost
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._options import Options
+    from arrowroot._passes.source import ArrowBatch
     from arrowroot._select.entries import EntrySet
 
 #: The number of next files whose data are asked for while the last data of one are on their way.
@@ -68,7 +68,7 @@ class Concatenated:
             self._schema = self._source(0).schema()
         return self._schema
 
-    def next_batch(self) -> _native.Batch | None:
+    def next_batch(self) -> ArrowBatch | None:
         while self._current < len(self._parts):
             if self._is_cancelled:
                 raise cancelled()
@@ -132,55 +132,40 @@ class Concatenated:
             source.cancel()
 
 
-class Reordered:
+class Reordered(Concatenated):
     """A pass whose entries go back and forth between files. Each file is read once, then all entries are sorted."""
 
-    def __init__(self, inner: Concatenated, order: npt.NDArray[np.int64], batch_bytes: int) -> None:
-        self._inner = inner
+    def __init__(
+        self,
+        parts: list[tuple[Member, EntrySet]],
+        paths: list[str],
+        options: Options,
+        order: npt.NDArray[np.int64],
+    ) -> None:
+        """``order``: the place of each entry to deliver among those of ``parts``."""
+        super().__init__(parts, paths, options)
         self._order = order
-        self._batch_bytes = batch_bytes
         self._batches: Iterator[pa.RecordBatch] | None = None
-        self._is_cancelled = False
 
-    def next_batch(self) -> pa.RecordBatch | None:
-        import pyarrow as pa
-
+    def next_batch(self) -> ArrowBatch | None:
         if self._is_cancelled:
             raise cancelled()
         if self._batches is None:
-            read = []
-            while (batch := self._inner.next_batch()) is not None:
-                read.append(import_batch(batch))
-            table = pa.Table.from_batches(read, schema=self.schema())
-            n_rows = max(1, self._batch_bytes * max(1, table.num_rows) // max(1, table.nbytes))
-            if may_be_too_long(table):
-                self._batches = taken(table, self._order, n_rows)
-            else:
-                if self.column_names:  # a table without columns has no order
-                    table = table.take(pa.array(self._order))
-                self._batches = iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
+            self._batches = self._sorted()
         return next(self._batches, None)
 
-    @property
-    def num_entries(self) -> int:
-        return self._inner.num_entries
+    def _sorted(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
 
-    @property
-    def column_names(self) -> list[str]:
-        return self._inner.column_names
-
-    def schema(self) -> pa.Schema:
-        return self._inner.schema()
-
-    def plan(self) -> Plan:
-        return self._inner.plan()
-
-    def stats(self) -> ScanStats:
-        return self._inner.stats()
-
-    def cost(self) -> Cost:
-        return self._inner.cost()
-
-    def cancel(self) -> None:
-        self._is_cancelled = True
-        self._inner.cancel()
+        read = []
+        while (batch := super().next_batch()) is not None:
+            read.append(import_batch(batch))
+        table = pa.Table.from_batches(read, schema=self.schema())
+        n_rows = max(1, table.num_rows)
+        if self._options.batch_bytes is not None:
+            n_rows = max(1, self._options.batch_bytes * n_rows // max(1, table.nbytes))
+        if may_be_too_long(table):
+            return taken(table, self._order, n_rows)
+        if self.column_names:  # a table without columns has no order
+            table = table.take(pa.array(self._order))
+        return iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
