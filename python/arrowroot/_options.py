@@ -33,7 +33,7 @@ _DEFAULTS = {
 
 
 class ResourceOptions(TypedDict, total=False):
-    """What a pass may take. ``Tree.scan`` explains these options and all that follow."""
+    """The resources of a pass. ``Tree.scan`` explains these options and all that follow."""
 
     memory_budget: int | str
     n_threads: int

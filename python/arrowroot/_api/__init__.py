@@ -1,1 +1,1 @@
-"""What people import: files, trees, columns, scans and chains of files."""
+"""The API that people import: files, trees, columns, scans and chains of files."""

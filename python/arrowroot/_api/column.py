@@ -1,4 +1,4 @@
-"""What the metadata says of a column, and how a few of them are shown."""
+"""The metadata of a column, and tables of a few of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPE_WIDTH = 40
 
 
 class Column(NamedTuple):
-    """What the metadata says of one column. Bytes are of its baskets with their keys."""
+    """The metadata of one column. Bytes are of its baskets with their keys."""
 
     name: str
     title: str

@@ -44,7 +44,7 @@ _GROUP_ROWS = 1_000_000
 
 
 class Indexed(NamedTuple):
-    """What making an index did."""
+    """The result of making an index."""
 
     events: EventIndex
     #: Trees whose events were there before, and those that were read.

@@ -62,7 +62,7 @@ class Scan:
 
     @property
     def plan(self) -> Plan:
-        """What will be read, window by window: known before the first read."""
+        """The plan of the reads, window by window; it is known before the first read."""
         return self._source.plan()
 
     @property
@@ -76,7 +76,7 @@ class Scan:
 
     @property
     def accounts(self) -> list[Account]:
-        """What passed each layer of the storage in the latest pass, so far: counts, bytes and times by kind."""
+        """Counts, bytes and times, by kind, of what passed each layer of the storage in the latest pass so far."""
         return self._source.cost().accounts
 
     def logical_reads(self) -> list[LogicalRead]:

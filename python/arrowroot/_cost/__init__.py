@@ -1,1 +1,1 @@
-"""What a pass plans to read, and what it has cost."""
+"""The plan of a pass, and its cost."""

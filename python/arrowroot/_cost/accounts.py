@@ -1,4 +1,4 @@
-"""What passed the boundaries between the layers of the storage, by kind of operation."""
+"""Accounts of the layers of the storage, by kind of operation."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Cost(NamedTuple):
-    """What a pass has cost so far; the reads only if they are asked for.
+    """The cost of a pass so far; with the reads only if they were asked for.
 
     It outlives the pass, which holds the places of all baskets of its columns.
     """

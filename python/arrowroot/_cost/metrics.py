@@ -26,7 +26,7 @@ JSON_FORM = "arrowroot.perf/3"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured in one pass."""
+    """The measured values of one pass."""
 
     stats: ScanStats
     n_columns: int

@@ -54,7 +54,7 @@ class Items(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What the items are: "truth", "integer", "number", "text" or "record"."""
+        """The kind of the items: "truth", "integer", "number", "text" or "record"."""
         if isinstance(self.data, str):
             return "text"
         if isinstance(self.data, pa.Array):

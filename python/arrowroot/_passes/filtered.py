@@ -46,7 +46,7 @@ class Files(NamedTuple):
 
 
 class Filtered(NamedTuple):
-    """What a filter selects from: a condition, the columns to deliver, and the entries to look at.
+    """The work of a filter: a condition, the columns to deliver, and the entries to look at.
 
     entry_bytes: estimated bytes that an entry of each column takes in memory on average, by name.
     with_partners: takes columns and entries, and leaves out the entries that a friend among the columns lacks; returns

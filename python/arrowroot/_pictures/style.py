@@ -1,4 +1,4 @@
-"""What all pictures have in common: colours, units, forms of files."""
+"""The style of all pictures: colours, units, forms of files."""
 
 from __future__ import annotations
 

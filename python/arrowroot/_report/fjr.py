@@ -171,7 +171,7 @@ class _Collector:
 
     def _end(self, tag: str) -> None:
         if tag == _SUMMARY:
-            # What comes after it without a beginning of its own is another one.
+            # A later part without a beginning of its own is another report.
             self.reports.append(Report([], self.line()))
         elif tag == "PerformanceSummary" and self._is_in_metrics:
             self._is_in_metrics = False

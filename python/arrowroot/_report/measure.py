@@ -16,7 +16,7 @@ from arrowroot._cost import plan  # noqa: F401
 from arrowroot._cost.metrics import Measurement
 from arrowroot._passes import source  # noqa: F401
 
-# What a first scan would import is imported here, before the clock runs.
+# A first scan would import these; they are imported here, before the clock runs.
 from arrowroot._select import columns, entries  # noqa: F401
 from arrowroot._storage.config import TREE_CACHE_BYTES
 
@@ -115,7 +115,7 @@ def page_cache_share(path: str) -> float | None:
     """Return the share of a local file that is in the page cache, None where that cannot be known."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - text
-        # Of files that are not ours, Linux says of every page that it is resident.
+        # Linux calls every page of other users' files resident.
         if not stat.st_size or not (stat.st_uid == os.geteuid() or os.access(path, os.W_OK)):
             return None
         mincore = ctypes.CDLL(None, use_errno=True).mincore

@@ -120,7 +120,7 @@ def _connections(process: Any) -> list[Any]:
 
 @dataclass
 class Series:
-    """What was sampled: raw values beside the times of the samples, in ns since the start."""
+    """The samples: raw values, and the times of the samples in ns since the start."""
 
     interval_s: float
     times_ns: list[int] = field(default_factory=list)

@@ -93,7 +93,7 @@ class Log:
 
     @property
     def kept(self) -> list[tuple[int, int]]:
-        """What came with the opening of the file, which no read asked the store for: (offset, length) in bytes."""
+        """The ranges that came with the opening of the file, which no read asked for: (offset, length) in bytes."""
         return [(offset, n_bytes) for offset, n_bytes in self.metadata.get("kept", [])]
 
     @property
@@ -209,7 +209,7 @@ def read(path: str | Path) -> Log:
             raise CorruptFileError(f"{path}: a trace has a column {field.name!r} of {field.type}")
     if content.num_rows > _MAX_ROWS:
         raise InvalidRequestError(f"{path}: more than {_MAX_ROWS:,} rows")
-    # What was made elsewhere may have other dictionaries in each chunk.
+    # A table made elsewhere may have other dictionaries in each chunk.
     content = content.unify_dictionaries().combine_chunks()
     kinds = content["kind"].cast("string")
     logical = content.filter(pc.equal(kinds, "logical"))

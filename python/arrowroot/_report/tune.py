@@ -46,7 +46,7 @@ _SEED = 7
 
 
 class Store(NamedTuple):
-    """What was measured of a store."""
+    """The measured properties of a store."""
 
     latency_s: float
     #: Of one request, and of several at once; None: there was no time to measure that, or what they bring takes so
@@ -95,7 +95,7 @@ class Candidate:
 
     @property
     def time_ns(self) -> int:
-        """What it took, or is predicted to take."""
+        """The time that it took, or is predicted to take."""
         return self.predicted.wall_ns if self.best_ns is None else self.best_ns
 
     @property
@@ -255,7 +255,7 @@ def candidates(
             in_force = {**set_besides, **options}
             outcome = replay(logical, file_bytes, line, in_force, n_threads=n_threads, kept=kept)
             found.append(Candidate(options, outcome, is_plain=size is None))
-    # Of two that take equally long, the one that reads and holds less.
+    # If two take equally long, the one that reads and holds less is better.
     return sorted(
         found, key=lambda c: (c.predicted.wall_ns, c.predicted.read_bytes, c.predicted.peak_buffer_bytes)
     )

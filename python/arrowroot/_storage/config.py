@@ -111,7 +111,7 @@ class Option(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """What is set for a URL (without credentials), and the configuration files that were looked at."""
+    """The options set for a URL (without credentials), and the configuration files that were looked at."""
 
     url: str
     files: list[str]

@@ -1,4 +1,4 @@
-"""What a command says of what went wrong, and the exit code that says whose fault it is."""
+"""The message of a command that failed, and the exit code that says whose fault it is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def worst(codes: Iterable[int]) -> int:
 def _judge(error: Exception) -> tuple[str, int]:
     # str() of a KeyError would put its text in quotes.
     whole = str(error.args[0] if len(error.args) == 1 else error)
-    # What is wrong in a filter is shown below the message, in place.
+    # The wrong place in a filter is shown below the message.
     text = " ".join(whole.split()) + getattr(error, "pointed", "")
     if isinstance(error, UnsupportedError):
         return text, EXIT_UNSUPPORTED

@@ -1,4 +1,4 @@
-"""What `arrowroot perf` prints, as text and as JSON."""
+"""The report of `arrowroot perf`, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arrowroot._report.monitor import Series
 
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
-#: Of several reads, these are compared; the other measures are the same for each.
+#: The measures that are compared between several reads; the others are the same for each.
 _VARYING = (
     "real_time_ns",
     "cpu_time_ns",
@@ -42,7 +42,7 @@ _VARYING = (
 
 @dataclass
 class Report:
-    """What was read, and what it cost."""
+    """The reads of one target, and their cost."""
 
     file: File
     tree: Tree

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arrowroot import Scan
 
 _BAR_WIDTH = 30
-#: Of a shorter time no rate is told.
+#: The shortest time for which a rate is shown.
 _SHORTEST_S = 1e-3
 _LEAST_BAR_WIDTH = 5
 _PARTS = " ▏▎▍▌▋▊▉█"
@@ -70,7 +70,7 @@ class Progress:
         plan = scan.plan
         while not self._is_over.wait(_INTERVAL_S):
             stats = scan.stats
-            # What a filter selects is not known before: how far it has looked is.
+            # How much a filter will select is not known, but how far it has looked is.
             done, whole = (
                 (stats.n_looked_at, plan.n_entries) if plan.filter else (stats.n_baskets, plan.n_baskets)
             )
