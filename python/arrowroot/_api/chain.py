@@ -119,12 +119,12 @@ class Chain:
     def entry_set(self, entries: Entries) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the chain; events are looked up."""
         if isinstance(entries, EventList):
-            return self.entries_of(entries)
+            return self._entries_of(entries)
         if _entries.is_of_trees(entries):
             return _entries.of_trees(entries, self.members)
         return _entries.normalise(entries, self.num_entries)
 
-    def entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+    def _entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             paths = self.choose(Choice.of(events.index.columns))
