@@ -42,7 +42,7 @@ def scan(
 
     paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
         "FILE:TREE", or be the key of a mapping to it.
-    tree: of the files that don't name one; may be left out if the first file has only one.
+    tree: the tree of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
         :class:`EventList` are looked for in all files. Entries that go back and forth between files are all
         in memory at once.
@@ -52,9 +52,9 @@ def scan(
         index that the friends record.
     options: those of :meth:`Tree.scan`, and how to reach the files and to read from them, as for ``open``.
 
-    The chosen columns must have the same types in all
-    files. A glob, ``filter_name``, or no choice at all must choose the same columns in every file, whichever is the
-    first; where files differ, name the columns that all have. The metadata of every file is read at once.
+    The chosen columns must have the same types in all files. A glob, ``filter_name``, or no choice at all must choose
+    the same columns in every file, whichever is the first; if files differ, name the columns that all have. The
+    metadata of every file is read at once.
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
     """

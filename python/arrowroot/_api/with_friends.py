@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.friends import FriendBranch
     from arrowroot._passes.source import Source
     from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._select.events import Member as TreeInARow
 
 
 class WithFriends(Chain):
@@ -98,6 +99,11 @@ class WithFriends(Chain):
     def where(self) -> str:
         """The first tree of the main chain, and how many there are besides."""
         return self.main.where
+
+    @property
+    def members(self) -> Sequence[TreeInARow]:
+        """The trees of the main chain."""
+        return self.main.members
 
     @property
     def num_entries(self) -> int:
