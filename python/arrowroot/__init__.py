@@ -17,8 +17,11 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._column import Column
-from arrowroot._config import Configuration, Option, configuration
+from arrowroot._api.column import Column
+from arrowroot._api.file import Directory, File, Key
+from arrowroot._api.file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
+from arrowroot._api.scan import Scan
+from arrowroot._api.tree import Tree
 from arrowroot._errors import (
     AccessDeniedError,
     ArrowrootError,
@@ -44,19 +47,18 @@ from arrowroot._errors import (
     UnusedEntriesWarning,
     WholeCopyWarning,
 )
-from arrowroot._events import EventIndex, EventList
-from arrowroot._file import Directory, File, Key
-from arrowroot._file import open_file as open  # noqa: A004 - people write arrowroot.open(), as for uproot
 from arrowroot._native import Branch, __version__, debug_build
 from arrowroot._objects.record import Record, Unreadable
-from arrowroot._scan import Scan
-from arrowroot._tree import Tree
-from arrowroot._url import split_url
+from arrowroot._select.events import EventIndex, EventList
+from arrowroot._storage.config import Configuration, Option, configuration
+from arrowroot._storage.url import split_url
 
 if TYPE_CHECKING:
-    from arrowroot._accounts import Account
-    from arrowroot._chain import Friends, scan
-    from arrowroot._index import Indexed, index, pick
+    from arrowroot._api.index import Indexed, index, pick
+    from arrowroot._api.partitions import Partition, partitions
+    from arrowroot._api.scan_files import Friends, scan
+    from arrowroot._cost.accounts import Account
+    from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._objects.axis import Axis
     from arrowroot._objects.collections import ObjectList, ObjectMap
     from arrowroot._objects.entry_list import EntryList
@@ -66,8 +68,6 @@ if TYPE_CHECKING:
     from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
-    from arrowroot._partitions import Partition, partitions
-    from arrowroot._plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
 
 __all__ = [
     "AccessDeniedError",
@@ -149,10 +149,10 @@ if _native.debug_build:
 
 #: Where the names that are imported when first used live, and what they are called there.
 _LAZY = {
-    **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_plan"),
-    "Account": "_accounts",
-    **dict.fromkeys(("Indexed", "index", "pick"), "_index"),
-    **dict.fromkeys(("Partition", "partitions"), "_partitions"),
+    **dict.fromkeys(("LogicalRead", "PhysicalRead", "Plan", "Read", "ScanStats", "Window"), "_cost.plan"),
+    "Account": "_cost.accounts",
+    **dict.fromkeys(("Indexed", "index", "pick"), "_api.index"),
+    **dict.fromkeys(("Partition", "partitions"), "_api.partitions"),
     "Axis": "_objects.axis",
     **dict.fromkeys(("ObjectList", "ObjectMap"), "_objects.collections"),
     "EntryList": "_objects.entry_list",
@@ -162,7 +162,7 @@ _LAZY = {
     **dict.fromkeys(("PolyHistogram", "PolyProfile"), "_objects.poly"),
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
-    **dict.fromkeys(("Friends", "scan"), "_chain"),
+    **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
 }
 
 
@@ -170,7 +170,7 @@ def __getattr__(name: str) -> Any:
     """Import the module that has the name: a script pays for what it uses."""
     if name not in _LAZY:
         raise AttributeError(f"module 'arrowroot' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     value = getattr(import_module(f"arrowroot.{_LAZY[name]}"), name)
     globals()[name] = value

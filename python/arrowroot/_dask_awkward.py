@@ -8,12 +8,12 @@ import awkward as ak
 from dask_awkward.lib.io.columnar import ColumnProjectionMixin
 from dask_awkward.lib.unproject_layout import unproject_layout
 
-from arrowroot._convert import to_awkward
+from arrowroot._arrow.convert import to_awkward
 
 if TYPE_CHECKING:
     from awkward.forms import RecordForm
 
-    from arrowroot._partitions import Partition
+    from arrowroot._api.partitions import Partition
 
 
 class Reader(ColumnProjectionMixin):  # type: ignore[misc]  # which has no types

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions: those of the engine, and the few that only Python knows of."""
+"""Exceptions and warnings: those of the engine, and the few that only Python knows."""
 
 import copyreg
 import os
@@ -60,11 +60,11 @@ N_QUOTED = 5
 
 
 def _shown(self: ArrowrootError) -> str:
-    """Return the message. What it quotes of a file must not drive the terminal that it is printed to."""
+    """Return the message. Bytes that it quotes from a file must not control the terminal."""
     return printable(super(ArrowrootError, self).__str__())
 
 
-# Of all errors, whoever raises them.
+# All errors show their messages so, whoever raises them.
 ArrowrootError.__str__ = _shown  # type: ignore[method-assign,assignment]
 
 
@@ -78,8 +78,6 @@ class _Warning(UserWarning):
 class UnsupportedColumnWarning(_Warning):
     """Branches that arrowroot cannot read yet were left out of an implicit selection."""
 
-    __module__ = "arrowroot"
-
 
 class RecoveredWarning(_Warning):
     """Keys of a file were found by walking its records: it was not closed, or is damaged.
@@ -87,31 +85,24 @@ class RecoveredWarning(_Warning):
     It comes once for each file in a process.
     """
 
-    __module__ = "arrowroot"
-    _told: ClassVar[set[str]] = set()
+    _warned_of: ClassVar[set[str]] = set()
 
     @classmethod
     def forget(cls) -> None:
         """Warn anew of files that were warned of."""
-        RecoveredWarning._told.clear()
+        RecoveredWarning._warned_of.clear()
 
 
 class CutShortWarning(RecoveredWarning):
-    """A file was cut short: what is read of it may be less than there was."""
-
-    __module__ = "arrowroot"
+    """A file was cut short: it may have had more than is read."""
 
 
 class SchemaMismatchError(InvalidRequestError):
     """Files of one scan disagree on a column; the message names the file and the column."""
 
-    __module__ = "arrowroot"
-
 
 class FilterError(InvalidRequestError):
     """A filter that cannot be understood or computed; the message shows where in it."""
-
-    __module__ = "arrowroot"
 
     def __init__(self, message: str, expression: str, start: int, end: int) -> None:
         """``start``, ``end``: the place in ``expression``, half-open, in characters."""
@@ -127,38 +118,28 @@ class FilterError(InvalidRequestError):
         return printable(str(self.args[0])) + self.pointed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A Dask worker sends it as any other."""
+        """Return what pickle needs, as a Dask worker sends errors."""
         return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
 
 
 class DamagedReplicaWarning(_Warning):
     """Some of a file is damaged in one of its replicas, and was read from another one."""
 
-    __module__ = "arrowroot"
-
 
 class WholeCopyWarning(_Warning):
     """A server answers no ranges: all of a file was copied to read some of it."""
-
-    __module__ = "arrowroot"
 
 
 class MissingEventsWarning(_Warning):
     """Some of the events of a list are in none of the trees."""
 
-    __module__ = "arrowroot"
-
 
 class UnusedEntriesWarning(_Warning):
     """Some of the entries of a list are of trees that are not read."""
 
-    __module__ = "arrowroot"
-
 
 class MissingEventsError(NotFoundError):
     """Some of the events of a list are in none of the trees; ``missing`` has their numbers."""
-
-    __module__ = "arrowroot"
 
     def __init__(self, message: str, missing: Sequence[tuple[int, ...]]) -> None:
         super().__init__(message, missing)
@@ -169,12 +150,12 @@ class MissingEventsError(NotFoundError):
         return printable(str(self.args[0]))
 
 
-#: Of a long filter so much is shown before and after the place that is meant.
+#: The most characters of a long filter that are shown before and after the place that is meant.
 _N_AROUND = 60
 
 
 def pointed_at(text: str, start: int, end: int) -> str:
-    """Return two lines to end a message with: the line of the text that has the place, and ^~~ below it."""
+    """Return two lines for the end of a message: the line of the text with the place, and ^~~ below it."""
     if not text:
         return ""
     line_start = text.rfind("\n", 0, start) + 1
@@ -184,7 +165,7 @@ def pointed_at(text: str, start: int, end: int) -> str:
     last = min(line_end, min(end, start + _N_AROUND) + _N_AROUND)
     n_marked = max(1, min(end, last) - start)
     before = "…" if first > line_start else ""
-    # One column for each character, whatever it does to a terminal.
+    # Each character takes one column: those that would control a terminal become spaces.
     shown = "".join(c if c.isprintable() else " " for c in text[first:last])
     marks = " " * (len(before) + start - first) + "^" + "~" * (n_marked - 1)
     return f"\n    {before}{shown}{'…' if last < line_end else ''}\n    {marks}"
@@ -201,7 +182,7 @@ class _NearMissError(NotFoundError):
         shown: Callable[[str], str] = repr,
         known: Iterable[str] = (),
     ) -> None:
-        """``shown``: how a name is to be written. ``known``: those that there are, shown if none is near."""
+        """``shown``: returns how to write a name. ``known``: the names that there are, shown if none is near."""
         if nearest_names:
             message += "; did you mean " + " or ".join(map(shown, nearest_names)) + "?"
         elif there_are := list(dict.fromkeys(known)):
@@ -214,7 +195,7 @@ class _NearMissError(NotFoundError):
         self.pointed = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A worker sends it as any other: the message is whole, and not made again."""
+        """Return what pickle needs: the message is complete and must not be made again."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
@@ -225,19 +206,18 @@ class _NearMissError(NotFoundError):
 class NoSuchKeyError(_NearMissError):
     """A file or directory has no object of that name. ``nearest`` holds similar names."""
 
-    __module__ = "arrowroot"
-
 
 class LostKeyError(NoSuchKeyError, CorruptFileError):
     """No object of that name, in a file that was cut short or is damaged: it may have been there."""
-
-    __module__ = "arrowroot"
 
 
 class NoSuchColumnError(_NearMissError):
     """A tree has no branch of that name. ``nearest`` holds similar names."""
 
-    __module__ = "arrowroot"
+
+# People see the names by which they import them.
+for _class in [one for one in vars().values() if isinstance(one, type) and one.__module__ == __name__]:
+    _class.__module__ = "arrowroot"
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
@@ -246,12 +226,12 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
 
 
 def cancelled() -> ArrowrootError:
-    """Return the error of a scan that is drawn from after it was cancelled: what it gave is not the whole."""
+    """Return the error of a scan that is drawn from after it was cancelled: it did not deliver all."""
     return ArrowrootError("the scan was cancelled")
 
 
 def not_picklable(what: str, instead: str) -> TypeError:
-    """Return the error for what holds a file open: another process opens the file for itself."""
+    """Return the error for pickling what holds a file open: another process must open the file itself."""
     return TypeError(f"{what} cannot be pickled: it holds an open file; send what opens it again, {instead}")
 
 
@@ -264,7 +244,7 @@ def missing_library(library: str, purpose: str, extra: str | None = None) -> Imp
 
 
 def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "not readable yet") -> None:
-    """Warn once, at the caller's line, that these (path, C++ type or what else tells) were not selected."""
+    """Warn once, at the caller's line, that some columns were not selected: (path, C++ type or another reason)."""
     if not left_out:
         return
     quoted = ", ".join(f"{path} ({type_name})" for path, type_name in left_out[:N_QUOTED])
@@ -279,17 +259,17 @@ def warn_left_out(left_out: Sequence[tuple[str, str]], where: str, why: str = "n
 
 
 def warn_recovered(url: str, what: str, *, is_cut_short: bool) -> None:
-    """Warn, at the caller's line and once for each file, that what is read of it may be less than there was."""
-    told = RecoveredWarning._told  # noqa: SLF001 - of this module
-    if url in told:
+    """Warn, at the caller's line and once for each file, that it may have had more than is read."""
+    warned_of = RecoveredWarning._warned_of  # noqa: SLF001 - of this module
+    if url in warned_of:
         return
-    told.add(url)
+    warned_of.add(url)
     kind = CutShortWarning if is_cut_short else RecoveredWarning
     warnings.warn(f"{url}: {what}; what is left of it is read", kind, stacklevel=_depth_of_caller())
 
 
 def warn_damaged_replica(text: str) -> None:
-    """Warn, at the caller's line, of what is damaged in one replica and was read from another.
+    """Warn, at the caller's line, of data that are damaged in one replica and were read from another.
 
     The engine calls this.
     """

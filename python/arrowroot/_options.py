@@ -1,14 +1,18 @@
-"""How to read: sizes, threads and the form of text, as users give them and as the engine takes them."""
+"""Options of reading: sizes, threads and the form of text, as users give them and as the engine takes them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot._errors import InvalidRequestError, nearest
 from arrowroot._sizes import checked_count, format_bytes, parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Literal
+
+    from arrowroot._filter.bind import FilterLike
+    from arrowroot._select.entries import Entries
 
     #: Text as Arrow strings, an error if it is not UTF-8 or with U+FFFD for what is not; or as bytes.
     Strings = Literal["utf8", "replace", "binary"]
@@ -16,18 +20,72 @@ if TYPE_CHECKING:
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
 MEMORY_BUDGET = "512 MB"
+NO_WHOLE_BRANCHES = "assemble and raw: not with a filter, nor with friends"
+_DEFAULTS = {
+    "memory_budget": MEMORY_BUDGET,
+    "n_threads": 0,
+    "trace": False,
+    "strings": "utf8",
+    "verify_checksums": True,
+    "assemble": False,
+    "raw": False,
+}
 
 
-class EngineOptions(TypedDict):
-    """The keyword arguments of a scan of the engine, besides columns and entries."""
+class ResourceOptions(TypedDict, total=False):
+    """The resources of a pass. ``Tree.scan`` explains these options and all that follow."""
 
-    batch_bytes: int | None
-    memory_budget_bytes: int
+    memory_budget: int | str
     n_threads: int
+
+
+class PassOptions(ResourceOptions, total=False):
+    """How a pass delivers batches."""
+
+    batch_size: int | str
     trace: bool
+
+
+class FindOptions(ResourceOptions, total=False):
+    """The entries that a filter looks at, and how it sees text."""
+
+    entries: Entries
     strings: Strings
+
+
+class ReadOptions(FindOptions, total=False):
+    """The keyword arguments of ``Tree.to_arrow``."""
+
+    filter_name: str | Iterable[str] | None
+    filter: FilterLike
     verify_checksums: bool
+    assemble: bool
     raw: bool
+
+
+class ScanOptions(ReadOptions, PassOptions, total=False):
+    """The keyword arguments of ``Tree.scan``."""
+
+
+def check_arguments(
+    given: Iterable[str], call: Callable[..., Any], options: Iterable[str] = (), storage: Iterable[str] = ()
+) -> None:
+    """Raise InvalidRequestError for an argument that a function does not take.
+
+    options: the names that it takes besides the parameters in its signature. storage: those of the storage, which a
+    message does not list.
+    """
+    wrong = next((name for name in given if name not in options and name not in storage), None)
+    if wrong is None:
+        return
+    code = call.__code__
+    own = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    own += options
+    close = nearest(wrong, [*own, *storage])
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    if not any(other in own for other in close):
+        hint += f"{' Its' if close else '; its'} own are {', '.join(own)}"
+    raise InvalidRequestError(f"{call.__name__}() has no argument {wrong!r}{hint}")
 
 
 class Options(NamedTuple):
@@ -43,37 +101,25 @@ class Options(NamedTuple):
     raw: bool = False
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        batch_size: int | str | None,
-        memory_budget: int | str,
-        n_threads: int,
-        strings: Strings,
-        trace: bool = False,
-        verify_checksums: bool = True,
-        assemble: bool = False,
-        raw: bool = False,
-    ) -> Options:
-        """Return the options that a user gave; ``batch_size`` None: all in one batch.
+    def of(cls, given: Mapping[str, Any], *, batch_size: int | str | None = BATCH_SIZE) -> Options:
+        """Return the options that a user gave, of ``ScanOptions``; what else ``given`` has is passed over.
+
+        batch_size: if none was given; None: all in one batch.
 
         Raises: InvalidRequestError, which names the option.
         """
+        values = {**_DEFAULTS, "batch_size": batch_size, **given}
+        strings, batch_size = values["strings"], values["batch_size"]
         if strings not in ("utf8", "replace", "binary"):
             raise InvalidRequestError(f"strings: expected 'utf8', 'replace' or 'binary', got {strings!r}")
-        switches: dict[str, object] = {
-            "trace": trace,
-            "verify_checksums": verify_checksums,
-            "assemble": assemble,
-            "raw": raw,
-        }
-        for name, value in switches.items():
+        for name in ("trace", "verify_checksums", "assemble", "raw"):
+            value = values[name]
             if not isinstance(value, bool) and str(getattr(value, "dtype", "")) != "bool":
                 raise InvalidRequestError(f"{name}: expected True or False, got {value!r}")
-        if assemble and raw:
+        if values["assemble"] and values["raw"]:
             raise InvalidRequestError("assemble and raw: bytes are of single branches, not of whole objects")
         batch_bytes = None if batch_size is None else parse_size(batch_size, "batch_size")
-        budget_bytes = parse_size(memory_budget, "memory_budget")
+        budget_bytes = parse_size(values["memory_budget"], "memory_budget")
         # Smaller budgets are for what is fetched: batches of the default size are not to be made smaller for them.
         if batch_bytes is not None and batch_bytes > max(budget_bytes, parse_size(BATCH_SIZE, "batch_size")):
             raise InvalidRequestError(
@@ -83,39 +129,29 @@ class Options(NamedTuple):
         return cls(
             batch_bytes,
             budget_bytes,
-            checked_count(n_threads, "n_threads"),
-            bool(trace),
+            checked_count(values["n_threads"], "n_threads"),
+            bool(values["trace"]),
             strings,
-            bool(verify_checksums),
-            bool(assemble),
-            bool(raw),
+            bool(values["verify_checksums"]),
+            bool(values["assemble"]),
+            bool(values["raw"]),
         )
 
-    def is_of_branches(self, *, with_others: bool) -> bool:
-        """Return whether whole objects or bytes are asked for, as no filter and no friend knows them.
-
-        Raises: InvalidRequestError if they are, ``with_others``: a filter or friends.
-        """
-        if with_others and (self.assemble or self.raw):
-            raise InvalidRequestError("assemble and raw: not with a filter, nor with friends")
-        return self.assemble or self.raw
+    def refuse_whole_branches(self) -> None:
+        """Raise InvalidRequestError if whole objects or bytes are asked for: no filter and no friend knows them."""
+        if self.assemble or self.raw:
+            raise InvalidRequestError(NO_WHOLE_BRANCHES)
 
     @classmethod
     def default(cls) -> Options:
         """Return the options of one who gave none."""
-        return cls.checked(batch_size=BATCH_SIZE, memory_budget=MEMORY_BUDGET, n_threads=0, strings="utf8")
+        return cls.of({})
 
-    def engine(self) -> EngineOptions:
-        """Return the options as keyword arguments of the engine."""
-        return {
-            "batch_bytes": self.batch_bytes,
-            "memory_budget_bytes": self.memory_budget_bytes,
-            "n_threads": self.n_threads,
-            "trace": self.trace,
-            "strings": self.strings,
-            "verify_checksums": self.verify_checksums,
-            "raw": self.raw,
-        }
+    def engine(self) -> dict[str, Any]:
+        """Return the options as keyword arguments of the engine's scan."""
+        options = self._asdict()
+        del options["assemble"]  # the columns chosen say that
+        return options
 
     def shared_by(self, n_parts: int) -> Options:
         """Return the options of each of several passes that run side by side."""

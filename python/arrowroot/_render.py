@@ -17,7 +17,7 @@ _GAP = "  "
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without what gives access in the URLs in it."""
+    """Return a text without the credentials of URLs in it."""
     return _native.scrubbed(text, "")
 
 
@@ -27,7 +27,7 @@ def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:
         return "null"
     if isinstance(value, float):
         return f"{value:.6g}"
-    # Of a text of megabytes no more than a line is looked at.
+    # Only as much of a text is looked at as fits: it may have megabytes.
     if isinstance(value, bytes):
         return clip(repr(value[: max_width + 1]), max_width)
     if isinstance(value, str):
@@ -41,12 +41,12 @@ def cell_text(value: Any, max_width: int = _MAX_TEXT) -> str:
 
 def scalar_text(scalar: pa.Scalar, max_width: int = _MAX_TEXT) -> str:
     """Return one Arrow value as :func:`cell_text` does, without making Python objects of what is not shown."""
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa
 
     if not scalar.is_valid:
         return "null"
     if isinstance(scalar, pa.BinaryScalar):  # as are strings, the large ones and the views
-        # A character takes 4 bytes at most; what is cut in two is behind what is shown.
+        # A character takes 4 bytes at most, so one that is cut in two is not shown.
         start = scalar.as_buffer()[: 4 * (max_width + 1)].to_pybytes()
         return cell_text(
             start.decode(errors="ignore") if isinstance(scalar, pa.StringScalar) else start, max_width
@@ -75,12 +75,12 @@ def _listed(shown: list[str], n_all: int) -> str:
 
 
 def type_text(kind: pa.DataType) -> str:
-    """Return an Arrow type without what every list says: list<item: float not null> is list<float>."""
+    """Return an Arrow type without the parts that all lists share: list<item: float not null> is list<float>."""
     return str(kind).replace("item: ", "").replace("element: ", "").replace(" not null", "")
 
 
 def printable(text: str) -> str:
-    """Return text without control characters: names and values from a file must not drive the terminal."""
+    """Return text without control characters: names and values from a file must not control the terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -89,10 +89,10 @@ def printable(text: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return how many columns of a terminal the text takes: wide letters take two, combining ones none."""
+    """Return the number of columns that a text takes on a terminal: wide letters take two, combining ones none."""
     if text.isascii():
         return len(text)
-    import unicodedata  # noqa: PLC0415 - most names are ASCII
+    import unicodedata
 
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
@@ -111,7 +111,7 @@ def clip(text: str, max_width: int) -> str:
 
 
 def columns_that_fit(widths: Sequence[int], max_width: int) -> int:
-    """Return how many of the first columns fit side by side; at least one."""
+    """Return the number of first columns that fit side by side; at least one."""
     used = 0
     for i, width in enumerate(widths):
         used += width + (len(_GAP) if i else 0)
@@ -157,7 +157,7 @@ def text_table(
 
 def html_table(rows: Sequence[Sequence[str]], *, n_header: int = 1, caption: str = "") -> str:
     """Return rows as an HTML table, everything escaped."""
-    from html import escape  # noqa: PLC0415 - only notebooks need it
+    from html import escape
 
     def line(row: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"

@@ -8,9 +8,9 @@ from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
 
 _STEP = 1000
-#: What the engine's integers hold.
+#: The largest integer of the engine.
 LARGEST = 2**63 - 1
-# Compiled when first used: that takes longer than to read the rest of a module.
+# The expressions are compiled at their first use: this takes longer than to load the rest of the module.
 _QUANTITY = r"(?i)\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-zµ]*)\s*"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _LONGEST_S = 1e9
@@ -78,7 +78,7 @@ def parse_rate(text: str, what: str = "bandwidth") -> float:
     match = re.fullmatch(_QUANTITY, amount) if slash and unit.strip().lower() == "s" else None
     unit_bytes = _native.parse_size(f"1{match[2]}") if match is not None and match[2] else None
     if match is not None and match[2].endswith("b") and unit_bytes is not None:
-        # Bits to who knows networks, bytes to who does not care for case: a factor of 8.
+        # "Mb/s" means bits to some and bytes to others: a factor of 8.
         number, prefix = match[1], match[2][:-1]
         bits = f" or '{number}{prefix}bit/s'" if f"{prefix.lower()}bit" in _BITS else ""
         raise InvalidRequestError(
@@ -120,7 +120,7 @@ def three_digits(value: float) -> str:
     """Return a number with three significant digits and no exponent: 1.23, 12.3, 123, 12345."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    # Rounded first: 0.9999 shows as 1.00, not as 1.000.
+    # The number is rounded first: 0.9999 shows as 1.00, not as 1.000.
     size = abs(float(f"{value:.2e}"))
     n_decimals = (
         0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 2 - math.floor(math.log10(size))

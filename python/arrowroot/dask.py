@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._convert import empty_batch, names_of_variants, to_awkward, to_pandas
+from arrowroot._api.partitions import partitions
+from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
 from arrowroot._errors import UnsupportedError, missing_library
-from arrowroot._partitions import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from arrowroot._partitions import Partition
-    from arrowroot._url import Location
+    from arrowroot._api.partitions import Partition
+    from arrowroot._select.columns import Columns
+    from arrowroot._storage.url import Location
 
 __all__ = ["awkward", "bag", "dataframe"]
 
@@ -35,7 +36,7 @@ __all__ = ["awkward", "bag", "dataframe"]
 def dataframe(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask.dataframe.DataFrame:
     """Return a ``dask.dataframe.DataFrame``; columns that the computation does not use are not read.
@@ -45,8 +46,8 @@ def dataframe(
     Lists become objects (NumPy arrays); numbers that may be null, and texts, have Arrow's types.
     """
     try:
-        import dask  # noqa: PLC0415 - an optional extra
-        import dask.dataframe as dd  # noqa: PLC0415 - an optional extra
+        import dask
+        import dask.dataframe as dd
     except ImportError as error:
         raise missing_library("dask[dataframe]", "arrowroot.dask.dataframe()", "dask") from error
     pieces = partitions(paths, tree, columns, **options)
@@ -62,8 +63,8 @@ def _frame(piece: Partition, columns: list[str] | None = None) -> pd.DataFrame:
 
 
 def _frame_of(table: pa.Table) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 - an optional extra
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pandas as pd
+    import pyarrow as pa
 
     frame = to_pandas(table)
     for one in table.schema:
@@ -78,7 +79,7 @@ def _frame_of(table: pa.Table) -> pd.DataFrame:
 
 def _empty(piece: Partition) -> pa.Table:
     """Return a table of no entries with the columns of a piece."""
-    import pyarrow as pa  # noqa: PLC0415 - not needed to import arrowroot
+    import pyarrow as pa
 
     return pa.Table.from_batches([empty_batch(piece.schema())])
 
@@ -86,7 +87,7 @@ def _empty(piece: Partition) -> pa.Table:
 def bag(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask.bag.Bag:
     """Return a ``dask.bag.Bag`` of entries, each a dict from column to value; ``options`` as for :func:`dataframe`.
@@ -94,7 +95,7 @@ def bag(
     All chosen columns are read: a bag does not know which are used.
     """
     try:
-        import dask.bag  # noqa: PLC0415 - an optional extra
+        import dask.bag
     except ImportError as error:
         raise missing_library("dask", "arrowroot.dask.bag()") from error
     pieces = partitions(paths, tree, columns, **options)
@@ -109,7 +110,7 @@ def _entries(pieces: Sequence[Partition]) -> list[dict[str, Any]]:
 def awkward(
     paths: Location | Iterable[Location],
     tree: str | None = None,
-    columns: str | Iterable[str] | None = None,
+    columns: Columns = None,
     **options: Any,
 ) -> dask_awkward.Array:
     """Return a ``dask_awkward.Array`` of records, one for each entry; ``options`` as for :func:`dataframe`.
@@ -117,9 +118,9 @@ def awkward(
     Columns that the computation does not use are not read.
     """
     try:
-        import dask_awkward  # noqa: PLC0415 - an optional extra
+        import dask_awkward
 
-        from arrowroot._dask_awkward import Reader  # noqa: PLC0415 - an optional extra
+        from arrowroot._dask_awkward import Reader
     except ImportError as error:
         raise missing_library("dask-awkward", "arrowroot.dask.awkward()") from error
     pieces = partitions(paths, tree, columns, **options)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arrowroot import _config, _metrics
+from arrowroot._cost import metrics
+from arrowroot._storage import config
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -53,10 +54,10 @@ def test_the_guide_shows_what_its_code_prints(monkeypatch):
 
 
 def test_the_table_of_metrics_is_that_of_the_code():
-    expected = _metrics.document()
+    expected = metrics.document()
     path = REPOSITORY / "docs" / "metrics.md"
     assert path.read_text(encoding="utf-8") == expected, (
-        "python -c 'from arrowroot import _metrics; print(_metrics.document(), end=\"\")' > docs/metrics.md"
+        "python -c 'from arrowroot._cost import metrics; print(metrics.document(), end=\"\")' > docs/metrics.md"
     )
 
 
@@ -65,8 +66,8 @@ def test_the_table_of_options_is_that_of_the_engine():
     table = re.search(
         r"<!-- options:begin -->\n(.*?)<!-- options:end -->", path.read_text(encoding="utf-8"), re.DOTALL
     )
-    assert table[1] == _config.document(), (
-        "between the markers: python -c 'from arrowroot import _config; print(_config.document(), end=\"\")'"
+    assert table[1] == config.document(), (
+        "between the markers: python -c 'from arrowroot import _config; print(config.document(), end=\"\")'"
     )
 
 

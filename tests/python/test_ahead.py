@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arrowroot._ahead import Crew, in_order
+from arrowroot._passes.ahead import ThreadPool, in_order
 
 
 @pytest.mark.parametrize("n_ahead", [1, 2, 5, 100])
@@ -35,7 +35,7 @@ def test_an_error_comes_in_its_turn_and_ends_it():
     assert len(begun) <= 5
 
 
-def test_a_crew_works_at_the_same_time_and_its_errors_come_out():
+def test_a_pool_works_at_the_same_time_and_its_errors_come_out():
     all_here = threading.Barrier(4, timeout=60)
     done = []
 
@@ -43,21 +43,21 @@ def test_a_crew_works_at_the_same_time_and_its_errors_come_out():
         done.append(0)
         raise OSError("no such file")
 
-    with Crew(4) as crew:
-        crew.do(all_here.wait, 12)
+    with ThreadPool(4) as pool:
+        pool.do(all_here.wait, 12)
         with pytest.raises(OSError, match="no such file"):
-            crew.do(fail, 1000)
-        crew.do(all_here.wait, 4)
+            pool.do(fail, 1000)
+        pool.do(all_here.wait, 4)
     assert done
 
 
-def test_an_interrupt_waits_for_none_of_a_crew():
+def test_an_interrupt_waits_for_none_of_a_pool():
     program = """
 import time
-from arrowroot._ahead import Crew
+from arrowroot._passes.ahead import ThreadPool
 print(flush=True)
-with Crew(2) as crew:
-    crew.do(lambda: time.sleep(60), 4)
+with ThreadPool(2) as pool:
+    pool.do(lambda: time.sleep(60), 4)
 """
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE

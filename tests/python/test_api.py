@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
-from arrowroot._convert import to_awkward, to_numpy
+from arrowroot._arrow.convert import to_awkward, to_numpy
 
 from .conftest import N_ENTRIES, write_tree
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot import _arrays
-from arrowroot._convert import to_numpy
+from arrowroot._arrow import arrays
+from arrowroot._arrow.convert import to_numpy
 
 KINDS = [
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
@@ -30,10 +30,10 @@ def test_a_slice_of_any_kind_has_its_values(kind, values, start, stop):
     exact = [None if value is None else dtype.type(value) for value in values]
     array = pa.array(exact, getattr(pa, kind)())[start:stop]
     expected = [0 if value is None else value for value in exact[start:stop]]
-    valid = _arrays.validity(array)
-    assert _arrays.is_number(array.type)
-    assert _arrays.without_nulls(array, valid).tolist() == expected
-    assert _arrays.without_nulls(array, valid).dtype == dtype
+    valid = arrays.validity(array)
+    assert arrays.is_number(array.type)
+    assert arrays.without_nulls(array, valid).tolist() == expected
+    assert arrays.without_nulls(array, valid).dtype == dtype
     known = [value is not None for value in exact[start:stop]]
     assert (valid is None and all(known)) or valid.tolist() == known
 
@@ -43,18 +43,18 @@ def test_what_stands_behind_null_is_not_seen():
         pa.int32(), 3, [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([1, 77, 3], np.int32))]
     )
     assert numbers.to_pylist() == [1, None, 3]
-    assert _arrays.without_nulls(numbers, _arrays.validity(numbers)).tolist() == [1, 0, 3]
+    assert arrays.without_nulls(numbers, arrays.validity(numbers)).tolist() == [1, 0, 3]
 
 
 def test_integers_become_arrow_without_a_copy_where_they_can():
     numbers = np.arange(10)
-    assert _arrays.to_arrow(numbers).buffers()[1].address == numbers.ctypes.data
-    assert _arrays.to_arrow(numbers[::-2]).to_pylist() == [9, 7, 5, 3, 1]
+    assert arrays.to_arrow(numbers).buffers()[1].address == numbers.ctypes.data
+    assert arrays.to_arrow(numbers[::-2]).to_pylist() == [9, 7, 5, 3, 1]
 
 
 def test_what_arrow_holds_cannot_be_changed(sample):
     table = ar.open(sample[0])["Events"].to_arrow(["run", "pt"]).take(pa.array(range(0, 1000, 2)))
-    for values in (to_numpy(table)["run"], _arrays.to_numpy(pa.array([1, 2, 3]).take(pa.array([0])))):
+    for values in (to_numpy(table)["run"], arrays.to_numpy(pa.array([1, 2, 3]).take(pa.array([0])))):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 99
 

@@ -11,8 +11,9 @@ import pytest
 import uproot
 
 import arrowroot as ar
-from arrowroot import _row
-from arrowroot._tree import Tree
+from arrowroot._api import row as _row
+from arrowroot._api.tree import Tree
+from arrowroot._select.columns import Choice
 
 from .conftest import write_tree
 
@@ -259,7 +260,7 @@ def test_a_filter_of_pyarrow_asks_of_other_files_for_its_own_columns_alone(trigg
 
 def test_a_row_that_was_refused_gives_nothing(linked):
     row = _row.Row([(str(path), "Events") for path in sorted((linked / "more").iterdir())], {})
-    row.choose(["HLT_*"], None)
+    row.choose(Choice(["HLT_*"]))
     with pytest.raises(ar.SchemaMismatchError):
         row.open_others()
     with pytest.raises(ValueError, match="shorter"):

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot import _chunks
-from arrowroot._convert import to_awkward
+from arrowroot._arrow import chunks
+from arrowroot._arrow.convert import to_awkward
 
 #: Nine are more than the 2^31 - 1 items that one array can have.
 N_LONG, N_ITEMS = 9, 240_000_000
@@ -58,7 +58,7 @@ def test_what_is_too_long_for_any_batch_is_an_error(monkeypatch, sample):
     def refuse(_):
         raise ar.BatchTooLongError("x: more than 2147483647 items in one batch")
 
-    monkeypatch.setattr("arrowroot._source.TreeSource.next_batch", refuse)
+    monkeypatch.setattr("arrowroot._passes.source.TreeSource.next_batch", refuse)
     with pytest.raises(ar.BatchTooLongError, match="2147483647"):
         ar.open(sample[0])["Events"].to_arrow("pt")
 
@@ -66,7 +66,7 @@ def test_what_is_too_long_for_any_batch_is_an_error(monkeypatch, sample):
 @pytest.fixture
 def nested(monkeypatch):
     """A table of several chunks that are taken to be too long."""
-    monkeypatch.setattr(_chunks, "_MAX_ITEMS", 100)
+    monkeypatch.setattr(chunks, "_MAX_ITEMS", 100)
     kind = pa.struct([("t", pa.list_(pa.string())), ("b", pa.list_(pa.binary(), 2))])
     rows = [
         [{"t": ["a", "bc", None][: i % 4], "b": [b"x", b"yz"]}] * (i % 3) if i % 5 else None
@@ -107,7 +107,7 @@ def test_entries_that_go_back_and_forth_are_sorted_chunk_by_chunk(monkeypatch, s
         return ar.scan(paths, tree="Events", columns=["run", "pt"], entries=entries * 2, batch_size="2 kB")
 
     expected = scan().read_all()
-    monkeypatch.setattr(_chunks, "_MAX_ITEMS", 100)
+    monkeypatch.setattr(chunks, "_MAX_ITEMS", 100)
     picked = list(scan())
     assert max(batch.num_rows for batch in picked) < 200
     assert pa.Table.from_batches(picked).to_pylist() == expected.to_pylist()

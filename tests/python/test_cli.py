@@ -11,8 +11,8 @@ import uproot
 
 import arrowroot
 from arrowroot import InvalidRequestError
-from arrowroot._measure import drop_from_page_cache, page_cache_share
 from arrowroot._pictures import reading
+from arrowroot._report.measure import drop_from_page_cache, page_cache_share
 from arrowroot.cli import ls, main
 from arrowroot.cli.terminal import readable
 
@@ -383,7 +383,7 @@ import sys
 import arrowroot.cli.perf as perf
 measure = perf.measure
 def checked(*arguments, **options):
-    missing = {"pyarrow.compute", "arrowroot._filtered", "arrowroot._numbers"} - set(sys.modules)
+    missing = {"pyarrow.compute", "arrowroot._passes.filtered", "arrowroot._filter.numbers"} - set(sys.modules)
     assert not missing, missing
     return measure(*arguments, **options)
 perf.measure = checked

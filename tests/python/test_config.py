@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arrowroot as ar
-from arrowroot import InvalidRequestError, StorageError, _config, _native, split_url
-from arrowroot._url import split_options
+from arrowroot import InvalidRequestError, StorageError, _native, split_url
+from arrowroot._storage import config
+from arrowroot._storage.url import split_options
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def write(path, text):
 
 
 def test_the_keyword_arguments_are_the_options_of_the_engine():
-    assert list(get_type_hints(_config.StorageOptions)) == list(_config.names())
+    assert list(get_type_hints(config.StorageOptions)) == list(config.names())
 
 
 def test_each_place_yields_to_the_one_before(tmp_path, monkeypatch):
@@ -192,6 +193,22 @@ def test_a_misspelt_argument_is_one_of_the_function(sample, tmp_path):
             "scan.. has no argument 'filters'; did you mean 'filter'",
         ),
         (
+            lambda: ar.open(sample[0])["Events"].scan(batch_sizes="1 MB"),
+            "scan.. has no argument 'batch_sizes'; did you mean 'batch_size'",
+        ),
+        (
+            lambda: ar.open(sample[0])["Events"].to_arrow(trace=True),
+            "to_arrow.. has no argument 'trace'; its own are columns, memory_budget, n_threads, entries",
+        ),
+        (
+            lambda: ar.open(sample[0])["Events"].entries_where("run > 1", string="utf8"),
+            "entries_where.. has no argument 'string'; did you mean 'strings'",
+        ),
+        (
+            lambda: ar.partitions(sample[0], "Events")[0].read(n_thread=1),
+            "read.. has no argument 'n_thread'; did you mean 'n_threads'",
+        ),
+        (
             lambda: ar.partitions(sample[0], colums="run"),
             "partitions.. has .* 'colums'; did you mean 'columns'?",
         ),
@@ -218,7 +235,7 @@ def test_the_value_is_checked_where_it_is_set(monkeypatch):
         in_force()
 
 
-names = st.sampled_from(_config.names())
+names = st.sampled_from(config.names())
 values = st.text(max_size=20)
 others = st.text("abcxyz=%.?/", min_size=1, max_size=12).filter(
     lambda text: not text.startswith("arrowroot.")
@@ -389,7 +406,7 @@ def test_secrets_are_never_shown(monkeypatch, arrowroot_command):
     assert secret not in repr(configuration)
     token = next(option for option in configuration.options if option.name == "token")
     assert (token.value, token.origin) == (None, "argument")
-    assert secret not in repr(_config.resolve([""], {"token": secret})[1])
+    assert secret not in repr(config.resolve([""], {"token": secret})[1])
     monkeypatch.setenv("ARROWROOT_TOKEN", secret)
     for arguments in (["config"], ["config", "--json"], ["config", f"https://h/f?arrowroot.token={secret}"]):
         assert secret not in arrowroot_command(*arguments).stdout
@@ -412,11 +429,11 @@ def test_the_command_shows_values_and_who_set_them(arrowroot_command):
     assert lines["cache_size"].split()[1:3] == ["30000000", "argument"]
     assert lines["retries"].split()[1:3] == ["2", "argument"]
     assert lines["timeout"].split()[1:3] == ["30", "default"]
-    assert set(_config.names()) <= lines.keys()
+    assert set(config.names()) <= lines.keys()
     document = json.loads(arrowroot_command("config", "--json", env=environment).stdout)
     assert document["form"] == "arrowroot.config/1"
-    assert [option["name"] for option in document["options"]] == list(_config.names())
-    clean = {name: value for name, value in environment.items() if name not in _config.SHARED_VARIABLES}
+    assert [option["name"] for option in document["options"]] == list(config.names())
+    clean = {name: value for name, value in environment.items() if name not in config.SHARED_VARIABLES}
     found = {**clean, "BEARER_TOKEN": "s3cr3t", "https_proxy": "http://me:s3cr3t@p:1", "AWS_PROFILE": ""}
     assert "\nset, and in" not in arrowroot_command("config", env=clean).stdout
     out = arrowroot_command("config", env=found).stdout
@@ -442,7 +459,7 @@ def test_commands_read_with_the_options_given(sample, arrowroot_command):
 
 
 def test_the_table_of_options_tells_secrets():
-    assert _config.secret_names() == {"token"}
+    assert config.secret_names() == {"token"}
     assert dict(_native.check_options([("token", "x", "test")]))["token"] is None
 
 

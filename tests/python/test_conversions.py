@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from arrowroot import UnsupportedError
-from arrowroot._convert import to_awkward, to_numpy, to_pandas, to_polars
+from arrowroot._arrow.convert import to_awkward, to_numpy, to_pandas, to_polars
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("awkward")

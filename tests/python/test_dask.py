@@ -52,7 +52,7 @@ def client():
 @pytest.fixture
 def asked(monkeypatch):
     """The columns that pieces were asked for, in this process."""
-    from arrowroot._partitions import Partition
+    from arrowroot._api.partitions import Partition
 
     seen = []
     read = Partition.read

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arrowroot import InvalidRequestError
-from arrowroot._entries import count, normalise
+from arrowroot._select.entries import count, normalise
 
 N = 10
 

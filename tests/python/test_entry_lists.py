@@ -153,8 +153,8 @@ def test_entries_are_compared_with_the_sum_that_the_list_says(files):
 
 
 def test_trees_that_differ_by_an_outer_directory_alone_need_their_whole_path():
-    from arrowroot._events import OnlyTree
     from arrowroot._objects.matching import UnclearError, matched
+    from arrowroot._select.events import OnlyTree
 
     trees = [OnlyTree("/f.root", "a/b/T", 9, (1, "")), OnlyTree("/f.root", "c/b/T", 9, (1, ""), 9)]
     lists = [entry_list([1], tree=tree, file="/f.root") for tree in ("c/b/T", "a/b/T")]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
-from arrowroot import _checksum
+from arrowroot._saving import checksum
 
 uproot = pytest.importorskip("uproot")
 
@@ -156,6 +156,7 @@ def test_an_index_finds_events_in_all_files_without_reading_their_ids(files):
     ids = [id_of(number) for number in wanted]
     table = ar.pick(files / "index.parquet", ids, "x")
     assert table["x"].to_pylist() == [number / 2 for number in wanted]
+    assert table["x"].num_chunks == 1
     events = ar.EventList(ids, index=files / "index.parquet")
     scan = ar.scan(files / "run*.root", columns=["x"], entries=events, trace=True)
     assert scan.read_all()["x"].to_pylist() == [number / 2 for number in wanted]
@@ -355,8 +356,8 @@ def test_the_ids_of_what_is_read_are_compared_with_those_asked_for(files):
     with pq.ParquetWriter(index, table.schema) as writer:
         writer.write_table(turned)
         writer.add_key_value_metadata({"arrowroot.index": metadata[b"arrowroot.index"]})
-        writer.add_key_value_metadata({_checksum.KEY: _checksum.PLACEHOLDER})
-    _checksum.sign(index)
+        writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})
+    checksum.sign(index)
     row = turned.slice(7, 1).to_pylist()[0]
     one = (row["run"], row["luminosityBlock"], row["event"])
     tree = ar.open(files / "run0.root")["Events"]

@@ -336,9 +336,9 @@ class Branch:
 
 
 def mask_of(text):
-    from arrowroot import _filter
+    from arrowroot._filter.bind import bind
 
-    bound = _filter.bind(
+    bound = bind(
         text, [Branch(name) for name in ROWS.column_names], lambda names: ROWS.select(names).schema, "t"
     )
     batch = ROWS.select(bound.columns).combine_chunks().to_batches()[0]
@@ -454,7 +454,7 @@ def binary(operands, sign, function, strength, *, nulls=False, above=False):
 
 
 def test_extremes_of_draw_pass_over_what_is_not_a_number_but_for_the_first():
-    from arrowroot import _lists
+    from arrowroot._filter import lists as _lists
 
     nan = float("nan")
     lists = pa.array([[1, nan, 3], [nan, 1], [2, nan], [nan], []], pa.list_(pa.float32()))
@@ -501,7 +501,7 @@ def test_any_text_is_a_filter_or_an_error_of_ours(text):
 
 
 def compound(inside):
-    from arrowroot._expression import FUNCTIONS
+    from arrowroot._filter.grammar import FUNCTIONS
 
     operators = ["+", "-", "*", "/", "%", "&", "|", "&&", "||", "==", "!=", "<", "<=", ">", ">="]
     return st.one_of(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arrowroot import Plan, ScanStats
-from arrowroot._metrics import METRICS, Measurement, by_key, document, shown, summary, values
+from arrowroot._cost.metrics import METRICS, Measurement, by_key, document, shown, summary, values
 
 STATS = ScanStats(
     read_calls=4,

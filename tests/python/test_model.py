@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arrowroot import InvalidRequestError
-from arrowroot._accounts import Account
+from arrowroot._cost.accounts import Account
 from arrowroot._report import fjr, model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "fjr"

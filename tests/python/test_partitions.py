@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
-from arrowroot import _row
+from arrowroot._api import row
 
 from .conftest import write_tree
 
@@ -43,16 +43,16 @@ def test_pieces_are_the_whole_and_end_at_clusters(files, target):
 
 def test_far_away_files_that_were_not_kept_open_are_opened_again_together(files, monkeypatch):
     expected = ar.partitions(files[0] / "run*.root", "Events", target="1 kB")
-    monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
-    monkeypatch.setattr(_row, "scheme_of", lambda _location: "https")
+    monkeypatch.setattr(row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(row, "scheme_of", lambda _location: "https")
     both = threading.Barrier(2, timeout=60)
-    open_again = _row.Member.open_again
+    open_again = row.Member.open_again
 
     def opened_together(member):
         both.wait()
         return open_again(member)
 
-    monkeypatch.setattr(_row.Member, "open_again", opened_together)
+    monkeypatch.setattr(row.Member, "open_again", opened_together)
     assert ar.partitions(files[0] / "run*.root", "Events", target="1 kB") == expected
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import arrowroot as ar
-from arrowroot._replacing import replacing
+from arrowroot._saving.replacing import replacing
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "events.root"
 OLD = b"what was there"

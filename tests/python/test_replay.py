@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arrowroot import InvalidRequestError, _native
+from arrowroot._cost.plan import LogicalRead
 from arrowroot._pictures import curve
-from arrowroot._plan import LogicalRead
 from arrowroot._report import trace
 from arrowroot._report.replay import Line, parse_sweep, replay, strategies
 

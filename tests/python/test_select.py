@@ -3,8 +3,9 @@ from dataclasses import dataclass
 import pytest
 
 from arrowroot import EventList, InvalidRequestError, NoSuchColumnError, UnsupportedError
-from arrowroot._friends import Names, together
-from arrowroot._select import listed, matching, name_filter, select, single_names
+from arrowroot._passes.friends import Names, candidates_of
+from arrowroot._select.columns import Choice, listed, matching, name_filter, single_names
+from arrowroot._select.columns import select as select_choice
 
 
 @dataclass
@@ -37,6 +38,10 @@ TREE = [
     B("b/x"),
     B("odd[2]"),
 ]
+
+
+def select(branches, columns, filter_name, where, **options):
+    return select_choice(branches, Choice.of(columns, filter_name, **options), where)
 
 
 def paths(columns=None, filter_name=None):
@@ -163,7 +168,7 @@ def test_filters_are_globs_or_regular_expressions():
     assert paths(filter_name="odd[2]") == ["odd[2]"]
     assert paths(filter_name="Jet") == ["Jet/Jet.pt"]
     with pytest.raises(InvalidRequestError, match="filter_name"):
-        name_filter("/(/")
+        name_filter(["/(/"])
 
 
 def test_a_filter_that_leaves_nothing_is_an_error():
@@ -221,11 +226,11 @@ def test_a_slash_in_a_name_makes_no_member_of_a_group():
     branches = [B("g", is_group=True), B("g/x"), B("g/y")]
     branches[2].__class__ = type("Top", (B,), {"depth": 0})
     assert select(branches, ["g"], None, "T").paths == ["g/x"]
-    assert [branch.path for branch in matching(branches, "g")] == ["g", "g/x"]
+    assert [branch.path for branch in matching(branches, ["g"])] == ["g", "g/x"]
 
 
 def friend_names(columns):
-    branches = together([Names(None, [B("run"), B("pt")]), Names("f", [B("pt"), B("eta")])], columns)
+    branches = candidates_of([Names(None, [B("run"), B("pt")]), Names("f", [B("pt"), B("eta")])], columns)
     return select(branches, columns, None, "T").paths
 
 

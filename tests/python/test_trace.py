@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
-from arrowroot import CorruptFileError, InvalidRequestError, StorageError, _checksum, _native
-from arrowroot._plan import LogicalRead, PhysicalRead
+from arrowroot import CorruptFileError, InvalidRequestError, StorageError, _native
+from arrowroot._cost.plan import LogicalRead, PhysicalRead
 from arrowroot._report import trace
+from arrowroot._saving import checksum
 
 LOGICAL = [
     LogicalRead(100, 50, 0, "pt", 10, 1_000),
@@ -142,8 +143,8 @@ def test_a_trace_with_a_wrong_bit_or_a_cut_is_an_error(tmp_path, suffix):
         bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
         damaged.append(bytes(bad))
     # Where the checksum is, each bit.
-    place = good.rindex(_checksum.PLACEHOLDER[:17].encode())
-    for bit in range(8 * len(_checksum.PLACEHOLDER)):
+    place = good.rindex(checksum.PLACEHOLDER[:17].encode())
+    for bit in range(8 * len(checksum.PLACEHOLDER)):
         bad = bytearray(good)
         bad[place + bit // 8] ^= 1 << bit % 8
         damaged.append(bytes(bad))

@@ -1,7 +1,7 @@
 import pytest
 
 from arrowroot import InvalidRequestError, NoSuchFileError
-from arrowroot._url import each, expand, natural_key, split_url
+from arrowroot._storage.url import each, expand, natural_key, split_url
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from threading import Thread
 import pytest
 
 import arrowroot as ar
-from arrowroot._tree_metadata import TreeMetadata
+from arrowroot._api.tree_metadata import TreeMetadata
 from arrowroot_servers import S3, Certificates, Nginx, XRootD
 from tests.servers.fixtures import installed
 
@@ -260,7 +260,7 @@ def test_a_relative_name_in_a_remote_file_is_beside_it(server, served, records, 
     monkeypatch.chdir(served)
     records[main.url()] = friend
     assert with_friends(f"{main.url()}?x=a/b").to_arrow("f.x001").num_rows == data.N_ENTRIES
-    assert with_friends(main.url())._together.friends[0].part.where.startswith("http://")
+    assert with_friends(main.url())._chain.friends[0].part.where.startswith("http://")
 
 
 def test_a_local_file_may_name_another(served, records, friend):

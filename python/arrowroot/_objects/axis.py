@@ -31,13 +31,13 @@ class Traits(NamedTuple):
 
 
 class Axis:
-    """An axis: its bins, and as a sequence the (low, high) of each, or the label where every bin has one.
+    """An axis: a sequence of bins, each (low, high), or its label if every bin has one.
 
     It follows the ``PlottableAxis`` protocol of UHI. The bins below and above the range, the flow bins, are no items.
     """
 
     def __init__(self, record: Record, limits: tuple[float, float] | None = None) -> None:
-        """``limits``: the range, where the record has none yet."""
+        """``limits``: the range, if the record has none yet."""
         #: The ``TAxis`` with all its members.
         self.record = record
         self._limits = limits
@@ -68,7 +68,7 @@ class Axis:
 
     @property
     def has_range(self) -> bool:
-        """Whether it has limits; ROOT finds those of others when it must."""
+        """Whether it has limits; ROOT finds those of other axes when it needs them."""
         return self.low < self.high
 
     @property
@@ -78,7 +78,7 @@ class Axis:
 
     def edges(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the edges of the bins, shape (n_bins + 1,); with ``flow`` also -inf and inf at the ends."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.is_regular:
             edges = np.linspace(self.low, self.high, self.n_bins + 1)
@@ -133,7 +133,7 @@ class Axis:
 
         Source: ``TAxis::FindFixBin`` (ROOT 6.40).
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.is_regular:
             with np.errstate(invalid="ignore", over="ignore"):
@@ -171,7 +171,7 @@ class Axis:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
             return NotImplemented
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return self.labels == other.labels and np.array_equal(self.edges(), other.edges())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._objects.record import Record, value_text
-from arrowroot._objects.simple import Text, text_of
+from arrowroot._objects.simple import Text, WithName, text_of
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _REPR_ITEMS = 30
 _REPR_WIDTH = 96
 
 
-class ObjectList(Record):
+class ObjectList(WithName):
     """A ``TList``, ``TObjArray``, ``TClonesArray`` or another list of objects.
 
     ``items[0]`` and ``items["name"]`` are objects in it, the second the first one of that name; iterating gives all
@@ -24,13 +24,8 @@ class ObjectList(Record):
     """
 
     @property
-    def name(self) -> str:
-        """Its name; most have none."""
-        return text_of(self._root_member("fName"))
-
-    @property
     def objects(self) -> list[Any]:
-        """What is in it, in order; None where there is nothing."""
+        """The objects in it, in order; None in an empty place."""
         if "fItems" in self._as_root:
             return [item["object"] for item in self._as_root["fItems"]]
         found = self._as_root.get("fObjects", self._as_root.get("fArray"))
@@ -71,7 +66,7 @@ class ObjectList(Record):
 
 
 class ObjectMap(Record):
-    """A ``TMap``: pairs of objects. ``pairs[key]`` finds by the key's text, or by the name of what is the key."""
+    """A ``TMap``: pairs of objects. ``pairs[key]`` finds a value by the text or the name of its key."""
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -108,7 +103,7 @@ class ObjectMap(Record):
 
 
 def name_of(item: Any) -> str | None:
-    """Return by what an object in a collection is found: its text or its name."""
+    """Return the text or the name by which an object in a collection is found."""
     if isinstance(item, Text):
         return item.value
     name = item._root_member("fName") if isinstance(item, Record) else None  # noqa: SLF001

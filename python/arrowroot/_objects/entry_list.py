@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot._events import Member
+    from arrowroot._select.events import Member
 
 #: Entries of one TEntryListBlock: 4,000 words of 16 bits (TEntryListBlock.h).
 _BLOCK_ENTRIES = 64_000
@@ -57,17 +57,17 @@ class EntryList(Named):
 
     @property
     def tree_name(self) -> str:
-        """The tree whose entries they are; empty if it does not say."""
+        """The tree of the entries; "" if the list does not say."""
         return text_of(self.get("fTreeName"))
 
     @property
     def file_name(self) -> str:
-        """The file of that tree; empty if it does not say."""
+        """The file of that tree; "" if the list does not say."""
         return text_of(self.get("fFileName"))
 
     @property
     def num_entries(self) -> int:
-        """How many entries were chosen."""
+        """Number of entries that were chosen."""
         return int(self.number_of("fN"))
 
     def by_tree(self, trees: Sequence[Member]) -> list[npt.NDArray[np.int64]]:
@@ -77,7 +77,7 @@ class EntryList(Named):
         Raises: InvalidRequestError if none of the trees is named, and entries were chosen, or if it cannot be told
         which tree a list is of.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         lists = self.lists
         try:
@@ -117,7 +117,7 @@ class EntryList(Named):
 
         Raises: InvalidRequestError for a list of several trees: their numbers are in ``lists``.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if self.get("fLists"):
             raise InvalidRequestError(
@@ -142,14 +142,14 @@ class EntryList(Named):
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     def summary(self) -> str:
-        """Return how many entries of which tree."""
+        """Return the number of entries, and their tree, on one line."""
         of_tree = f" of {self.tree_name}" if self.tree_name else ""
         return counted(self.num_entries, "entry", "entries") + of_tree
 
 
 def _entries_of(block: Any) -> npt.NDArray[np.int64]:
-    """Return the entries of a TEntryListBlock, from its first on."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    """Return the entries of a TEntryListBlock, counted from its first one."""
+    import numpy as np
 
     if not isinstance(block, Record):
         raise CorruptFileError("TEntryList without a block where there should be one")
@@ -162,7 +162,7 @@ def _entries_of(block: Any) -> npt.NDArray[np.int64]:
         if len(chosen) > _BLOCK_ENTRIES:
             raise CorruptFileError(f"TEntryListBlock of {counted(len(chosen), 'entry', 'entries')}")
     elif kind == _LIST:
-        # It lists those that were chosen, or where they are most of them, those that were not.
+        # It lists the chosen entries, or the others if most are chosen.
         is_of_chosen = bool(block.get("fPassing"))
         chosen = np.full(_BLOCK_ENTRIES, not is_of_chosen)
         if len(words) and int(words.max()) >= _BLOCK_ENTRIES:

@@ -1,4 +1,4 @@
-"""Which class of Python an object becomes."""
+"""The Python classes of objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._errors import ArrowrootError
 
-#: By class, its own or a base. One that says Record has contents of another kind than its bases.
+#: Python classes by C++ class, an object's own or a base. Record: the class has other contents than its bases.
 _KINDS: dict[str, type[Record]] = {
     "TProfile": Profile,
     "TProfile2D": Profile,
@@ -82,12 +82,12 @@ class Factory:
         record._fill(members, own)  # noqa: SLF001 - nobody else does
 
     def unreadable(self, class_name: str, error: ArrowrootError, data: bytes) -> Record:
-        """Return what stands for an object that cannot be read."""
+        """Return the substitute for an object that cannot be read."""
         return Unreadable(class_name, error, data)
 
     def array(self, data: bytearray, dtype: str, shape: tuple[int, ...]) -> Any:
         """Return numbers as a NumPy array over ``data``."""
-        import numpy as np  # noqa: PLC0415 - many objects have no arrays
+        import numpy as np
 
         return np.frombuffer(data, dtype).reshape(shape)
 

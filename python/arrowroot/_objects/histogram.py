@@ -66,8 +66,8 @@ class Histogram(Named):
         return self._with_limits(axes)
 
     def _with_limits(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        """Give axes without a range what ``TH1::BufferEmpty`` finds; as they are where it looks in other ways."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        """Give axes without a range that which ``TH1::BufferEmpty`` finds, if it looks in the way known here."""
+        import numpy as np
 
         if not self._n_buffered() or all(axis.has_range for axis in axes):
             return axes
@@ -75,7 +75,7 @@ class Histogram(Named):
             axis.is_integer or axis.labels for axis in axes
         )
         columns = [values[np.isfinite(values)] for values in self._buffered().T[1:]]
-        # Of one dimension ROOT passes over what is not finite, of more it takes what comes of it.
+        # In one dimension ROOT passes over values that are not finite; in more it computes with them.
         least = 1 if len(axes) == 1 else self._n_buffered()
         if in_other_ways or any(len(values) < least for values in columns):
             return axes
@@ -87,7 +87,7 @@ class Histogram(Named):
         )
 
     def _buffered(self) -> npt.NDArray[np.float64]:
-        """Return the weight and the coordinates of what waits in the buffer, a row for each entry."""
+        """Return the weight and the coordinates of the entries in the buffer, a row for each."""
         n_entries, n_columns = self._n_buffered(), self.n_dimensions + 1
         stored = self.array_of("fBuffer")[1 : 1 + n_entries * n_columns]
         if len(stored) != n_entries * n_columns:
@@ -102,7 +102,7 @@ class Histogram(Named):
 
     @property
     def num_entries(self) -> float:
-        """How often it was filled, as ROOT counted."""
+        """Number of times it was filled, as ROOT counted."""
         return float(self.number_of("fEntries")) + self._n_buffered()
 
     @property
@@ -127,7 +127,7 @@ class Histogram(Named):
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         contents, squares = self._filled()
         if squares is None:
@@ -136,7 +136,7 @@ class Histogram(Named):
 
     def errors(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return np.sqrt(self.variances(flow=flow))
 
@@ -161,13 +161,13 @@ class Histogram(Named):
         Raises: ImportError if boost-histogram is not installed.
         """
         try:
-            import boost_histogram as bh  # noqa: PLC0415 - an optional library
+            import boost_histogram as bh
         except ImportError:
             raise missing_library("boost-histogram", "to_boost()", "hist") from None
         return self._converted(bh.Histogram, bh.axis, bh.storage, lambda _: {})
 
     def _to_boost_histogram_(self) -> Any:
-        """What boost-histogram and hist ask an object for: ``hist.Hist(h)``."""
+        """Return what boost-histogram and hist ask an object for: ``hist.Hist(h)`` works."""
         return self.to_boost()
 
     def to_hist(self) -> Any:
@@ -176,8 +176,8 @@ class Histogram(Named):
         Raises: ImportError if hist is not installed.
         """
         try:
-            import boost_histogram as bh  # noqa: PLC0415 - an optional library
-            import hist  # noqa: PLC0415 - an optional library
+            import boost_histogram as bh
+            import hist
         except ImportError:
             raise missing_library("hist", "to_hist()") from None
         made = self._converted(
@@ -193,7 +193,7 @@ class Histogram(Named):
             labels = axis.labels
             if axis.traits.discrete and labels is not None and len(set(labels)) == len(labels):
                 axes.append(axis_module.StrCategory(labels, **names(axis)))
-                # Its overflow is for other labels; it has no underflow.
+                # The overflow of such an axis is for other labels; it has no underflow.
                 cuts.append(slice(1, None))
             elif axis.is_regular:
                 axes.append(axis_module.Regular(axis.n_bins, axis.low, axis.high, **names(axis)))
@@ -221,7 +221,7 @@ class Histogram(Named):
     def _cut(self, array: npt.NDArray[Any], flow: bool) -> npt.NDArray[Any]:
         """Return the array with a dimension for each axis; stored is the bin of x first, flow bins at the ends."""
         shaped: npt.NDArray[Any] = array.reshape([n + 2 for n in reversed(self.shape)]).T
-        # A copy: what people do with it must not change the object.
+        # The array is copied: a change of it must not change the object.
         result: npt.NDArray[Any] = shaped if flow else shaped[(slice(1, -1),) * len(self.shape)]
         copied: npt.NDArray[Any] = result.copy()
         return copied
@@ -240,7 +240,7 @@ class Histogram(Named):
         return array
 
     def _filled(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        """Return contents and sums of squares of all bins, with what still waited in the buffer."""
+        """Return contents and sums of squares of all bins, the entries in the buffer included."""
         contents = self._stored("fArray")
         squares = self._stored("fSumw2") if self.is_weighted else None
         if not self._n_buffered():
@@ -248,7 +248,7 @@ class Histogram(Named):
         return self._with_buffer(contents, squares)
 
     def _n_buffered(self) -> int:
-        """Return how many entries wait in the buffer for limits to be found; negative means that none does."""
+        """Return the number of entries in the buffer that wait for limits; below 0 if none does."""
         if "fBuffer" not in self._as_root or not len(self.array_of("fBuffer")):
             return 0
         n_entries = float(self.array_of("fBuffer")[0])
@@ -257,8 +257,8 @@ class Histogram(Named):
     def _with_buffer(
         self, contents: npt.NDArray[Any], squares: npt.NDArray[np.float64] | None
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-        """Fill what waits in the buffer, as ROOT does when it is asked for contents: ``TH1::BufferEmpty``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        """Fill the entries of the buffer, as ROOT does when it is asked for contents: ``TH1::BufferEmpty``."""
+        import numpy as np
 
         entries = self._buffered()
         n_entries = len(entries)
@@ -301,7 +301,7 @@ def _n_cells(axes: Sequence[Axis]) -> int:
 
 
 def entries_text(n_entries: float) -> str:
-    """Return how many entries there are, which may be no whole number."""
+    """Return the number of entries as text; it may be no whole number."""
     return (
         counted(int(n_entries), "entry", "entries") if n_entries.is_integer() else f"{n_entries:.15g} entries"
     )
@@ -309,7 +309,7 @@ def entries_text(n_entries: float) -> str:
 
 def effective(sums: npt.NDArray[Any], squares: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return sums² / squares, and 0 where the squares are 0."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     result = np.zeros(sums.shape, np.float64)
     np.divide(sums.astype(np.float64) ** 2, squares, out=result, where=squares != 0)

@@ -1,4 +1,4 @@
-"""The range that ROOT gives an axis whose limits it is to find from the entries.
+"""The range that ROOT finds from the entries, for an axis without limits.
 
 Source: ``THLimitsFinder::OptimizeLimits`` and ``Optimize`` (ROOT 6.40).
 """
@@ -13,7 +13,7 @@ _LARGEST_PLACE = 1e9
 _LARGEST_LOG = 200
 _STEPS = (1, 2, 5)
 _SLACK = 1e-10
-#: With no more bins than these ROOT takes the first range it finds.
+#: ROOT takes the first range that it finds if there are at most so many bins.
 _FEW_BINS = 5
 
 

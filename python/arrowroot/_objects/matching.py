@@ -1,4 +1,4 @@
-"""Which tree each list of entries is of."""
+"""Finds the tree of each list of entries."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arrowroot._events import Member
     from arrowroot._objects.entry_list import EntryList
+    from arrowroot._select.events import Member
 
     #: A tree's path with one directory at most, and the parts of the file's path.
     Name = tuple[str, tuple[str, ...]]
 
 _N_QUOTED = 2
-#: So many parts of a tree's path ROOT notes: the last directory and the name.
+#: The number of parts of a tree's path that ROOT notes: the last directory and the name.
 _N_NOTED = 2
 
 
 class Matched(NamedTuple):
-    """For each tree its lists, and the lists with entries that are of none of the trees."""
+    """The lists of each tree, and the lists with entries that are of none of the trees."""
 
     of_trees: list[list[EntryList]]
     unused: list[EntryList]
 
 
 class UnclearError(Exception):
-    """Which tree a list is of cannot be told; the text says why."""
+    """The tree of a list cannot be told; the text says why."""
 
 
 def matched(lists: Sequence[EntryList], trees: Sequence[Member]) -> Matched:
@@ -87,7 +87,7 @@ def _trees_by_name(trees: Sequence[Member]) -> dict[Name, list[int]]:
 def _shared_out(lists: list[EntryList], trees: list[Member]) -> list[list[EntryList]]:
     """Return which of the lists of one name belong to each of the trees of that name."""
     paths = {tree.path.lstrip("/") for tree in trees}
-    # ROOT notes the last directory alone: only lists that name the whole path tell such trees apart.
+    # ROOT notes only the last directory: lists tell such trees apart only if they name the whole path.
     whole = [one for one in lists if one.tree_name.lstrip("/") in paths]
     names = {one.tree_name for one in whole}
     short = [
@@ -128,7 +128,7 @@ def _in_order(lists: list[EntryList], trees: list[Member]) -> list[list[EntryLis
 
 
 def _refuse_overlap(lists: list[EntryList]) -> None:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     numbers = np.concatenate([one.to_numpy() for one in lists])
     if len(np.unique(numbers)) < len(numbers):
@@ -153,7 +153,7 @@ def _moved(lists: list[Name], trees: list[Name], filled: set[Name]) -> dict[Name
     }
     used = set(pairs.values())
     for name in lists:
-        # Those whose best tree has a better list are of a file that is not there.
+        # A list whose best tree has a better list is of a file that is not there.
         open_trees = [tree for tree in best_trees.get(name, ()) if tree not in pairs]
         if name in filled and name not in used and open_trees:
             others = [other for other in best_lists[open_trees[0]] if other != name]
@@ -166,7 +166,7 @@ def _moved(lists: list[Name], trees: list[Name], filled: set[Name]) -> dict[Name
 
 def _bests(names: list[Name], others: list[Name]) -> Iterator[tuple[Name, list[Name]]]:
     """Yield for each name the others of the same tree and file name whose paths agree with it the farthest back."""
-    # By all ends of their paths: the time goes with the number of names, not of pairs.
+    # A table of all ends of paths: the time goes with the number of names, not of pairs.
     by_end: dict[Name, list[Name]] = defaultdict(list)
     for name in others:
         for end in _ends(name):

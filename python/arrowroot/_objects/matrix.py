@@ -26,8 +26,8 @@ class Matrix(Record):
         return any(name.startswith(template) for name in (self.class_name, *self.bases))
 
     def to_numpy(self) -> npt.NDArray[Any]:
-        """Return the elements, of shape ``shape``. Of a symmetric matrix half is stored, and both are returned."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        """Return the elements, of shape ``shape``. A symmetric matrix, which is half stored, is returned whole."""
+        import numpy as np
 
         stored = self.array_of("fElements")
         shape = self.shape

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _Kind = TypeVar("_Kind")
 
-#: Regions beside the polygons: around the range, and what of it no polygon has. Source: ``TH2Poly::kNOverflow``.
+#: Regions beside the polygons: eight around the range, and the rest of it. Source: ``TH2Poly::kNOverflow``.
 _N_OUTSIDE = 9
 
 
@@ -43,7 +43,7 @@ class PolyHistogram(Named):
     def bins(self) -> list[Record]:
         """The bins with all their members, in order."""
         found = self._root_member("fBins")
-        # There is no list before there is a bin.
+        # A histogram without bins has no list.
         return [] if found is None else _checked(_items(found), Record, f"{self._called}: a bin")
 
     @property
@@ -73,7 +73,7 @@ class PolyHistogram(Named):
 
     @property
     def num_entries(self) -> float:
-        """How often it was filled, as ROOT counted."""
+        """Number of times it was filled, as ROOT counted."""
         return float(self.number_of("fEntries"))
 
     @property
@@ -87,12 +87,12 @@ class PolyHistogram(Named):
 
     def variances(self) -> npt.NDArray[np.float64]:
         """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         if not self.is_weighted:
             return np.abs(self.values())
         squares, n_bins = self.array_of("fSumw2"), self.num_bins
-        # Those of what is outside come first. Source: TH2Poly::GetBinError (ROOT 6.40).
+        # The regions outside come first. Source: TH2Poly::GetBinError (ROOT 6.40).
         if len(squares) != _N_OUTSIDE + n_bins:
             raise CorruptFileError(
                 f"{self._called}: fSumw2 has {len(squares)} values for {n_bins} bins and "
@@ -102,7 +102,7 @@ class PolyHistogram(Named):
 
     def errors(self) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         return np.sqrt(self.variances())
 
@@ -111,7 +111,7 @@ class PolyHistogram(Named):
         return effective(self.values(), self.variances())
 
     def outside(self) -> npt.NDArray[np.float64]:
-        """Return the contents of what is in no bin, shape (3, 3).
+        """Return the contents of the regions outside the bins, shape (3, 3).
 
         The first index goes from below the range in x over inside to above it, the second one does so in y; in the
         middle is what is inside of both ranges and in no polygon.
@@ -119,8 +119,8 @@ class PolyHistogram(Named):
         return self._arranged(self.array_of("fOverflow"))
 
     def _arranged(self, regions: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Turn ROOT's order, rows from above to below."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        """Return regions in our order; ROOT has the rows from above to below."""
+        import numpy as np
 
         if len(regions) != _N_OUTSIDE:
             raise CorruptFileError(
@@ -176,7 +176,7 @@ class PolyProfile(PolyHistogram):
 
     def errors(self) -> npt.NDArray[np.float64]:
         """Return the errors, as ROOT's ``GetBinError``; 0 where there are no entries, where ROOT may have NaN."""
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         # What they mean is in them already, but for the spread they are divided.
         errors = _numbers(self.bins, "fError")
@@ -191,14 +191,14 @@ class PolyProfile(PolyHistogram):
         return effective(_numbers(bins, "fSumw"), _numbers(bins, "fSumw2"))
 
     def outside(self) -> npt.NDArray[np.float64]:
-        """Return the means of what is in no bin: see :meth:`PolyHistogram.outside`."""
+        """Return the means of the regions outside the bins: see :meth:`PolyHistogram.outside`."""
         found = _items(self._root_member("fOverflowBins"))
         regions = _checked(found, Record, f"{self._called}: a region outside of its bins")
         return self._arranged(_numbers(regions, "fAverage"))
 
 
 def _items(value: Any) -> list[Any]:
-    """Return what is in a list of any kind, where it is one."""
+    """Return the objects of a list of any kind; none if it is no list."""
     if isinstance(value, ObjectList):
         return list(value.objects)
     return value if isinstance(value, list) else [value]
@@ -213,12 +213,12 @@ def _checked(items: Iterable[Any], kind: type[_Kind], what: str) -> list[_Kind]:
 
 
 def _numbers(records: Iterable[Record], name: str) -> npt.NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     return np.array([record.number_of(name) for record in records], np.float64)
 
 
 def _corners(graph: Graph) -> npt.NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    import numpy as np
 
     return np.stack([graph.x, graph.y], axis=1)

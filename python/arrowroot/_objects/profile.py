@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from arrowroot._objects.axis import Axis
 
-#: What the errors of a profile mean, by the number stored (``fErrorMode``); the letters are those of its options.
+#: Meanings of the errors of a profile, as letters of its options, by the number stored (``fErrorMode``).
 ERROR_MODES = ("", "s", "i", "g")
 
 
 class _Sums(NamedTuple):
-    """What is stored of each bin: sums over weights w and profiled values y."""
+    """Sums stored for each bin, over weights w and profiled values y."""
 
     w: npt.NDArray[np.float64]
     wy: npt.NDArray[np.float64]
@@ -63,14 +63,14 @@ class Profile(Histogram):
 
         mode: see ``error_mode``, which is used if it is not given.
         """
-        import numpy as np  # noqa: PLC0415 - imported with the first array
+        import numpy as np
 
         mode = self.error_mode if mode is None else mode
         if mode not in ERROR_MODES:
             raise InvalidRequestError(f"mode={mode!r}: expected one of {', '.join(map(repr, ERROR_MODES))}")
         sums = self._sums()
         spread = np.sqrt(np.abs(_ratio(sums.wyy, sums.w) - _ratio(sums.wy, sums.w) ** 2))
-        # What is negative has no root: NaN, as in ROOT.
+        # A negative number has no root: NaN, as in ROOT.
         with np.errstate(invalid="ignore"):
             if mode == "s":
                 errors = spread
@@ -114,8 +114,8 @@ class Profile(Histogram):
 
 
 def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the quotient, and 0 where nothing is below."""
-    import numpy as np  # noqa: PLC0415 - imported with the first array
+    """Return the quotient, and 0 where the divisor is 0."""
+    import numpy as np
 
     result = np.zeros(below.shape, np.float64)
     np.divide(above, below, out=result, where=below != 0)

@@ -53,7 +53,7 @@ class Record:
             as_root = {name: value for name, value in members.items() if name not in own}
             plain = {name: value for name, value in as_root.items() if "::" not in name}
             for name, value in as_root.items():
-                # A member that the class hides by one of the same name has its class before it.
+                # A base's member that another one of the same name hides goes by "CLASS::NAME".
                 plain.setdefault(name.rpartition("::")[2], value)
             self._as_root = plain
 
@@ -156,7 +156,7 @@ class Record:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return ``to_dict()`` as JSON; NaN and infinities become null, as JSON has none."""
-        import json  # noqa: PLC0415 - few need it
+        import json
 
         return json.dumps(_JsonPlain().record(self), indent=indent)
 
@@ -202,7 +202,7 @@ class Unreadable(Record):
         raise self.error
 
     def summary(self) -> str:
-        """Return why it cannot be read."""
+        """Return the reason why it cannot be read."""
         return f"not readable, {len(self.raw)} bytes: {self.error}"
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ def _text(value: Any, depth: int) -> str:
 
 
 class _Plain:
-    """Turns records into plain data; remembers which objects there were."""
+    """Turns records into plain data, and remembers the objects that it met."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -291,7 +291,7 @@ class _Plain:
 
 
 class _JsonPlain(_Plain):
-    """The same with what JSON has."""
+    """The same for JSON, which has fewer types."""
 
     def _array(self, array: Any) -> Any:
         return self._value(array.tolist())

@@ -14,13 +14,17 @@ def text_of(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 
 
-class Named(Record):
-    """An object with a name and a title: a ``TNamed``, or of a class that derives from it."""
+class WithName(Record):
+    """An object with a name."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Its name; "" for an object that has none."""
         return text_of(self._root_member("fName"))
+
+
+class Named(WithName):
+    """An object with a name and a title: a ``TNamed``, or of a class that derives from it."""
 
     @property
     def title(self) -> str:
@@ -55,13 +59,8 @@ class Text(Record):
         return value_text(self.value, _SUMMARY_WIDTH)
 
 
-class Parameter(Record):
+class Parameter(WithName):
     """A ``TParameter<T>``: a named number."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return text_of(self._root_member("fName"))
 
     @property
     def value(self) -> bool | int | float:

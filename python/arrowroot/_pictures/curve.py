@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arrowroot._report.replay import Outcome
 
 _MAX_TICKS = 9
-#: What the name of a line takes, in points.
+#: Height of the name of a line, in points.
 _NAME_HEIGHT = 10
 
 
@@ -21,8 +21,8 @@ def draw(
     path: str, title: str, swept: Sequence[tuple[int, Outcome]], others: Sequence[tuple[str, Outcome]]
 ) -> None:
     """Draw the outcomes of a sweep, (size in bytes, outcome), with those of other strategies as lines across."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
     figure = Figure(figsize=(8.5, 8.0), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 1, 1])
@@ -78,7 +78,7 @@ def _draw_across(axes: Any, lines: Sequence[tuple[str, float]]) -> None:
     """Draw a line across for each value, with its name; names that would cover each other stand together."""
     for _, value in lines:
         axes.axhline(value, color=style.GREY, linewidth=1, linestyle=(0, (4, 3)))
-    # What is in the axes is complete: from here on heights stay as they are.
+    # The axes are complete: from here on heights stay as they are.
     low, high = axes.get_ylim()
     axes.set_ylim(0 if axes.get_yscale() == "linear" else low, high)
     together: list[tuple[list[str], float, float]] = []

@@ -62,7 +62,7 @@ def draw(axes: Sequence[Any], series: Series) -> None:
 
 
 def _draw_panel(axes: Any, panel: Panel, lines: Sequence[tuple[list[tuple[float, float]], str, str]]) -> None:
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - only pictures need it
+    from matplotlib.ticker import MaxNLocator
 
     highest = max((value for values, _, _ in lines for _, value in values), default=0.0)
     factor, unit = 1.0, panel.unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import _metrics
+from arrowroot._cost import metrics
 from arrowroot._pictures import panels, style
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from arrowroot._metrics import Measurement
-    from arrowroot._plan import Read
+    from arrowroot._cost.metrics import Measurement
+    from arrowroot._cost.plan import Read
     from arrowroot._report.monitor import Series
 
 _BOX_ALPHA = 0.55
@@ -43,9 +43,9 @@ def draw(
     entries all come at once.
     ``series``: what was sampled meanwhile, in panels below.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only pictures need it
-    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
-    from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: PLC0415
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.ticker import EngFormatter, MaxNLocator
 
     layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.1, wspace=0.03)
     figure = Figure(figsize=(11.5, 6.2 if series is None else 8.5), layout=layout)
@@ -82,8 +82,8 @@ def draw(
 
 
 def _legend(axes: Any) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415
-    from matplotlib.patches import Patch  # noqa: PLC0415
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     handles = [
         Patch(color=style.BLUE, alpha=_BOX_ALPHA),
@@ -110,15 +110,15 @@ def _legend(axes: Any) -> None:
 
 
 def _columns(reads: Sequence[Read]) -> npt.NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - only pictures need it
+    import numpy as np
 
     columns: npt.NDArray[np.float64] = np.array(reads, dtype=np.float64).reshape(-1, 6).T
     return columns
 
 
 def _draw_reads(axes: Any, reads: Sequence[Read], low: int, high: int) -> None:
-    import numpy as np  # noqa: PLC0415
-    from matplotlib.collections import PolyCollection  # noqa: PLC0415
+    import numpy as np
+    from matplotlib.collections import PolyCollection
 
     if not reads:
         axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, ha="center", va="center", color=style.GREY)
@@ -184,18 +184,18 @@ def _draw_time(
 def _text(axes: Any, measurement: Measurement) -> None:
     """Write the main measures beside the picture, as TTreePerfStats does."""
     axes.axis("off")
-    values = _metrics.values(measurement)
-    by_key = _metrics.by_key()
+    values = metrics.values(measurement)
+    by_key = metrics.by_key()
     rows: list[tuple[str, str]] = [
-        (metric.alias, _metrics.shown(metric, values[metric.key]))
-        for metric in _metrics.METRICS
+        (metric.alias, metrics.shown(metric, values[metric.key]))
+        for metric in metrics.METRICS
         if metric.alias
     ]
     rows += [("", ""), ("Time of all threads", "")]
-    rows += [(kind, _metrics.shown(by_key[key], values[key])) for kind, key in _SHARES]
+    rows += [(kind, metrics.shown(by_key[key], values[key])) for kind, key in _SHARES]
     rows.append(("", ""))
     for key in ("n_columns", "n_threads", "peak_rss_bytes"):
-        rows.append((by_key[key].label or key, _metrics.shown(by_key[key], values[key])))
+        rows.append((by_key[key].label or key, metrics.shown(by_key[key], values[key])))
     step = 1 / len(rows)
     for i, (name, value) in enumerate(rows):
         y = 1 - (i + 0.5) * step

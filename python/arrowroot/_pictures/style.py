@@ -1,4 +1,4 @@
-"""What all pictures have in common: colours, units, forms of files."""
+"""The style of all pictures: colours, units, forms of files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(path: str) -> None:
     if not Path(path).parent.is_dir():
         raise InvalidRequestError(f"--plot {path}: there is no such directory")
     try:
-        import matplotlib.figure  # noqa: F401, PLC0415
+        import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise missing_library("matplotlib", "--plot", "plot") from error
 

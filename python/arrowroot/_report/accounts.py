@@ -9,7 +9,7 @@ from arrowroot._sizes import format_bytes, format_count, format_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arrowroot._accounts import Account
+    from arrowroot._cost.accounts import Account
 
 
 def rows(accounts: Sequence[Account]) -> list[list[str]]:

@@ -18,7 +18,7 @@ from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageErro
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arrowroot._accounts import Account
+    from arrowroot._cost.accounts import Account
 
 MEBIBYTE = 1 << 20
 #: Reports are some kilobytes; a job's log that holds some may be long.
@@ -171,7 +171,7 @@ class _Collector:
 
     def _end(self, tag: str) -> None:
         if tag == _SUMMARY:
-            # What comes after it without a beginning of its own is another one.
+            # A later part without a beginning of its own is another report.
             self.reports.append(Report([], self.line()))
         elif tag == "PerformanceSummary" and self._is_in_metrics:
             self._is_in_metrics = False

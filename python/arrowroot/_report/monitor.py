@@ -11,7 +11,6 @@ from arrowroot._errors import missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -121,7 +120,7 @@ def _connections(process: Any) -> list[Any]:
 
 @dataclass
 class Series:
-    """What was sampled: raw values beside the times of the samples, in ns since the start."""
+    """The samples: raw values, and the times of the samples in ns since the start."""
 
     interval_s: float
     times_ns: list[int] = field(default_factory=list)
@@ -199,7 +198,7 @@ class Monitor:
 
     def __init__(self, interval_s: float) -> None:
         try:
-            import psutil  # noqa: PLC0415 - optional
+            import psutil
         except ImportError as error:
             raise missing_library("psutil", "--monitor", "monitor") from error
         self._psutil = psutil
@@ -222,12 +221,7 @@ class Monitor:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over.set()
         if self._thread:
             self._thread.join()
@@ -276,7 +270,7 @@ def rows(series: Series) -> list[list[str]]:
 
 
 def _shown(value: float | None, unit: str) -> str:
-    from arrowroot._sizes import format_bytes, three_digits  # noqa: PLC0415 - as all of this
+    from arrowroot._sizes import format_bytes, three_digits
 
     if value is None:
         return "-"

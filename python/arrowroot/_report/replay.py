@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a replay cost, in virtual time."""
+    """The cost of a replay, in virtual time."""
 
     wall_ns: int
     #: Of the reader for bytes.
@@ -54,7 +54,7 @@ class Outcome:
     read_bytes: int
     payload_bytes: int
     peak_buffer_bytes: int
-    #: Of the bytes read, those that were not needed, or had been read before.
+    #: The bytes read that were not needed, or had been read before.
     overhead_bytes: int
 
     @property

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import _checksum
 from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
 from arrowroot._report.replay import Protocol
+from arrowroot._saving import checksum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._plan import LogicalRead, PhysicalRead
+    from arrowroot._cost.plan import LogicalRead, PhysicalRead
 
 FORM = "arrowroot.trace/2"
 SUFFIXES = (".parquet", ".arrow")
@@ -37,9 +37,9 @@ _MAX_FILE_BYTES = 1 << 60
 
 def schema(metadata: Mapping[str, Any] | None = None) -> pa.Schema:
     """Return the columns of a trace; ``metadata`` is kept beside them as JSON."""
-    import json  # noqa: PLC0415 - as all of this
+    import json
 
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     name = pa.dictionary(pa.int32(), pa.string())
     fields = [
@@ -93,7 +93,7 @@ class Log:
 
     @property
     def kept(self) -> list[tuple[int, int]]:
-        """What came with the opening of the file, which no read asked the store for: (offset, length) in bytes."""
+        """The ranges that came with the opening of the file, which no read asked for: (offset, length) in bytes."""
         return [(offset, n_bytes) for offset, n_bytes in self.metadata.get("kept", [])]
 
     @property
@@ -109,7 +109,7 @@ class Log:
 
 def logical_of(reads: Sequence[LogicalRead]) -> Logical:
     """Return logical reads as arrays."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     numbers = {name: i for i, name in enumerate(dict.fromkeys(read.column for read in reads))}
     rows = [
@@ -123,7 +123,7 @@ def table(
     logical: Sequence[LogicalRead], physical: Sequence[PhysicalRead], metadata: Mapping[str, Any]
 ) -> pa.Table:
     """Return a trace as a table, the logical reads first."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     n_logical, n_physical = len(logical), len(physical)
     nothing: list[None] = [None]
@@ -147,7 +147,7 @@ def table(
 
 def _first_entries(logical: Sequence[LogicalRead], physical: Sequence[PhysicalRead]) -> list[int | None]:
     """Return for each range the first entry of the baskets that begin in it; None if none does."""
-    import bisect  # noqa: PLC0415
+    import bisect
 
     by_offset = sorted((read.offset, read.first_entry) for read in logical)
     offsets = [offset for offset, _ in by_offset]
@@ -164,24 +164,24 @@ def write(path: str | Path, content: pa.Table) -> None:
 
     Raises: OSError.
     """
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
-    metadata = {**(content.schema.metadata or {}), _checksum.KEY: _checksum.PLACEHOLDER}
+    metadata = {**(content.schema.metadata or {}), checksum.KEY: checksum.PLACEHOLDER}
     content = content.replace_schema_metadata(metadata)
     if Path(path).suffix.lower() == ".parquet":
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow.parquet as pq
 
         pq.write_table(content, path, compression="zstd")
     else:
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, content.schema) as writer:
             writer.write_table(content)
-    _checksum.sign(Path(path))
+    checksum.sign(Path(path))
 
 
 def _verified(path: str | Path) -> bytes:
     """Return the bytes of a trace that are what was written."""
     data = Path(path).read_bytes()
-    is_whole = _checksum.is_whole(io.BytesIO(data))
+    is_whole = checksum.is_whole(io.BytesIO(data))
     if is_whole is None:
         raise CorruptFileError(
             f"{path}: no trace of arrowroot perf --trace, or a damaged one: record it again"
@@ -198,8 +198,8 @@ def read(path: str | Path) -> Log:
 
     Raises: StorageError if it cannot be read, CorruptFileError if it is none.
     """
-    import numpy as np  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import numpy as np
+    import pyarrow.compute as pc
 
     content = _load(path)
     metadata = _metadata(content, path)
@@ -209,7 +209,7 @@ def read(path: str | Path) -> Log:
             raise CorruptFileError(f"{path}: a trace has a column {field.name!r} of {field.type}")
     if content.num_rows > _MAX_ROWS:
         raise InvalidRequestError(f"{path}: more than {_MAX_ROWS:,} rows")
-    # What was made elsewhere may have other dictionaries in each chunk.
+    # A table made elsewhere may have other dictionaries in each chunk.
     content = content.unify_dictionaries().combine_chunks()
     kinds = content["kind"].cast("string")
     logical = content.filter(pc.equal(kinds, "logical"))
@@ -247,7 +247,7 @@ def read(path: str | Path) -> Log:
 
 
 def _load(path: str | Path) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -255,7 +255,7 @@ def _load(path: str | Path) -> pa.Table:
     try:
         file = pa.BufferReader(_verified(path))
         if suffix == ".parquet":
-            import pyarrow.parquet as pq  # noqa: PLC0415
+            import pyarrow.parquet as pq
 
             # Without threads: a program may end before they have come up, which Arrow does not survive.
             return pq.ParquetFile(file).read(use_threads=False)
@@ -271,7 +271,7 @@ def _load(path: str | Path) -> pa.Table:
 
 
 def _metadata(content: pa.Table, path: str | Path) -> dict[str, Any]:
-    import json  # noqa: PLC0415
+    import json
 
     try:
         metadata = json.loads((content.schema.metadata or {})[_KEY])

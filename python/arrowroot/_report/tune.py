@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._ahead import Crew
+from arrowroot._passes.ahead import ThreadPool
 from arrowroot._report.replay import Line, Outcome, Protocol, replay, shown, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arrowroot._file import File
+    from arrowroot._api.file import File
     from arrowroot._report.trace import Logical
 
     #: Reads so many bytes in each of so many places, as one vector read, and says how many seconds that took.
@@ -46,7 +46,7 @@ _SEED = 7
 
 
 class Store(NamedTuple):
-    """What was measured of a store."""
+    """The measured properties of a store."""
 
     latency_s: float
     #: Of one request, and of several at once; None: there was no time to measure that, or what they bring takes so
@@ -95,7 +95,7 @@ class Candidate:
 
     @property
     def time_ns(self) -> int:
-        """What it took, or is predicted to take."""
+        """The time that it took, or is predicted to take."""
         return self.predicted.wall_ns if self.best_ns is None else self.best_ns
 
     @property
@@ -191,9 +191,9 @@ def _rate(n_bytes: int, transfer_s: float, error_s: float) -> float | None:
 def _parallel_rate(timed: Timed, n_bytes: int, latency_s: float, error_s: float) -> float | None:
     """Return bytes per second of several large reads at once; None as for :func:`_rate`."""
     share = min(n_bytes, max(_FIRST_LARGE_BYTES, n_bytes // _N_PARALLEL))
-    with Crew(_N_PARALLEL) as crew:
+    with ThreadPool(_N_PARALLEL) as pool:
         start = time.perf_counter()
-        crew.do(partial(timed, share, 1), _N_PARALLEL)
+        pool.do(partial(timed, share, 1), _N_PARALLEL)
         elapsed_s = time.perf_counter() - start
     return _rate(_N_PARALLEL * share, elapsed_s - latency_s, error_s)
 
@@ -208,10 +208,10 @@ def _parallel_requests(timed: Timed, latency_s: float, file: File) -> tuple[floa
         timed(_SMALL_BYTES, n_requests)
         elapsed_s = timed(_SMALL_BYTES, n_requests)
     else:
-        with Crew(n_parallel) as crew:
-            crew.do(partial(timed, _SMALL_BYTES, 1), n_parallel)
+        with ThreadPool(n_parallel) as pool:
+            pool.do(partial(timed, _SMALL_BYTES, 1), n_parallel)
             start = time.perf_counter()
-            crew.do(partial(timed, _SMALL_BYTES, 1), n_requests)
+            pool.do(partial(timed, _SMALL_BYTES, 1), n_requests)
             elapsed_s = time.perf_counter() - start
     # The answer to the last one comes a latency after it began.
     interval_s = max(0.0, elapsed_s - latency_s) / (n_requests - 1)
@@ -255,7 +255,7 @@ def candidates(
             in_force = {**set_besides, **options}
             outcome = replay(logical, file_bytes, line, in_force, n_threads=n_threads, kept=kept)
             found.append(Candidate(options, outcome, is_plain=size is None))
-    # Of two that take equally long, the one that reads and holds less.
+    # If two take equally long, the one that reads and holds less is better.
     return sorted(
         found, key=lambda c: (c.predicted.wall_ns, c.predicted.read_bytes, c.predicted.peak_buffer_bytes)
     )

@@ -47,7 +47,7 @@ def _main(argv: Sequence[str] | None) -> int:
     RecoveredWarning.forget()  # each command says it for itself
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)
-    # What one library says to another's authors; pyparsing's are UserWarnings too.
+    # These warnings are for the authors of libraries; pyparsing's are UserWarnings, too.
     warnings.simplefilter("ignore", DeprecationWarning)
     _recovered.clear()
     try:
@@ -59,7 +59,7 @@ def _main(argv: Sequence[str] | None) -> int:
         print("arrowroot: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Who reads our output has enough of it; the interpreter must not try to flush the rest.
+        # The reader of our output has enough of it; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except Exception as error:  # noqa: BLE001 - whatever it is, it is said
@@ -93,7 +93,7 @@ def _show_warning(  # noqa: PLR0917 - as warnings.showwarning
         print(text, file=sys.stderr)
 
 
-#: What is to be said of files that were recovered, unless an error comes that says it.
+#: Warnings of recovered files, which are shown unless an error says the same.
 _recovered: list[str] = []
 
 

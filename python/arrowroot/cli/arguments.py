@@ -1,4 +1,4 @@
-"""What options take, and those that several commands have."""
+"""Values of options, and the options that several commands have."""
 
 from __future__ import annotations
 

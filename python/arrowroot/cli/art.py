@@ -252,7 +252,7 @@ def _box(parts: Sequence[Any]) -> tuple[float, float, float, float]:
 
 def _owners(h: PolyHistogram, n_columns: int) -> list[list[int]]:
     """Return the number of the bin in the middle of each field of a map, rows from above; 0 where there is none."""
-    import numpy as np  # noqa: PLC0415 - few commands draw
+    import numpy as np
 
     x, y = map(h.axis, "xy")
     across = x.low + (np.arange(n_columns) + 0.5) * (x.high - x.low) / n_columns

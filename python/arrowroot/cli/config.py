@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
         split_url(options.url)[0] if options.url else "", **storage_options(options)
     )
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         document = {
             "form": JSON_FORM,

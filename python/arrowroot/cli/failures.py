@@ -1,4 +1,4 @@
-"""What a command says of what went wrong, and the exit code that says whose fault it is."""
+"""The message of a command that failed, and the exit code that says whose fault it is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def say_with_traceback(error: Exception) -> int:
 
     Errors of the system and of libraries have the names of files as they were typed: none of it gives access.
     """
-    import traceback  # noqa: PLC0415 - seldom needed
+    import traceback
 
     lines = without_secrets("".join(traceback.format_exception(error))).split("\n")
     print("\n".join(map(printable, lines)), end="", file=sys.stderr)
@@ -61,7 +61,7 @@ def worst(codes: Iterable[int]) -> int:
 def _judge(error: Exception) -> tuple[str, int]:
     # str() of a KeyError would put its text in quotes.
     whole = str(error.args[0] if len(error.args) == 1 else error)
-    # What is wrong in a filter is shown below the message, in place.
+    # The wrong place in a filter is shown below the message.
     text = " ".join(whole.split()) + getattr(error, "pointed", "")
     if isinstance(error, UnsupportedError):
         return text, EXIT_UNSUPPORTED

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the summaries of a report."""
     reports = fjr.read(options.file)
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         print(json.dumps({"form": JSON_FORM, "file": options.file, "reports": _data(reports)}, indent=2))
         return

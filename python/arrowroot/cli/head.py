@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
     """Show the first entries of a tree."""
     _, tree = open_tree(options.url, storage_options(options))
     paths = tree.choose(column_texts(options.columns))
-    # What can never fit need not be read: a wide tree has more columns than a terminal.
+    # Columns that cannot fit need not be read: a wide tree has more of them than a terminal.
     shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]
     numbers: Sequence[int] = range(min(options.n_entries, tree.num_entries))
     if options.filter is not None:
@@ -75,7 +75,7 @@ def _show(
     options: argparse.Namespace, tree: Tree, table: pa.Table, paths: Sequence[str], numbers: Sequence[int]
 ) -> None:
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         for entry in table.to_pylist():
             print(json.dumps({name: _plain(value) for name, value in entry.items()}, allow_nan=False))

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     events = made.events
     n_bytes = Path(options.output).stat().st_size
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         document = {
             "form": "arrowroot.index-made/1",

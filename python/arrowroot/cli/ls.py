@@ -50,7 +50,7 @@ _NTUPLE_WORDS = {"branch": "field", "baskets": "pages"}
 #: Names and types are not cut below these.
 _NAME_WIDTH = 16
 _TYPE_WIDTH = 12
-#: What a narrow terminal goes without, the first first.
+#: The columns that a narrow terminal does without, beginning with the first.
 _DISPENSABLE = ("entries", "memory", "codec", "baskets", "ratio", "C++ type")
 _TITLE_WIDTH = (10, 100)
 #: Objects of a local file are looked into if all of them are no more than this.
@@ -103,7 +103,7 @@ def _list(options: argparse.Namespace, url: str, storage: Mapping[str, str], *, 
         if readable and not any(text in tree or tree.matching(name) for tree in readable):
             readable[0].choose([name])  # says which names come near
     failed = [listed.error for listed in trees if listed.error]
-    # What is damaged says more about the file than what cannot be read yet.
+    # Damage says more about the file than what cannot be read yet.
     failed.sort(key=lambda error: isinstance(error, UnsupportedError))
     if failed and len(keys) == 1:
         raise failed[0]
@@ -336,7 +336,7 @@ def _fitted(rows: list[list[str]], right: list[bool], width: int) -> tuple[list[
         if needed(least_name, least_kind) <= width:
             break
         kept.remove(_HEADER.index(title))
-    # What is left over goes to the names first.
+    # The names get what is left over first.
     name = min(widths[0], max(least_name, width - needed(0, least_kind)))
     kind = min(widths[1], max(least_kind, width - needed(name, 0)))
     limits = {0: name, 1: kind}
@@ -375,7 +375,7 @@ def _print_json(
     *,
     is_alone: bool,
 ) -> None:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     document: dict[str, Any] = {
         "form": _JSON_FORM,

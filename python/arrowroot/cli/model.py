@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
     """Print a prediction for each summary of each file."""
     predictions = list(_predictions(options))
     if options.json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         document = {
             "form": JSON_FORM,
@@ -60,7 +60,7 @@ def _predictions(options: argparse.Namespace) -> Iterator[tuple[str, Prediction]
         if Path(file).suffix.lower() in _TRACES:
             if options.reads or options.megabytes:
                 raise InvalidRequestError(f"model: {file} is a trace, which has no counters to choose")
-            from arrowroot._report import trace  # noqa: PLC0415 - reports do not need pyarrow
+            from arrowroot._report import trace
 
             log = trace.read(file)
             reads = model.Figure(float(log.n_requests), ["trace"])

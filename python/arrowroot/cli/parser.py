@@ -1,4 +1,4 @@
-"""What can be typed: the commands with their options."""
+"""The commands with their options."""
 
 from __future__ import annotations
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
-from arrowroot import InvalidRequestError, _metrics, split_url
-from arrowroot._measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
+from arrowroot import InvalidRequestError, split_url
+from arrowroot._cost import metrics as _metrics
 from arrowroot._pictures import reading, style
-from arrowroot._readers import scheme_of
-from arrowroot._replacing import replacing
+from arrowroot._report.measure import drop_from_page_cache, load_filters, measure, tree_cache_bytes
+from arrowroot._saving.replacing import replacing
+from arrowroot._storage.readers import scheme_of
 from arrowroot.cli import perf_report, terminal
 from arrowroot.cli.progress import Progress
 from arrowroot.cli.target import column_texts, open_tree, storage_options
@@ -126,7 +127,7 @@ def _measured(
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(label))
             if options.monitor and i == 0:
-                from arrowroot._report.monitor import Monitor  # noqa: PLC0415 - optional
+                from arrowroot._report.monitor import Monitor
 
                 report.series = stack.enter_context(Monitor(options.monitor_interval)).series
             measurement, scan = measure(
@@ -157,7 +158,7 @@ def _chosen_entries(
     stop = max(start, stop)
     if options.fraction is None:
         return start, stop, slice(start, stop)
-    import numpy as np  # noqa: PLC0415 - a whole tree does not need it
+    import numpy as np
 
     n_all = stop - start
     picked = np.random.default_rng(options.seed).choice(
@@ -168,14 +169,14 @@ def _chosen_entries(
 
 def _explain(*, as_json: bool) -> None:
     if as_json:
-        import json  # noqa: PLC0415 - text does not need it
+        import json
 
         shown = ("key", "alias", "label", "unit", "better", "group", "description")
         metrics = [{name: getattr(metric, name) for name in shown} for metric in _metrics.METRICS]
         print(json.dumps(metrics, indent=2))
         return
     width = min(terminal.width(), 110)
-    import textwrap  # noqa: PLC0415 - only here
+    import textwrap
 
     for metric in _metrics.METRICS:
         unit = f", shown in {metric.unit}" if metric.unit else ""
@@ -185,7 +186,7 @@ def _explain(*, as_json: bool) -> None:
 
 
 def _write_fjr(path: str, report: Report) -> None:
-    from arrowroot._report import fjr  # noqa: PLC0415 - seldom asked for
+    from arrowroot._report import fjr
 
     counters = fjr.counters_of(report.of_file, report.of_scan, report.tree.url)
     text = fjr.document(counters, url=report.tree.url, n_entries=report.passes[0].stats.n_entries)
@@ -197,9 +198,9 @@ def _write_trace(path: str, report: Report, scan: Scan) -> None:
     if Path(path).suffix.lower() not in _TRACES:
         _write_csv(path, scan.trace())
         return
-    import platform  # noqa: PLC0415 - seldom asked for
+    import platform
 
-    from arrowroot._report import trace  # noqa: PLC0415
+    from arrowroot._report import trace
 
     metadata = {
         "arrowroot": arrowroot.__version__,

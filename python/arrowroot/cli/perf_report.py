@@ -1,4 +1,4 @@
-"""What `arrowroot perf` prints, as text and as JSON."""
+"""The report of `arrowroot perf`, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import _metrics
+from arrowroot._cost import metrics as _metrics
 from arrowroot._render import printable, text_table
 from arrowroot._report import accounts as _accounts
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import argparse
 
     from arrowroot import Account, File, Tree
-    from arrowroot._metrics import Measurement, Metric
+    from arrowroot._cost.metrics import Measurement, Metric
     from arrowroot._report.monitor import Series
 
 _SPLIT_KEYS = ("read", "decompress", "decode", "wait")
-#: Of several reads, these are compared; the other measures are the same for each.
+#: The measures that are compared between several reads; the others are the same for each.
 _VARYING = (
     "real_time_ns",
     "cpu_time_ns",
@@ -42,7 +42,7 @@ _VARYING = (
 
 @dataclass
 class Report:
-    """What was read, and what it cost."""
+    """The reads of one target, and their cost."""
 
     file: File
     tree: Tree
@@ -102,7 +102,7 @@ def print_text(report: Report, options: argparse.Namespace) -> None:
     print("\n" + style.strong("Storage since the opening"))
     print(text_table(_accounts.rows(report.of_file), right=[False, False] + [True] * 6))
     if report.series is not None:
-        from arrowroot._report import monitor  # noqa: PLC0415 - optional
+        from arrowroot._report import monitor
 
         n_samples = counted(len(report.series.times_ns), "sample")
         print("\n" + style.strong(f"Process and machine, {n_samples}"))
@@ -142,8 +142,8 @@ def _print_repeats(passes: list[Measurement], style: terminal.Style) -> None:
 
 def print_json(report: Report, options: argparse.Namespace) -> None:
     """Print the measures in base units (the suffix of the key): bytes, ns, bytes per s, %."""
-    import json  # noqa: PLC0415 - text does not need it
-    import platform  # noqa: PLC0415
+    import json
+    import platform
 
     tree, passes = report.tree, report.passes
     values = [_metrics.values(measurement) for measurement in passes]

@@ -12,14 +12,12 @@ from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from arrowroot import Scan
 
 _BAR_WIDTH = 30
-#: Of a shorter time no rate is told.
+#: The shortest time for which a rate is shown.
 _SHORTEST_S = 1e-3
 _LEAST_BAR_WIDTH = 5
 _PARTS = " ▏▎▍▌▋▊▉█"
@@ -72,7 +70,7 @@ class Progress:
         plan = scan.plan
         while not self._is_over.wait(_INTERVAL_S):
             stats = scan.stats
-            # What a filter selects is not known before: how far it has looked is.
+            # How much a filter will select is not known, but how far it has looked is.
             done, whole = (
                 (stats.n_looked_at, plan.n_entries) if plan.filter else (stats.n_baskets, plan.n_baskets)
             )
@@ -86,12 +84,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over.set()
         if self._thread:
             self._thread.join()

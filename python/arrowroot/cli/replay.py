@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from arrowroot import InvalidRequestError
 from arrowroot._pictures import curve, style
 from arrowroot._render import printable, text_table
-from arrowroot._replacing import replacing
 from arrowroot._report import trace
 from arrowroot._report.replay import Line, Outcome, Protocol, parse_sweep, replay, shown, strategies
+from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import (
     counted,
     format_binary,
@@ -151,7 +151,7 @@ def _print_json(
     cases: list[tuple[str, int | None, dict[str, str]]],
     outcomes: list[tuple[str, int | None, Outcome]],
 ) -> None:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     document: dict[str, Any] = {
         "form": JSON_FORM,

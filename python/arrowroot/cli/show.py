@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _json(found: Any) -> str:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     if isinstance(found, Record):
         return found.to_json(indent=2)

@@ -1,4 +1,4 @@
-"""What a command is about: the file and the tree of URL[:TREE], and the columns asked for."""
+"""The target of a command: the file and the tree of URL[:TREE], and the columns asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terminal can do: its width, its colours and its letters."""
+"""The abilities of the terminal: its width, its colours and its letters."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from arrowroot._report.tune import Candidate, Store
 
 JSON_FORM = "arrowroot.tune/3"
-#: Of the budget, what measuring the store may take.
+#: The share of the budget that measuring the store may take.
 _STORE_SHARE = 0.25
 #: After so much of it decoding is measured no further; the first run is made in any case.
 _DECODING_SHARE = 0.05
-#: Of the runs of a setting, the fastest counts.
+#: The number of runs of a setting, of which the fastest counts.
 _N_ROUNDS = 3
 #: For all that tune reads itself: what an earlier run left on a local disk says nothing of the store.
 _UNCACHED = {"block_cache": ""}
@@ -189,7 +189,7 @@ def _row(candidate: Candidate) -> list[str]:
 def _print_json(
     tree: Tree, paths: list[str], store: Store, ranking: list[Candidate], options: argparse.Namespace
 ) -> None:
-    import json  # noqa: PLC0415 - text does not need it
+    import json
 
     best = tune.advised(ranking)
     document: dict[str, Any] = {

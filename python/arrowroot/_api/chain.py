@@ -1,0 +1,210 @@
+"""The one way from a choice of columns, entries and a filter to a scan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot._api.scan import Scan
+from arrowroot._errors import NoSuchColumnError
+from arrowroot._options import BATCH_SIZE, Options
+from arrowroot._passes.source import batches_of
+from arrowroot._select import entries as _entries
+from arrowroot._select.columns import Choice
+from arrowroot._select.events import EventList, OnlyTree
+from arrowroot._sizes import parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._api.tree import Tree
+    from arrowroot._filter.bind import Filter, FilterLike
+    from arrowroot._passes.filtered import Files, Filtered
+    from arrowroot._passes.friends import FriendBranch
+    from arrowroot._passes.source import Source
+    from arrowroot._select.columns import Candidate, Columns
+    from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._select.events import Member
+
+_SMALL_BATCH_BYTES = parse_size("1 MB")
+
+
+class Chain:
+    """The trees that a scan reads: here a tree alone, in ``Row`` several, in ``WithFriends`` friends beside them.
+
+    Columns are chosen from the first tree. A chain of several checks each other tree, as it is opened, for what was
+    chosen. The methods that speak of "the others" do nothing here: a tree alone has none.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        """Take the first tree, whose columns the others are compared with."""
+        self.tree = tree
+
+    @property
+    def where(self) -> str:
+        """The first tree, and how many there are besides."""
+        return self.tree.where
+
+    @property
+    def branches(self) -> Sequence[Candidate]:
+        """All branches of the first tree."""
+        return self.tree.branches
+
+    @property
+    def aliased(self) -> Sequence[FriendBranch]:
+        """The branches of friends once more, by their aliases."""
+        return ()
+
+    @property
+    def to_filter_by(self) -> Sequence[Candidate]:
+        """The branches by every name that a filter may use."""
+        return self.branches
+
+    @property
+    def members(self) -> Sequence[Member]:
+        """All trees, opened if they are not. Raises: as ``open_others``."""
+        tree = self.tree
+        return [OnlyTree(tree.url, tree.path, tree.num_entries, tree.file_identity)]
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries of all trees."""
+        return self.tree.num_entries
+
+    @property
+    def reshuffled(self) -> str | None:
+        """A tree whose entries are in an order by chance, if there is one."""
+        return self.tree.where if self.tree.entries_reshuffled else None
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """The index that all trees record; None: none does."""
+        return self.tree.recorded_index
+
+    def open_others(self) -> None:
+        """Open the files that are not open yet. Raises: SchemaMismatchError for one that lacks what was chosen."""
+
+    def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
+        """Require of the others that some columns have the types of the first: SchemaMismatchError."""
+
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
+        """Refuse a tree in which a choice has more columns than in the first: SchemaMismatchError."""
+
+    def owned(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Return of which part each column is (0: the main one), and its path there."""
+        return {name: (0, name) for name in names}
+
+    def files_of(self, entries: EntrySet) -> Files | None:
+        """Return which files the entries are in, if they are in order and not all files stay open."""
+
+    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:  # noqa: ARG002 - for friends
+        """Return the entries that have all of some columns; the same object if all do."""
+        return entries
+
+    def choose(self, choice: Choice) -> list[str]:
+        """Return the names of the columns to deliver, which all trees must have. Raises: as ``Tree.scan``."""
+        return self.tree.chosen(choice)
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns and entries."""
+        return self.tree.source(names, entries, options)
+
+    def first_schema(self, names: list[str], options: Options) -> pa.Schema:
+        """Return the types of columns in the first files."""
+        return self.tree.source(names, (0, 0), options).schema()
+
+    def entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, by their numbers in the chain; events are looked up."""
+        if isinstance(entries, EventList):
+            return self._entries_of(entries)
+        if _entries.is_of_trees(entries):
+            return _entries.of_trees(entries, self.members)
+        return _entries.normalise(entries, self.num_entries)
+
+    def _entries_of(self, events: EventList) -> npt.NDArray[np.int64]:
+        """Return the numbers of events, looked up by their index or in the columns of all trees."""
+        if events.index is not None:
+            paths = self.choose(Choice.of(events.index.columns))
+            found = events.found_among(self.members)
+            entries = events.entries(found, self.where)
+            source = self.source(paths, entries, Options.default())
+            events.refuse_others(found, batches_of(source), paths, self.where)
+            return entries
+        columns = events.columns_in(self.tree.has_branch, self.where)
+        paths = self.choose(Choice.of(columns))
+        source = self.source(paths, None, Options.default())
+        return events.entries(events.found_in(batches_of(source), paths), self.where)
+
+    def scan(self, columns: Columns, given: Mapping[str, Any]) -> Scan:
+        """Return a scan. ``given``: what a user gave of ``ScanOptions``."""
+        options = Options.of(given)
+        return self._scans(columns, given, options)(options)
+
+    def to_arrow(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
+        """Read a choice into a table; each column is one chunk, unless it is too long for one."""
+        options = Options.of(given, batch_size=None)
+        scan_with = self._scans(columns, given, options)
+        # A table that is too long is read again: to know it in advance would cost all others something.
+        for batch_bytes in (None, parse_size(BATCH_SIZE)):
+            try:
+                return scan_with(options._replace(batch_bytes=batch_bytes)).read_all()
+            except ValueError as error:
+                from arrowroot._arrow.chunks import needs_chunks
+
+                if not needs_chunks(error):
+                    raise
+        # Batches of columns that are packed extremely well get longer than planned.
+        return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
+
+    def _scans(
+        self, columns: Columns, given: Mapping[str, Any], options: Options
+    ) -> Callable[[Options], Scan]:
+        """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
+        condition: FilterLike = given.get("filter")
+        if condition is not None:
+            options.refuse_whole_branches()
+        names = given.get("filter_name")
+        choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
+        chosen = self.choose(choice)
+        bound = None if condition is None else self.bound(condition, options)
+        # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
+        entries = self.entry_set(given.get("entries"))
+        if bound is None:
+            return lambda options: Scan(lambda: self.source(chosen, entries, options), self.where)
+        from arrowroot._passes.filtered import FilteredSource
+
+        filtered, text = self.filtered(bound, chosen, entries), bound.text
+        return lambda options: Scan(lambda: FilteredSource(self.source, filtered, options), self.where, text)
+
+    def bound(self, condition: FilterLike, options: Options) -> Filter:
+        """Bind a filter to the columns of the first files, which all files must have."""
+        from arrowroot._filter.bind import bind
+
+        branches = self.to_filter_by
+        try:
+            with self.tree.saying_aliases():
+                bound = bind(
+                    condition,
+                    branches,
+                    lambda names: self.first_schema(names, options),
+                    self.tree.where,
+                    self.tree.canonical,
+                )
+        except NoSuchColumnError as error:
+            self.refuse_more(Choice([error.name]), [branch.path for branch in branches])
+            self.open_others()  # the error names a file that has the column
+            raise
+        self.require(bound.columns)
+        return bound
+
+    def filtered(self, condition: Filter, names: list[str], entries: EntrySet) -> Filtered:
+        """Return what a filter selects from. ``condition``: bound by this chain."""
+        from arrowroot._passes.filtered import Filtered
+
+        sizes = self.tree.entry_bytes()
+        return Filtered(
+            condition, names, entries, self.num_entries, sizes, self.with_partners, self.files_of(entries)
+        )

@@ -1,0 +1,451 @@
+"""A file, its directories and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from arrowroot._api.tree import Tree
+from arrowroot._errors import (
+    InvalidRequestError,
+    LostKeyError,
+    NoSuchFileError,
+    NoSuchKeyError,
+    NotFoundError,
+    nearest,
+    not_picklable,
+    warn_recovered,
+)
+from arrowroot._objects.record import kind_text
+from arrowroot._render import html_table, printable, text_table
+from arrowroot._sizes import counted, cut_text, format_bytes
+from arrowroot._storage.config import in_force, redacted, resolve, resolve_named
+from arrowroot._storage.readers import open_native
+from arrowroot._storage.url import as_location, each, friend_location, is_glob, split_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self, Unpack
+
+    from arrowroot import _native
+    from arrowroot._cost.accounts import Account
+    from arrowroot._native import Key as FoundKey
+    from arrowroot._storage.config import Option, Setting, StorageOptions
+    from arrowroot._storage.url import Location
+
+_REPR_KEYS = 30
+_N_QUOTED = 10
+
+
+class Key(NamedTuple):
+    """One key: an object in the file.
+
+    ``stored_bytes`` are of its record with the header, ``object_bytes`` of the uncompressed object.
+    """
+
+    path: str
+    name: str
+    title: str
+    class_name: str
+    cycle: int
+    stored_bytes: int
+    object_bytes: int
+    is_directory: bool
+    #: A TTree or an RNTuple.
+    is_tree: bool
+    #: Directories that it is in.
+    depth: int
+
+
+class Directory:
+    """The objects under one path of a file, by name or by key: trees, directories and others.
+
+    Iterating gives the names directly in it, :meth:`keys` all keys.
+    """
+
+    def __init__(
+        self, native: _native.File, path: str, urls: Sequence[str], settings: Sequence[Setting]
+    ) -> None:
+        """``urls``, ``settings``: open the file again. They have credentials and must not be in messages."""
+        self._opened: _native.File | None = native
+        self._urls = list(urls)
+        self._settings = list(settings)
+        self.path = path
+
+    @property
+    def _native(self) -> _native.File:
+        if self._opened is None:
+            raise InvalidRequestError("the file is closed")
+        return self._opened
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return self._native.url
+
+    def keys(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
+        """Return the keys, depth first, in the file's order.
+
+        recursive: also those inside directories. cycles: all cycles, or only the highest of each name.
+        """
+        prefix = f"{self.path}/" if self.path else ""
+        found = self._native.keys(recursive=recursive or bool(prefix), cycles=cycles)
+        self._warn()
+        return [
+            Key(
+                k.path,
+                k.name,
+                k.title,
+                k.class_name,
+                k.cycle,
+                k.stored_bytes,
+                k.object_bytes,
+                k.is_directory,
+                k.is_tree,
+                k.depth,
+            )
+            for k in found
+            if (k.directory.startswith(prefix) if recursive else k.directory == prefix)
+        ]
+
+    @property
+    def trees(self) -> list[str]:
+        """Paths of the trees, each once, as this directory finds them."""
+        cut = len(self.path) + 1 if self.path else 0
+        return list(dict.fromkeys(key.path[cut:] for key in self.keys() if key.is_tree))
+
+    def only_tree(self) -> Tree:
+        """Return the tree, if there is just one.
+
+        Raises: InvalidRequestError with the names if there are several, NoSuchKeyError if there is none
+        (LostKeyError, which is a CorruptFileError too, if the file was cut short or is damaged).
+        """
+        names = self.trees
+        if len(names) > 1:
+            quoted = ", ".join(repr(name) for name in names[:_N_QUOTED]) + (
+                ", ..." * (len(names) > _N_QUOTED)
+            )
+            raise InvalidRequestError(f"{self.url}: which of its {len(names)} trees? {quoted}")
+        if not names:
+            raise self._missed(f"{self.url}: there is no tree in this file", "", [])
+        found = self[names[0]]
+        if not isinstance(found, Tree):
+            raise NoSuchKeyError(f"{self.url}: {names[0]!r} is {kind_text(found)}", names[0], [])
+        return found
+
+    def __getitem__(self, name: str | Key) -> Any:
+        """Return the object of that path, "dir/name" or "dir/name;cycle", or that of a key.
+
+        A ``Tree``, a ``Directory``, a ``Histogram``, ``Graph`` or another ``Record`` of any class; text, a list or a
+        dictionary where the key holds a container of the standard library.
+
+        Raises: NoSuchKeyError with the nearest names (LostKeyError, which is a CorruptFileError too, if the file
+        was cut short or is damaged); UnsupportedError, which names the class, if it cannot be read: ``raw`` gives
+        its bytes.
+        """
+        path = self._path_of(name)
+        key = self._find(path)
+        if key.is_directory:
+            return Directory(self._native, key.path, self._urls, self._settings)
+        if key.is_tree:
+            identity = (self._native.size_bytes, self._native.uuid)
+            return Tree(self._native.table(path), self.url, self._file_of_friend, identity)
+        from arrowroot._objects.factory import read_object
+
+        return read_object(self._native, path)
+
+    def raw(self, name: str | Key) -> bytes:
+        """Return the bytes of an object of any class as they were streamed, uncompressed, without its key.
+
+        Raises: NoSuchKeyError with the nearest names; CorruptFileError if they cannot be decompressed.
+        """
+        path = self._path_of(name)
+        if self._find(path).is_directory:
+            raise InvalidRequestError(f"{self.url}: {path!r} is a directory, which has no bytes of its own")
+        return self._native.raw(path)
+
+    def _path_of(self, name: str | Key) -> str:
+        if isinstance(name, Key):
+            return f"{name.path};{name.cycle}"
+        if not isinstance(name, str):
+            raise InvalidRequestError(f"a file is indexed by the path of an object, not by {name!r}")
+        return f"{self.path}/{name.strip('/')}" if self.path else name.strip("/")
+
+    def _warn(self) -> None:
+        """Warn once if the file may have had more than can be read."""
+        missing_bytes = self._native.missing_bytes
+        what = cut_text(missing_bytes) if missing_bytes else self._native.recovery()
+        if what is not None:
+            warn_recovered(self.url, what, is_cut_short=missing_bytes > 0)
+
+    def _find(self, path: str) -> FoundKey:
+        try:
+            found = self._native.key(path)
+        except NotFoundError:
+            pass  # outside, for the error to come to be the only one shown
+        else:
+            self._warn()
+            return found
+        bare, semicolon, cycle = path.rpartition(";")
+        if not semicolon:
+            bare, cycle = path, ""
+        keys = self._native.known_keys()
+        if semicolon and not cycle.isdecimal() and any(key.path == bare for key in keys):
+            raise NoSuchKeyError(
+                f'{self.url}: {path!r}: a number is expected after the ";", '
+                f"the cycle; without one, {bare!r} is the highest",
+                path,
+                [],
+            )
+        cycles = [key.cycle for key in keys if key.path == bare]
+        if cycles:
+            text = ", ".join(str(number) for number in sorted(set(cycles), reverse=True))
+            raise self._missed(f"{self.url}: {bare!r} has no cycle {cycle!r}, only {text}", path, [])
+        self._refuse_inside(bare, keys)
+        above = f"{self.path}/" if self.path else ""
+        known = [key.path.removeprefix(above) for key in keys if key.path.startswith(above)]
+        raise self._missed(f"{self.url}: no object {bare!r}", path, self._nearest(bare, keys), known)
+
+    def _refuse_inside(self, path: str, keys: Sequence[FoundKey]) -> None:
+        """Raise NoSuchKeyError for a path that takes an object for a directory."""
+        kinds = {key.path: key for key in keys if not key.is_directory}
+        outer, _, inner = path.rpartition("/")
+        while outer:
+            found = kinds.get(outer.partition(";")[0])
+            if found is not None:
+                what = f"is a {found.class_name}, not a directory"
+                if found.is_tree:
+                    what += f": its column is read by file[{outer!r}][{inner!r}]"
+                raise NoSuchKeyError(f"{self.url}: no object {path!r}; {outer!r} {what}", path, [])
+            outer, _, last = outer.rpartition("/")
+            inner = f"{last}/{inner}"
+
+    def _nearest(self, path: str, keys: Sequence[FoundKey]) -> list[str]:
+        """Return up to three paths that look like ``path``, or end as it does, as this directory has them."""
+        above = f"{self.path}/" if self.path else ""
+        inside = [key for key in keys if key.path.startswith(above)]
+        paths = {key.path.removeprefix(above): None for key in inside}
+        ends: dict[str, list[str]] = {}
+        for found in paths:
+            ends.setdefault(found.rpartition("/")[2], []).append(found)
+        wanted = path.removeprefix(above)
+        end = wanted.rpartition("/")[2]
+        same = ends.get(end, [])
+        alike = [found for other in nearest(end, ends) for found in ends[other]]
+        return list(dict.fromkeys([*nearest(wanted, same), *same, *nearest(wanted, paths), *alike]))[:3]
+
+    def _file_of_friend(self, name: str) -> File:
+        """Open the file that a recorded friend names, this one if it names none.
+
+        Credentials are not for servers that the file alone names, nor are files of this machine opened because a
+        remote file names them: see :func:`arrowroot._storage.config.resolve_named`.
+        """
+        if not name:
+            return File(open_native(self._urls, self._settings), self._urls, self._settings)
+        url = friend_location(name, self._urls[0])
+        settings = resolve_named(url, self._urls[0], self._settings)
+        return File(open_native([url], settings), [url], settings)
+
+    def _missed(
+        self, message: str, name: str, nearest_names: Sequence[str], known: Sequence[str] = ()
+    ) -> NoSuchKeyError:
+        """Return the error for an object that is not there. It says whether the file was cut short or is damaged."""
+        missing_bytes, damage = self._native.missing_bytes, self._native.damage
+        if missing_bytes:
+            return LostKeyError(f"{message}; {cut_text(missing_bytes)}", name, nearest_names)
+        if damage is not None:
+            return LostKeyError(f"{message}; the file is damaged: {damage}", name, nearest_names)
+        return NoSuchKeyError(message, name, nearest_names, known=known)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an object of that path, "dir/name" or "dir/name;cycle", or of that key."""
+        if not isinstance(name, str | Key):
+            return False
+        found = self._native.contains(self._path_of(name))
+        self._warn()
+        return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [key.path for key in self.keys()]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the objects directly in this directory, each once."""
+        return iter(dict.fromkeys(key.name for key in self.keys(recursive=False)))
+
+    def __len__(self) -> int:
+        """Return the number of names directly in this directory."""
+        return len(list(iter(self)))
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        inside = f"[{self.path!r}]" if self.path else ""
+        where = f"arrowroot.open({self.url!r}){inside}" if self._opened else "arrowroot.open(...)"
+        raise not_picklable(f"a {type(self).__name__}", where)
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["key", "class", "stored", "title"],
+            *(
+                [
+                    printable(f"{key.path};{key.cycle}"),
+                    printable(key.class_name),
+                    format_bytes(key.stored_bytes),
+                    printable(key.title),
+                ]
+                for key in self.keys()[:_REPR_KEYS]
+            ),
+        ]
+
+    def _summary(self) -> str:
+        return f"Directory {self.path!r} of {self.url}"
+
+    def __repr__(self) -> str:
+        if self._opened is None:
+            return "<closed file>"
+        rows = self._rows()
+        left = len(self.keys()) - (len(rows) - 1)
+        more = f"\n... {counted(left, 'more key')}" if left else ""
+        return f"{self._summary()}\n{text_table(rows, right=[False, False, True, False])}{more}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), caption=self._summary()) if self._opened else "closed file"
+
+
+class File(Directory):
+    """An open ROOT file; a context manager. Trees taken from it stay readable after it is closed."""
+
+    def __init__(self, native: _native.File, urls: Sequence[str], settings: Sequence[Setting]) -> None:
+        super().__init__(native, "", urls, settings)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file."""
+        return self._native.size_bytes
+
+    @property
+    def uuid(self) -> str:
+        """Identifier that ROOT gave the file when it was made; "" if it has none."""
+        return self._native.uuid
+
+    @property
+    def root_version(self) -> str:
+        """Version of ROOT that wrote the file."""
+        return self._native.root_version
+
+    @property
+    def compression(self) -> str:
+        """Codec and level that the file was set to."""
+        return self._native.compression
+
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes that its header says it has, but that are not there; above 0 if it was cut short."""
+        return self._native.missing_bytes
+
+    @property
+    def was_recovered(self) -> bool:
+        """Whether keys were found by walking the records.
+
+        A file that was not closed has no key list, or one that lacks what was written later; one that was cut short
+        (``missing_bytes``) or is damaged (``damage``) has lost it. A RecoveredWarning says so once.
+        """
+        return self._native.was_recovered
+
+    @property
+    def damage(self) -> str | None:
+        """The damage found so far in its directories or their key lists, with the byte; None if there is none.
+
+        Keys were then found by walking the records, and some may be lost.
+        """
+        return self._native.damage
+
+    @property
+    def options(self) -> list[Option]:
+        """All options in force for this file, with where their values come from."""
+        return in_force(self._settings)
+
+    @property
+    def accounts(self) -> list[Account]:
+        """What the store was asked for since the opening, the reads of scans included."""
+        from arrowroot._cost import accounts as _accounts
+
+        return _accounts.joined([_accounts.of_native(self._native.ledgers())])
+
+    @property
+    def max_ranges(self) -> int:
+        """Number of ranges that one request to the store can have; 1: each range is a request of its own."""
+        return self._native.nature()[3]
+
+    @property
+    def max_parallel(self) -> int:
+        """The most requests that are sent to the store at the same time."""
+        return self._native.nature()[2]
+
+    @property
+    def protocol(self) -> _native.Protocol:
+        """How the store makes requests of ranges that are asked for together, as far as it knows now."""
+        return self._native.protocol()
+
+    @property
+    def kept(self) -> list[tuple[int, int]]:
+        """Ranges that came with the opening and are not read again: (offset, length) in bytes; none of a local file."""
+        return self._native.kept()
+
+    def time_reads(self, ranges: Sequence[tuple[int, int]]) -> int:
+        """Read (offset, length) as one vector read of the store, drop the bytes, and return the ns it took."""
+        return self._native.time_reads(ranges)
+
+    def close(self) -> None:
+        """Let go of the file; trees taken from it keep it open for themselves."""
+        self._opened = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _summary(self) -> str:
+        cut = f", cut short by {format_bytes(self.missing_bytes)}" if self.missing_bytes else ""
+        recovered = ", recovered" if self.was_recovered else ""
+        return (
+            f"File {self.url}: {format_bytes(self.size_bytes)}, ROOT {self.root_version}, "
+            f"{self.compression}{cut}{recovered}, {counted(len(self.keys()), 'key')}"
+        )
+
+
+def open_file(url: Location | Sequence[Location], **options: Unpack[StorageOptions]) -> File:
+    """Open a ROOT file for reading.
+
+    url: a path (as text, bytes or ``os.PathLike``; its name need not be UTF-8), a URL, or a list of those of
+        the replicas of one file; the next one is taken when one fails.
+        ``?arrowroot.NAME=VALUE`` in it sets an option.
+    options: how to reach the store and how to read from it (``strategy="treecache"``, ``cache_size="30 MB"``,
+        ...: ``arrowroot config`` lists them). Those not given come from the URL, the environment
+        (``ARROWROOT_STRATEGY``), and configuration files.
+
+    Raises: StorageError if it cannot be read, CorruptFileError if it is no ROOT file or a damaged one,
+    InvalidRequestError for options that make no sense.
+    Warns: RecoveredWarning once for a file that was not closed, CutShortWarning for one that was cut short.
+    """
+    every = each(url)
+    if not every:
+        raise InvalidRequestError("open: no URL to open")
+    for one in every:
+        file, tree = split_url(one) if isinstance(one, str) else ("", None)
+        if tree is not None:
+            raise InvalidRequestError(
+                f"open() takes a file: write arrowroot.open({redacted(file)!r})[{tree!r}]"
+            )
+    urls, settings = resolve([as_location(one) for one in every], options)
+    try:
+        opened = File(open_native(urls, settings), urls, settings)
+    except NoSuchFileError as error:
+        if len(urls) == 1 and is_glob(urls[0]):
+            error.args = (
+                f"{error}; it is a pattern: arrowroot.scan reads the files that match",
+                *error.args[1:],
+            )
+        raise
+    opened._warn()  # noqa: SLF001 - of this module
+    return opened

@@ -1,0 +1,353 @@
+"""Pieces of many trees, cut at clusters, to be read anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from arrowroot._api.chain import Chain
+from arrowroot._api.file import open_file
+from arrowroot._api.row import Row
+from arrowroot._api.scan_files import opened_chain
+from arrowroot._api.tree import Tree
+from arrowroot._api.with_friends import WithFriends
+from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._options import Options, PassOptions, ResourceOptions, check_arguments
+from arrowroot._render import printable
+from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
+from arrowroot._sizes import counted, format_bytes, format_count, parse_size
+from arrowroot._storage.config import names, redacted, secret_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from arrowroot._api.row import Member
+    from arrowroot._api.scan import Scan
+    from arrowroot._api.scan_files import FriendsLike
+    from arrowroot._filter.bind import FilterLike
+    from arrowroot._options import ReadOptions, Strings
+    from arrowroot._select.columns import Columns
+    from arrowroot._storage.config import StorageOptions
+    from arrowroot._storage.url import Location
+
+    #: What a file and tree were when partitions were made: size in bytes, UUID, number of entries.
+    Identity: TypeAlias = tuple[int, str, int]
+
+
+class FriendFiles(NamedTuple):
+    """Trees in a row that are read beside a piece: those that have entries that belong to its own."""
+
+    alias: str
+    #: Where each file is, as it was given, its tree, and what they were.
+    files: tuple[tuple[str, str, Identity], ...]
+    #: Columns that say which entries belong together; None: their numbers.
+    keys: tuple[str, ...] | None
+    #: How much higher the numbers of the same entries are in these files than in the piece's.
+    shift: int
+    #: The columns of the piece that are here.
+    columns: tuple[str, ...]
+    #: Whether the filter has columns from here.
+    is_filtering: bool
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Partition:
+    """A range of entries of one tree, with all that it takes to read it in another process or on another machine.
+
+    It takes along the options of the storage that were given as arguments or in the URL, secrets too. The environment
+    and the configuration files are those of the machine where it is read. Its text shows no secrets.
+    """
+
+    #: Where the file is, as it was given.
+    location: str
+    tree: str
+    columns: tuple[str, ...]
+    #: Half-open range, cut at clusters.
+    entries: tuple[int, int]
+    #: Estimated bytes that the chosen columns and those of the filter take in memory.
+    memory_bytes: int
+    filter: FilterLike
+    strings: Strings
+    identity: Identity
+    #: Whether groups of columns are read as whole objects.
+    assemble: bool = False
+    storage: dict[str, Any] = field(default_factory=dict)
+    friends: tuple[FriendFiles, ...] = ()
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the range, whether the filter selects them or not."""
+        return self.entries[1] - self.entries[0]
+
+    @property
+    def url(self) -> str:
+        """Where the file is, without credentials."""
+        return redacted(self.location)
+
+    def scan(self, columns: Columns = None, **options: Unpack[PassOptions]) -> Scan:
+        """Open the file and return a scan of the piece.
+
+        columns: a choice of the partition's own, in this order; "!name" leaves out. None: all of them.
+        options: ``batch_size``, ``memory_budget``, ``n_threads`` and ``trace`` of :meth:`Tree.scan`.
+
+        Raises: InvalidRequestError if the file is not the one that was cut; what ``open`` and ``scan`` raise.
+        """
+        check_arguments(options, Partition.scan, PassOptions.__annotations__)
+        chosen = self._chosen(columns)
+        return self._opened(chosen).scan(chosen, {**options, **self._given})
+
+    def read(self, columns: Columns = None, **options: Unpack[ResourceOptions]) -> pa.Table:
+        """Open the file and read the piece into memory.
+
+        options: ``memory_budget`` and ``n_threads`` of :meth:`Tree.scan`.
+        """
+        check_arguments(options, Partition.read, ResourceOptions.__annotations__)
+        chosen = self._chosen(columns)
+        return self._opened(chosen).to_arrow(chosen, {**options, **self._given})
+
+    @property
+    def _given(self) -> ReadOptions:
+        """The options that were given when the piece was cut."""
+        return {
+            "entries": range(*self.entries),
+            "filter": self.filter,
+            "strings": self.strings,
+            "assemble": self.assemble,
+        }
+
+    def schema(self) -> pa.Schema:
+        """Open the file and return the names and types of the columns."""
+        return self.scan().schema
+
+    def _chosen(self, columns: Columns) -> list[str]:
+        if columns is None:
+            return list(self.columns)
+        texts = texts_of(columns, "columns")
+        marked = [text for text in texts if text.startswith(NOT) and text not in self.columns]
+        named = [text for text in texts if text not in marked]
+        left_out = {without_mark(text) for text in marked}
+        wrong = next((name for name in [*named, *left_out] if name not in self.columns), None)
+        if wrong is not None:
+            raise InvalidRequestError(f"{self!r}: was not made with column {wrong!r}")
+        chosen = named or (self.columns if marked else [])
+        return [name for name in chosen if name not in left_out]
+
+    def _opened(self, columns: Collection[str]) -> Chain:
+        """Return the tree, beside it the friends that some columns or the filter are of."""
+        file = open_file(self.location, **self.storage)
+        tree = file[self.tree]
+        if not isinstance(tree, Tree):
+            raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
+        _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.where)
+        needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
+        if not needed:
+            return Chain(tree)
+        chain = WithFriends(Chain(tree), of_main=self.entries)
+        for one in needed:
+            chain.join(one.alias, self._friend(one), one.keys, shift=one.shift)
+        return chain
+
+    def _friend(self, friend: FriendFiles) -> Row:
+        files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
+        row = Row(files, cast("StorageOptions", self.storage))
+        for member, (_, _, identity) in zip(row.members, friend.files, strict=True):
+            _refuse_changed(_identity(member), identity, f"{member.url}:{member.path}")
+        return row
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same piece, read in the same way."""
+        if not isinstance(other, Partition):
+            return NotImplemented
+        mine, others = self.__dask_tokenize__(), other.__dask_tokenize__()
+        return (mine, self.location, self.storage, self.friends) == (
+            others,
+            other.location,
+            other.storage,
+            other.friends,
+        )
+
+    def __hash__(self) -> int:
+        """Return a hash of what the piece holds."""
+        return hash(self.__dask_tokenize__())
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Name what the piece holds: equal ones have equal results."""
+        import hashlib
+
+        return (
+            self.url,
+            # All of the URL counts, also the secrets in it.
+            hashlib.sha256(repr((self.location, self.friends)).encode("utf-8", "surrogatepass")).hexdigest(),
+            self.tree,
+            self.columns,
+            self.entries,
+            str(self.filter),
+            self.strings,
+            self.assemble,
+            self.identity,
+        )
+
+    def __repr__(self) -> str:
+        start, stop = (format_count(end) for end in self.entries)
+        hidden = secret_names()
+        options = "".join(
+            f", {name}={'(hidden)' if name in hidden else repr(value)}"
+            for name, value in self.storage.items()
+        )
+        of_filter = "" if self.filter is None else f", filter {self.filter}"
+        beside = (
+            ", friends " + ", ".join(printable(one.alias) for one in self.friends) if self.friends else ""
+        )
+        return (
+            f"<Partition of {printable(f'{self.url}:{self.tree}')}: "
+            f"entries {start} to {stop}, {counted(len(self.columns), 'column')}, "
+            f"{format_bytes(self.memory_bytes)}{of_filter}{beside}{options}>"
+        )
+
+
+def partitions(
+    paths: Location | Iterable[Location],
+    tree: str | None = None,
+    columns: Columns = None,
+    *,
+    target: int | str = "256 MB",
+    filter_name: str | Iterable[str] | None = None,
+    filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
+    strings: Strings = "utf8",
+    assemble: bool = False,
+    friends: FriendsLike = None,
+    **storage: Unpack[StorageOptions],
+) -> list[Partition]:
+    """Cut the trees of many files into pieces that can be pickled, and read anywhere.
+
+    Together they are all entries, each once, in order. They end where clusters end, so that no basket is needed by
+    two, as far as the writer kept to clusters, and never go over the end of a file.
+
+    target: size of a piece in memory, of the chosen columns and those of the filter, uncompressed; a piece has at
+        least one cluster, and others as long as it stays below. The rest are the arguments of ``scan``.
+    friends: as for ``scan``; a piece takes along which of their files have its entries. By an index those are all, and
+        its columns are read for each piece.
+
+    Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
+        column has the name of one that some file has besides.
+    """
+    check_arguments(storage, partitions, storage=names())
+    target_bytes = parse_size(target, "target")
+    options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
+    if filter is not None or friends:
+        options.refuse_whole_branches()
+    chain, rows = opened_chain(paths, tree, friends, storage)
+    chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
+    of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
+    owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
+    # The columns to read of each tree and friend, by their paths there.
+    needed = [{path for owner, path in owned.values() if owner == part} for part in range(len(rows))]
+    row, *others = rows
+    beside = sum(_bytes_per_entry(other, paths) for other, paths in zip(others, needed[1:], strict=True))
+    wholes: list[FriendFiles] = []
+    if isinstance(chain, WithFriends):
+        # The columns of their index are checked.
+        chain.source(chosen, (0, 0), options)
+        wholes = _wholes(chain, others, owned, chosen, of_filter)
+    pieces: list[Partition] = []
+    looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
+    for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
+        per_entry = beside + n_bytes / max(1, member.num_entries)
+        pieces += [
+            Partition(
+                location=member.location,
+                tree=member.path,
+                columns=tuple(chosen),
+                entries=entries,
+                memory_bytes=round(per_entry * (entries[1] - entries[0])),
+                filter=filter,
+                strings=strings,
+                identity=_identity(member),
+                assemble=assemble,
+                storage=dict(storage),
+                friends=tuple(
+                    _part_of(whole, other, member.first_entry, entries)
+                    for whole, other in zip(wholes, others, strict=True)
+                ),
+            )
+            for entries in _cut(clusters, target_bytes, per_entry)
+        ]
+    # If there are no entries, one piece tells the types.
+    filled = [piece for piece in pieces if piece.num_entries]
+    return filled or pieces[:1]
+
+
+def _wholes(
+    chain: WithFriends,
+    others: Iterable[Row],
+    owned: Mapping[str, tuple[int, str]],
+    chosen: Collection[str],
+    of_filter: Collection[str],
+) -> list[FriendFiles]:
+    """Return the friends of a chain with all their files."""
+    return [
+        FriendFiles(
+            friend.alias,
+            _named(other.members),
+            None if friend.keys is None else tuple(friend.keys),
+            shift=0,
+            columns=tuple(name for name, (owner, _) in owned.items() if owner == part and name in chosen),
+            is_filtering=any(owned[name][0] == part for name in of_filter),
+        )
+        for part, (friend, other) in enumerate(zip(chain.friends, others, strict=True), 1)
+    ]
+
+
+def _part_of(whole: FriendFiles, friend: Row, first_entry: int, entries: tuple[int, int]) -> FriendFiles:
+    """Return the files of a friend that may have entries that belong to ``entries`` of a tree.
+
+    first_entry: the number in its row of the tree's first entry.
+    """
+    if whole.keys is not None:
+        return whole
+    first, end = (first_entry + entry for entry in entries)
+    files = [one for one in friend.members if max(first, one.first_entry) < min(end, one.end_entry)]
+    # A piece without entries takes the first file, which tells the types.
+    files = files or friend.members[:1]
+    return whole._replace(files=_named(files), shift=first_entry - files[0].first_entry)
+
+
+def _named(members: Iterable[Member]) -> tuple[tuple[str, str, Identity], ...]:
+    return tuple((member.location, member.path, _identity(member)) for member in members)
+
+
+def _refuse_changed(found: Identity, identity: Identity, where: str) -> None:
+    if found != identity:
+        raise InvalidRequestError(f"{where}: has changed since its partitions were made")
+
+
+def _identity(member: Member) -> Identity:
+    return (*member.identity, member.num_entries)
+
+
+def _memory_bytes(tree: Tree, paths: set[str]) -> int:
+    """Return the bytes that columns take in memory, those inside of groups included."""
+    read = with_members(tree.branches, lambda branch: branch.path in paths)
+    return sum(branch.memory_bytes for branch in read if not branch.is_group)
+
+
+def _bytes_per_entry(row: Row, paths: set[str]) -> float:
+    n_bytes = sum(row.of_each(lambda tree: _memory_bytes(tree, paths)))
+    return n_bytes / max(1, row.num_entries)
+
+
+def _cut(clusters: Sequence[int], target_bytes: int, per_entry: float) -> list[tuple[int, int]]:
+    """Cut entries at clusters into ranges of about ``target_bytes``."""
+    ranges: list[tuple[int, int]] = []
+    start = clusters[0] if clusters else 0
+    end = start
+    for boundary in clusters[1:]:
+        if end > start and (boundary - start) * per_entry > target_bytes:
+            ranges.append((start, end))
+            start = end
+        end = boundary
+    return [*ranges, (start, end)]

@@ -1,0 +1,470 @@
+"""Trees of many files in a row: which of them are open, and what all of them must have."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+from arrowroot._api.chain import Chain
+from arrowroot._api.file import File
+from arrowroot._api.tree import Tree
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
+    NotFoundError,
+    SchemaMismatchError,
+    StorageError,
+    UnsupportedError,
+)
+from arrowroot._objects.record import kind_text
+from arrowroot._options import Options
+from arrowroot._passes.ahead import in_order
+from arrowroot._passes.concatenated import Concatenated, Reordered
+from arrowroot._sizes import counted, parse_size
+from arrowroot._storage.config import arguments_alone, resolve, resolve_named
+from arrowroot._storage.readers import open_native, scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot._passes.filtered import Files
+    from arrowroot._passes.source import Source
+    from arrowroot._select.columns import Choice
+    from arrowroot._select.entries import EntrySet
+    from arrowroot._storage.config import StorageOptions
+
+T = TypeVar("T")
+
+#: The most trees, and the most bytes of their metadata, that stay open between looking at the schema and reading. More
+#: would run into the limit of open files, or of memory.
+_N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
+#: The most files in a step of a filtered pass. Three times as many of those that were not kept stay open after their
+#: use: the files of this step, of the step before, and those fetched ahead meanwhile.
+_N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 24, parse_size("16 MB")
+_NONE: Mapping[str, str | None] = {}
+#: Takes a tree and its differences from the first tree. Raises SchemaMismatchError if it must not be in the row.
+Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
+#: The most remote files that are opened at a time.
+_N_OPENED_AHEAD = 16
+
+
+def _outermost(path: str, chosen: Container[str]) -> str | None:
+    """Return the chosen column that this one is, or is inside of."""
+    if path in chosen:
+        return path
+    around = path
+    while "/" in around:
+        around = around.rpartition("/")[0]
+        if around in chosen:
+            return around
+    return None
+
+
+def _differences(first: Mapping[str, str], types: Mapping[str, str]) -> Mapping[str, str | None]:
+    """Return the types that differ from those of the first tree, by column; None: it is not there."""
+    if types == first:
+        return _NONE
+    return {path: types.get(path) for path in {**first, **types} if types.get(path) != first.get(path)}
+
+
+class Member(NamedTuple):
+    """One tree of a row; ``first_entry`` is the number of its entry 0 there, ``location`` as it was given."""
+
+    place: int
+    url: str
+    location: str
+    path: str
+    num_entries: int
+    first_entry: int
+    #: Size in bytes and UUID of the file.
+    identity: tuple[int, str]
+    kept: Tree | None
+    reopen: Callable[[], File]
+    #: What it has in memory while it is open, an estimate in bytes.
+    held_bytes: int
+    reopened: Reopened
+
+    @property
+    def end_entry(self) -> int:
+        """The number in the row that follows its last entry's."""
+        return self.first_entry + self.num_entries
+
+    def tree(self) -> Tree:
+        """Return the tree, opened again if it was not kept."""
+        return self.reopened.tree(self) if self.kept is None else self.kept
+
+    def open_again(self) -> Tree:
+        """Open the tree. Raises: StorageError if it is another one than it was."""
+        found = self.reopen()[self.path]
+        if not isinstance(found, Tree) or (found.file_identity, found.num_entries) != (
+            self.identity,
+            self.num_entries,
+        ):
+            raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
+        return found
+
+
+def _first_entry(member: Member) -> int:
+    return member.first_entry
+
+
+class Reopened:
+    """The trees of a row that were not kept. Those that were used last stay open when they were opened again."""
+
+    def __init__(self) -> None:
+        #: Trees and their bytes by place in the row; the one that was used last comes last.
+        self._trees: dict[int, tuple[Tree, int]] = {}
+        self._lock = threading.Lock()
+
+    def tree(self, member: Member) -> Tree:
+        """Return the tree of a member, opened if it is not open."""
+        with self._lock:
+            found = self._trees.pop(member.place, None)
+        tree = member.open_again() if found is None else found[0]
+        with self._lock:
+            self._trees[member.place] = tree, member.held_bytes
+            while len(self._trees) > 1 and (
+                len(self._trees) > _N_REOPENED
+                or sum(held_bytes for _, held_bytes in self._trees.values()) > _REOPENED_BYTES
+            ):
+                del self._trees[next(iter(self._trees))]
+        return tree
+
+
+class Opened(NamedTuple):
+    """A tree of a row, and how to open its file again. ``url`` is for messages: it has no credentials."""
+
+    url: str
+    location: str
+    path: str
+    tree: Tree
+    #: Bytes of the file that came with its opening and stay in memory.
+    came_bytes: int
+    reopen: Callable[[], File]
+
+
+def opened_trees(
+    files: list[tuple[str, str | None]], storage: StorageOptions, *, named_by: str | None = None
+) -> Iterator[Opened]:
+    """Open the trees, several remote ones at a time. The first file says which tree is meant where none is named.
+
+    named_by: the file that names these; None: a person named them.
+    """
+    first = _open_member(*files[0], storage, named_by)
+    yield first
+    others = [
+        partial(_open_member, location, name or first.path, storage, named_by) for location, name in files[1:]
+    ]
+    yield from in_order(others, _n_ahead(location for location, _ in files))
+
+
+def _n_ahead(locations: Iterable[str]) -> int:
+    """Return how many files to open at a time."""
+    return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
+
+
+def _open_member(location: str, name: str | None, storage: StorageOptions, named_by: str | None) -> Opened:
+    if named_by is None:
+        urls, settings = resolve([location], storage)
+    else:
+        urls, settings = [location], resolve_named(location, named_by, arguments_alone(storage))
+
+    def reopen() -> File:
+        return File(open_native(urls, settings), urls, settings)
+
+    file = reopen()
+    path = name or file.only_tree().path
+    found = file[path]
+    if not isinstance(found, Tree):
+        raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
+    return Opened(file.url, location, path, found, sum(length for _, length in file.kept), reopen)
+
+
+class Row(Chain):
+    """Trees of files, one after the other.
+
+    The first file is open at once. The others are opened when something needs all of them. Each of these is checked, as
+    it is opened, for what was chosen until then.
+    """
+
+    def __init__(
+        self,
+        files: list[tuple[str, str | None]],
+        storage: StorageOptions,
+        *,
+        named_by: str | None = None,
+        with_index: bool = False,
+    ) -> None:
+        """Open the first file. ``named_by``: as for ``opened_trees``. ``with_index``: look at the index of each."""
+        self._n_files = len(files)
+        #: The others, opened as they are drawn; None: all are open.
+        self._waiting: Iterator[Opened] | None = opened_trees(files, storage, named_by=named_by)
+        self._members: list[Member] = []
+        self._num_entries = 0
+        self._reshuffled: str | None = None
+        self._with_index = with_index
+        self._reopened = Reopened()
+        self._kept_bytes = 0
+        #: Arrow types of the first tree's columns, and what differs from them in the others; None: not there.
+        self._types: dict[str, str] = {}
+        self._other_types: list[Mapping[str, str | None]] = []
+        #: What must be true of each file.
+        self._rules: list[Rule] = []
+        #: Columns that some rule says to be the same in all files.
+        self._required: set[str] = set()
+        #: Numbers of the first entries of all trees; None until they are asked for.
+        self._starts: npt.NDArray[np.int64] | None = None
+        first = next(self._waiting)
+        super().__init__(first.tree)
+        self._recorded_index = first.tree.recorded_index if with_index else None
+        self._add(first)
+
+    def _add(self, opened: Opened) -> None:
+        """Take the next tree. Raises: what the rules do of it."""
+        tree = opened.tree
+        types, metadata_bytes = tree.digest()
+        if not self._members:
+            self._types = types
+        elif self._with_index and tree.recorded_index != self._recorded_index:
+            raise SchemaMismatchError(
+                f"{opened.url}: has another index than {self._members[0].url}: "
+                f"{tree.recorded_index}, {self._recorded_index}"
+            )
+        if tree.entries_reshuffled and self._reshuffled is None:
+            self._reshuffled = tree.where
+        held_bytes = opened.came_bytes + metadata_bytes
+        self._kept_bytes += held_bytes
+        place = len(self._members)
+        is_kept = place == 0 or (place < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
+        member = Member(
+            place,
+            opened.url,
+            opened.location,
+            opened.path,
+            tree.num_entries,
+            self._num_entries,
+            tree.file_identity,
+            tree,
+            opened.reopen,
+            held_bytes,
+            self._reopened,
+        )
+        differences = _differences(self._types, types)
+        for rule in self._rules:
+            rule(member, differences)
+        self._other_types.append(differences)
+        self._members.append(member if is_kept else member._replace(kept=None))
+        self._num_entries += tree.num_entries
+
+    @property
+    def first(self) -> Member:
+        """The first tree, with its place."""
+        return self._members[0]
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """The index that all trees record; None: none does, or nobody looked."""
+        return self._recorded_index
+
+    def open_others(self) -> None:
+        """Open the files that are not open yet.
+
+        Raises: SchemaMismatchError once a file is open that does not have what was chosen of the others.
+        """
+        if self._waiting is None:
+            return
+        # A row in which one file fails lacks those behind it: it gives nothing any more.
+        waiting, self._waiting = self._waiting, iter(())
+        for _, opened in zip(range(self._n_files - 1), waiting, strict=True):
+            self._add(opened)
+        self._waiting = None
+        self._rules.clear()
+
+    @property
+    def members(self) -> list[Member]:
+        """All trees, opened if they are not. Raises: as ``open_others``."""
+        self.open_others()
+        return self._members
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries of all trees."""
+        return self.members[-1].end_entry
+
+    @property
+    def reshuffled(self) -> str | None:
+        """A tree whose entries are in an order by chance, if there is one."""
+        return self._reshuffled if self.members else None
+
+    def enforce(self, rule: Rule) -> None:
+        """Apply a rule to the trees that are open now, and to each other one as it is opened."""
+        for member, differences in zip(self._members, self._other_types, strict=True):
+            rule(member, differences)
+        if self._waiting is not None:
+            self._rules.append(rule)
+
+    @property
+    def where(self) -> str:
+        """The first tree, and how many there are besides."""
+        others = f" and {counted(self._n_files - 1, 'more file')}" if self._n_files > 1 else ""
+        return f"{super().where}{others}"
+
+    def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
+        """Yield what ``look`` finds in each tree. Several remote ones that were not kept open are opened at a time."""
+        jobs = (lambda member=member: look(member.tree()) for member in self.members)
+        return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
+
+    def choose(self, choice: Choice) -> list[str]:
+        """Return the paths chosen in the first file, which the others must choose, too.
+
+        Raises: SchemaMismatchError, in whatever order the files are, if an open file has a column that another one
+        lacks. For files that are not open yet, what opens them raises it.
+        """
+        try:
+            chosen = super().choose(choice)
+        except NoSuchColumnError:
+            self.refuse_more(choice, self._types)
+            self.open_others()  # one that has it is the one to tell of
+            raise
+        self.require(chosen, whole_objects=choice.assemble)
+        columns, filter_name, *_ = choice
+        if columns is None or filter_name is not None or any(name not in self._types for name in columns):
+            self.refuse_more(choice, chosen)
+        return chosen
+
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
+        """Refuse a file in which a choice has more columns than in the first: SchemaMismatchError."""
+
+        def chosen_in(member: Member) -> list[str]:
+            return member.tree().selection(choice).paths
+
+        self.refuse_what_others_have(chosen_in, chosen)
+
+    def refuse_what_others_have(
+        self, chosen_in: Callable[[Member], Iterable[str]], chosen: Iterable[str]
+    ) -> None:
+        """Refuse a file in which a choice has columns that are not chosen in the first: SchemaMismatchError."""
+        expected = set(chosen)
+        looked_at: set[frozenset[str]] = set()
+
+        def refuse(member: Member, differences: Mapping[str, str | None]) -> None:
+            more = frozenset(path for path in differences if path not in self._types)
+            if not more or more in looked_at:
+                return
+            looked_at.add(more)
+            try:
+                found = [path for path in chosen_in(member) if path not in expected]
+            except (InvalidRequestError, NotFoundError, UnsupportedError):
+                return  # the columns of the first file tell what this one lacks
+            if found:
+                raise self._mismatch_of(found[0], None, member, differences.get(found[0]))
+
+        self.enforce(refuse)
+
+    def _mismatch_of(
+        self, path: str, first: str | None, member: Member, found: str | None
+    ) -> SchemaMismatchError:
+        """Return the error of a column with other types in the first file and in a member; None: not readable."""
+        if first is None:
+            differs = f"is not in {self.first.url}, or not readable there"
+        else:
+            has = "is missing or not readable" if found is None else f"has type {found}"
+            differs = f"{has}, but in {self.first.url} it has type {first}"
+        return SchemaMismatchError(
+            f"{member.url}: column {path!r} {differs}; choose columns that all files have"
+        )
+
+    def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
+        """Require of the others that columns, by their paths, have the types of the first: SchemaMismatchError."""
+        required = {path for path in paths if path not in self._required}
+        if not required:
+            return
+
+        def refuse(member: Member, differences: Mapping[str, str | None]) -> None:
+            wrong: dict[str, str] = {}
+            for path in differences:
+                outer = _outermost(path, required)
+                if outer is not None:
+                    wrong.setdefault(outer, path)
+            for outer, path in wrong.items():
+                # A whole object may be in many branches in one file, and in one branch in another.
+                if not (whole_objects and self._is_same_object(member, outer)):
+                    raise self._mismatch_of(path, self._types.get(path), member, differences[path])
+
+        self.enforce(refuse)
+        self._required.update(required)
+
+    def _is_same_object(self, member: Member, path: str) -> bool:
+        """Return whether a whole object is the same in a file and in the first, however its members are stored."""
+        fields = []
+        for tree in (self.tree, member.tree()):
+            try:
+                fields.append(tree.source([path], (0, 0), Options.default()).schema().field(0))
+            except (NotFoundError, UnsupportedError):
+                return False
+        return bool(fields[0].equals(fields[1]))
+
+    def files_of(self, entries: EntrySet) -> Files | None:
+        """Return which files the entries are in, if they are in order and not all files stay open."""
+        largest = max((member.held_bytes for member in self.members if member.kept is None), default=None)
+        is_in_order = (
+            entries is None or isinstance(entries, tuple) or bool((entries[1:] >= entries[:-1]).all())
+        )
+        if largest is None or not is_in_order:
+            return None
+        from arrowroot._passes.filtered import Files
+
+        n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (3 * largest + 1)))
+        return Files([member.first_entry for member in self.members], n_at_once)
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
+        self.require(names)
+        parts, order = self.parts(entries)
+        if order is None:
+            return Concatenated(parts, names, options)
+        return Reordered(parts, names, options, order)
+
+    def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
+        """Return what to read of each file, and the order to bring that into; None if it is in order."""
+        if entries is None:
+            return [(member, None) for member in self.members], None
+        if isinstance(entries, tuple):
+            start, stop = entries
+            if start == stop:
+                return [(self.first, (0, 0))], None
+            low = max(0, bisect_right(self.members, start, key=_first_entry) - 1)
+            high = bisect_left(self.members, stop, key=_first_entry)
+            parts: list[tuple[Member, EntrySet]] = []
+            for member in self.members[low:high]:
+                local = (
+                    max(0, start - member.first_entry),
+                    min(member.num_entries, stop - member.first_entry),
+                )
+                if local[0] < local[1]:
+                    parts.append((member, local))
+            return parts or [(self.members[0], (0, 0))], None
+        import numpy as np
+
+        if self._starts is None:
+            self._starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        # An empty file starts where the next one does; side="right" finds the last of these.
+        owner = np.searchsorted(self._starts, entries, side="right") - 1
+        in_order = bool(np.all(owner[:-1] <= owner[1:]))
+        by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")
+        sorted_owner = owner[by_file]
+        parts = []
+        for i in np.unique(sorted_owner).tolist():
+            low, high = np.searchsorted(sorted_owner, [i, i + 1])
+            member = self.members[i]
+            parts.append((member, entries[by_file[low:high]] - member.first_entry))
+        if in_order:
+            return parts or [(self.members[0], (0, 0))], None
+        order = np.empty(len(entries), dtype=np.int64)
+        order[by_file] = np.arange(len(entries))
+        return parts, order

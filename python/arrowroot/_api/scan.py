@@ -1,0 +1,205 @@
+"""A stream of record batches, and what it cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from arrowroot._arrow import convert
+from arrowroot._errors import ArrowrootError, not_picklable
+from arrowroot._passes.source import TreeSource, batches_of, say_way_around
+from arrowroot._render import clip, html_table, printable, type_text
+from arrowroot._sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import awkward as ak
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from arrowroot._cost.accounts import Account
+    from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._passes.source import Source
+
+#: The most characters of a filter that are shown.
+_CONDITION_WIDTH = 80
+_HTML_COLUMNS = 30
+
+
+class Scan:
+    """Chosen columns and entries, to be read in batches with bounded memory.
+
+    Iterate over it for ``pyarrow.RecordBatch`` es, or give it to anything that takes the Arrow C stream
+    interface (``polars.DataFrame(scan)``, ``pyarrow.RecordBatchReader.from_stream(scan)``). Nothing is read
+    before that. Every iteration, stream or conversion is a pass of its own, which reads anew; ``stats`` is
+    of the latest.
+    """
+
+    def __init__(self, start: Callable[[], Source], where: str, condition: str = "") -> None:
+        """``condition``: the filter's text, to be shown."""
+        self._start = start
+        self._where = where
+        self._condition = condition
+        self._source = start()
+        self._is_fresh = True
+
+    @property
+    def num_entries(self) -> int:
+        """Entries that a pass delivers; with a filter, those that it looks at, until the pass is over."""
+        return self._source.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self._source.column_names
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and Arrow types of the columns."""
+        return self._source.schema()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the reads, window by window; it is known before the first read."""
+        return self._source.plan()
+
+    @property
+    def stats(self) -> ScanStats:
+        """Exact counters of the latest pass, so far."""
+        return self._source.stats()
+
+    def trace(self) -> list[Read]:
+        """Return the physical reads of the latest pass, if the scan was made with ``trace=True``."""
+        return self._source.cost().reads
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Counts, bytes and times, by kind, of what passed each layer of the storage in the latest pass so far."""
+        return self._source.cost().accounts
+
+    def logical_reads(self) -> list[LogicalRead]:
+        """Return the baskets that the latest pass needed, if the scan was made with ``trace=True``."""
+        return self._source.cost().logical
+
+    def physical_reads(self) -> list[PhysicalRead]:
+        """Return the ranges that its store was asked for, with the requests they came in."""
+        return self._source.cost().physical
+
+    def cancel(self) -> None:
+        """Stop the latest pass; may be called from another thread. Whoever draws from it gets an ArrowrootError."""
+        self._source.cancel()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Start a pass over the record batches."""
+        return _batches_of(self._begin())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Start a pass as an Arrow C stream."""
+        source = self._begin()
+        if isinstance(source, TreeSource):
+            return source.native.__arrow_c_stream__(requested_schema)
+        import pyarrow as pa
+
+        reader = pa.RecordBatchReader.from_batches(source.schema(), batches_of(source))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema through the Arrow C data interface."""
+        return self.schema.__arrow_c_schema__()
+
+    def read_all(self, progress: Callable[[ScanStats], None] | None = None) -> pa.Table:
+        """Read everything into a ``pyarrow.Table``. ``progress`` is called with the counters after each batch."""
+        import pyarrow as pa
+
+        source = self._begin()
+        batches = []
+        for batch in _batches_of(source):
+            batches.append(batch)
+            if progress:
+                progress(source.stats())
+        # Batches bring their schema: only a table without any needs another.
+        return pa.Table.from_batches(batches, None if batches else source.schema())
+
+    def to_arrow(self) -> pa.Table:
+        """Read everything into a ``pyarrow.Table``: :meth:`read_all` under the name of ``Tree.to_arrow``."""
+        return self.read_all()
+
+    def drain(self, progress: Callable[[ScanStats], None] | None = None) -> ScanStats:
+        """Read everything and keep nothing, to measure it. This does not need pyarrow."""
+        source = self._begin()
+        try:
+            while source.next_batch() is not None:
+                if progress:
+                    progress(source.stats())
+        except BaseException as error:
+            source.cancel()
+            say_way_around(error, source)
+            raise
+        return source.stats()
+
+    def to_pandas(self, **options: Any) -> pd.DataFrame:
+        """Read everything into a ``pandas.DataFrame``; ``options`` are those of ``pyarrow.Table.to_pandas``.
+
+        Lists become objects (NumPy arrays), variants whatever they hold. Integers and truth values that may be null
+        get pandas' types for such (``Int64``), which lose nothing; inside of lists they become doubles where one is
+        null. To keep Arrow's types, and copy nothing, give ``types_mapper=pandas.ArrowDtype``.
+        """
+        return convert.to_pandas(self.read_all(), **options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Read everything into a ``polars.DataFrame``, without a copy where Polars can.
+
+        Raises: UnsupportedError for variants, which Polars does not have.
+        """
+        return convert.to_polars(self.read_all())
+
+    def to_awkward(self) -> ak.Array:
+        """Read everything into an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
+
+        Awkward has no maps: they become lists of records of key and value.
+        """
+        return convert.to_awkward(self.read_all())
+
+    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
+        """Read everything into a NumPy array for each column.
+
+        Numbers and arrays of fixed shape are views of the Arrow buffers where the column is one chunk (shape
+        (entries, ...)); booleans are unpacked. Records of numbers become structured arrays, by a copy. Lists become an
+        object array of arrays, text one of ``str``. Numbers of which some are null, in lists and records too, become
+        masked arrays (``numpy.ma``), variants and other records objects.
+        """
+        return convert.to_numpy(self.read_all())
+
+    def _begin(self) -> Source:
+        """Return a source that nobody has drawn from."""
+        if not self._is_fresh:
+            self._source = self._start()
+        self._is_fresh = False
+        return self._source
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: a pass cannot go to another process."""
+        raise not_picklable("a Scan", f"which read {self._where}, with its columns and entries")
+
+    def __repr__(self) -> str:
+        of_filter = f", those with {clip(self._condition, _CONDITION_WIDTH)!r}" if self._condition else ""
+        return (
+            f"<Scan of {printable(self._where)}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"{counted(len(self.column_names), 'column')}{of_filter}>"
+        )
+
+    def _repr_html_(self) -> str:
+        fields = list(self.schema)
+        rows = [["column", "type"], *([printable(f.name), type_text(f.type)] for f in fields[:_HTML_COLUMNS])]
+        shown = f" (the first {_HTML_COLUMNS} shown)" if len(fields) > _HTML_COLUMNS else ""
+        return html_table(rows, caption=repr(self)[1:-1] + shown)
+
+
+def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches_of(source)
+    except ArrowrootError as error:
+        say_way_around(error, source)
+        raise

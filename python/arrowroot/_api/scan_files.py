@@ -1,0 +1,96 @@
+"""Many files as one stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arrowroot._api.row import Row
+from arrowroot._api.with_friends import WithFriends
+from arrowroot._errors import InvalidRequestError
+from arrowroot._options import Options, ScanOptions, check_arguments
+from arrowroot._storage.config import names, storage_options
+from arrowroot._storage.url import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Literal, TypeAlias
+
+    from typing_extensions import Unpack
+
+    from arrowroot._api.chain import Chain
+    from arrowroot._api.scan import Scan
+    from arrowroot._select.columns import Columns
+    from arrowroot._storage.config import StorageOptions
+    from arrowroot._storage.url import Location
+
+    #: Files of trees to be read beside others, by their aliases.
+    FriendsLike: TypeAlias = "Mapping[str, Location | Iterable[Location] | Friends] | None"
+
+    class FilesOptions(ScanOptions, StorageOptions, total=False):
+        """The keyword arguments of ``arrowroot.scan``."""
+
+
+def scan(
+    paths: Location | Iterable[Location],
+    tree: str | None = None,
+    columns: Columns = None,
+    *,
+    friends: FriendsLike = None,
+    **options: Unpack[FilesOptions],
+) -> Scan:
+    """Return one scan over the trees of many files, one after the other.
+
+    paths: a path, a glob ("data/**/*.root", in natural order), or a list of them; each may name its tree,
+        "FILE:TREE", or be the key of a mapping to it.
+    tree: the tree of the files that don't name one; may be left out if the first file has only one.
+    entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
+        :class:`EventList` are looked for in all files. Entries that go back and forth between files are all
+        in memory at once.
+
+    friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
+        :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
+        index that the friends record.
+    options: those of :meth:`Tree.scan`, and how to reach the files and to read from them, as for ``open``.
+
+    The chosen columns must have the same types in all files. A glob, ``filter_name``, or no choice at all must choose
+    the same columns in every file, whichever is the first; if files differ, name the columns that all have. The
+    metadata of every file is read at once.
+
+    Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
+    """
+    check_arguments(options, scan, ScanOptions.__annotations__, names())
+    Options.of(options)  # before anything is opened
+    chain, _ = opened_chain(paths, tree, friends, options)
+    return chain.scan(columns, options)
+
+
+class Friends(NamedTuple):
+    """Files of trees to be read beside others: see ``scan``. ``index``: as for :meth:`Tree.add_friend`."""
+
+    paths: Location | Iterable[Location]
+    tree: str | None = None
+    index: str | Iterable[str] | Literal[False] | None = None  # type: ignore[assignment]  # a tuple has an index()
+
+
+def opened_chain(
+    paths: Location | Iterable[Location], tree: str | None, friends: FriendsLike, options: Mapping[str, Any]
+) -> tuple[Chain, list[Row]]:
+    """Open the first of trees in a row, and of those that are read beside them. Return the rows, too.
+
+    options: those of the storage among them are used.
+    """
+    storage = storage_options(options)
+    rows = [Row(expand(paths, tree), storage)]
+    if not friends:
+        return rows[0], rows
+    if not hasattr(friends, "items"):
+        kind = type(friends).__name__
+        raise InvalidRequestError(
+            f'friends: expected their files by aliases, {{"w": "weights/*.root"}}, got a {kind}'
+        )
+    chain = WithFriends(rows[0])
+    for alias, given in friends.items():
+        other = given if isinstance(given, Friends) else Friends(given)
+        rows.append(Row(expand(other.paths, other.tree), storage, with_index=other.index is None))
+        chain.add(alias, rows[-1], other.index)
+    return chain, rows

@@ -1,0 +1,422 @@
+"""A tree or RNTuple: its columns, and how to read them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from arrowroot._api.chain import Chain
+from arrowroot._api.column import rows_of
+from arrowroot._api.tree_metadata import TreeMetadata
+from arrowroot._arrow import convert
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
+    not_picklable,
+    warn_left_out,
+)
+from arrowroot._options import FindOptions, Options, ReadOptions, ScanOptions, check_arguments
+from arrowroot._passes.source import TreeSource
+from arrowroot._render import html_table, printable, text_table
+from arrowroot._select import columns as _select
+from arrowroot._select.columns import Choice
+from arrowroot._select.events import EventList
+from arrowroot._sizes import checked_count, counted, format_bytes, format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Literal
+
+    import awkward as ak
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from typing_extensions import Unpack
+
+    from arrowroot import _native
+    from arrowroot._api.file import File
+    from arrowroot._api.scan import Scan
+    from arrowroot._api.with_friends import WithFriends
+    from arrowroot._filter.bind import FilterLike
+    from arrowroot._select.columns import Columns
+    from arrowroot._select.entries import EntrySet
+    from arrowroot._select.events import Missing
+
+#: What scans, chains and friends ask of a tree.
+_FOR_SCANS = frozenset(
+    {
+        "canonical",
+        "choose",
+        "chosen",
+        "digest",
+        "entry_bytes",
+        "friend_in",
+        "saying_aliases",
+        "selection",
+        "source",
+        "spelled",
+    }
+)
+
+
+class Tree(TreeMetadata):
+    """A TTree (or TNtuple), or an RNTuple of a file. Keeps the file open for as long as it lives.
+
+    The fields of an RNTuple are its columns; the members of records inside them can be asked for as "field.member".
+    """
+
+    def __init__(
+        self,
+        native: _native.Table,
+        url: str,
+        file_of_friend: Callable[[str], File],
+        file_identity: tuple[int, str],
+    ) -> None:
+        """Take an opened tree.
+
+        file_of_friend: opens the file that a recorded friend names, "" for the same one. file_identity: size in bytes
+        and UUID of the file.
+        """
+        super().__init__(native, url)
+        self._file_of_friend = file_of_friend
+        #: Size in bytes and UUID of the file.
+        self.file_identity = file_identity
+        #: The tree with its friends; None: it has none.
+        self._chain: WithFriends | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and Arrow types of all columns that can be read; those of friends come last."""
+        import pyarrow as pa
+
+        if self._chain is None:
+            return pa.schema(self._native)
+        columns = [
+            b.path for b in self._chain.branches if not b.is_group and not b.is_part and b.unsupported is None
+        ]
+        return self._chain.source(columns, (0, 0), Options.default()).schema()
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return self.num_entries
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether the tree, or a friend, has a branch of that path."""
+        if self.has_branch(name):
+            return True
+        return self._chain is not None and name in self._chain.by_name
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """Read one column; :meth:`to_arrow` reads several, and has all choices.
+
+        Raises: InvalidRequestError if the name stands for several; and what :meth:`to_arrow` raises.
+        """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"a tree gives a column by its name, not by {name!r}; to_arrow(entries=...) chooses entries"
+            )
+        if name not in self:
+            _select.single_names([name], "a tree's [...]")
+        scan = self.scan([name])
+        if len(scan.column_names) != 1:
+            raise InvalidRequestError(
+                f"{self.where}: {name!r} stands for {len(scan.column_names)} columns; say to_arrow"
+            )
+        return scan.read_all()[scan.column_names[0]]
+
+    # Python would try numbers, by which a tree gives nothing.
+    __iter__ = None
+
+    def __dir__(self) -> list[str]:
+        """Return the names that completion offers: those that are for users."""
+        return [name for name in super().__dir__() if name not in _FOR_SCANS]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.column_names
+
+    def attribute_set(self, name: str) -> Tree:
+        """Open an attribute set. Its entries hold ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
+
+        Raises: NoSuchColumnError, with the names that there are; InvalidRequestError for a TTree, which has none.
+        """
+        return Tree(self._native.attribute_set(name), self._url, self._file_of_friend, self.file_identity)
+
+    def add_recorded_friends(self) -> None:
+        """Open the friends that the tree's record names, and add them as :meth:`add_friend` does.
+
+        ROOT's rule says where their files are: a relative name is looked for in the working directory, then beside
+        this tree's file. A remote file's friends are looked for beside it alone. Servers that only the record names see
+        no credentials (``credentials_for`` of ``open`` adds some). A remote file cannot name a file of this machine.
+
+        The friends that these friends record are added, too; a circle ends where it closes. ROOT records no file of a
+        friend that was a TChain, or only one: give all its files to ``arrowroot.scan``.
+
+        Raises: what opening a file and :meth:`add_friend` raise, with what to do about a TChain; the friends before
+        that one stay added. UnsupportedError for more than 64 friends of friends.
+        """
+        from arrowroot._api.recorded_friends import follow
+
+        follow(self)
+
+    def friend_in(self, file: str, name: str) -> object:
+        """Return the object ``name`` of a file that the tree's record names; "" is the tree's own file."""
+        return self._file_of_friend(file)[name]
+
+    def add_friend(
+        self,
+        tree: Tree,
+        alias: str | None = None,
+        *,
+        index: str | Iterable[str] | Literal[False] | None = None,
+    ) -> None:
+        """Read the columns of another tree beside those of this one.
+
+        They are chosen as "alias.x", or as "x" if no other tree has a column of that name. ``alias`` is the
+        friend's name if not given.
+
+        index: columns of integers that both trees have; entries with the same values belong together, and each entry
+            that is read must have one partner. None: the index that the friend records (``recorded_index``), as ROOT
+            does; if it has none, or with False, entries belong together by their numbers.
+
+        A friend without an index may be longer: its first entries are read. A shorter one is refused, as RDataFrame
+        does; TTree::Draw and TTree::Scan would repeat its last entry.
+
+        The friend brings the friends that it has by now: column "z" of its friend "Z" is "Z.z" or "alias.Z.z", and "z"
+        if no other tree has a column of that name.
+
+        Raises: InvalidRequestError if the friend has fewer entries, if the alias is taken, or if one of the trees has
+        its entries in an order by chance (``entries_reshuffled``) and no index says which belong together;
+        UnsupportedError for a recorded index that cannot be used.
+        """
+        from arrowroot._api.with_friends import WithFriends
+
+        if not isinstance(tree, Tree):
+            raise InvalidRequestError(
+                f"add_friend: expected a tree, as arrowroot.open(url)[name] gives, got {tree!r}"
+            )
+        if self._chain is None:
+            # A twin: trees that refer to themselves keep their files open until Python's collector finds them.
+            twin = Tree(self._native, self._url, self._file_of_friend, self.file_identity)
+            chain = WithFriends(Chain(twin))
+        else:
+            chain = WithFriends(self._chain.main, self._chain.friends)
+        # A tree that gets another friend gets another chain: this one stays as it is.
+        chain.add(alias or tree.name, tree._chain or Chain(tree), index)
+        chain.check()
+        self._chain = chain
+
+    def scan(self, columns: Columns = None, **options: Unpack[ScanOptions]) -> Scan:
+        """Return a scan of chosen columns and entries, which reads when it is iterated over.
+
+        columns: exact paths, names that only one branch has, or globs; in the order given. "!name" or "!glob" leaves
+            out of the others, or of all. None: all that can be read, and a warning that names the others.
+        filter_name: a glob, several globs, or "/regex/"; keeps the columns whose path or name matches.
+        entries: a slice, a range, entry numbers in any order and with repeats, a boolean mask, or an
+            :class:`EventList`: events by their ids, which are looked up at once; or an :class:`EntryList`, which says
+            of which trees its entries are.
+        filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
+            the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
+            selected something.
+        batch_size: size of the values of one batch, in bytes or as "64 MB" (10^6) or "64 MiB" (2^20); over 64 MB it
+            needs a budget as large.
+        memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
+        n_threads: 0 for as many as there are cores.
+        strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
+            same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
+        verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of
+            TTrees have none but those of their zlib, LZMA and LZ4 blocks, which are always compared.
+        trace: record every physical read, for :meth:`Scan.trace`.
+        assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
+            ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
+            a group stands for its members.
+        raw: every column becomes binary: the bytes of each entry as they are stored. This works for branches that
+            cannot be read, too, but not for RNTuples.
+
+        Raises: NoSuchColumnError, UnsupportedError, InvalidRequestError; FilterError, with the place in the text.
+        """
+        check_arguments(options, Tree.scan, ScanOptions.__annotations__)
+        return self._whole().scan(columns, options)
+
+    def to_arrow(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pa.Table:
+        """Read chosen columns and entries into a ``pyarrow.Table``.
+
+        The arguments are those of :meth:`scan`, but ``batch_size`` and ``trace``. Each column is one chunk, unless the
+        items of a list column, or the bytes of a text, are more than the 2^31 - 1 that one can have.
+        """
+        check_arguments(options, Tree.to_arrow, ReadOptions.__annotations__)
+        return self._whole().to_arrow(columns, options)
+
+    def to_pandas(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pd.DataFrame:
+        """Read into a ``pandas.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        return convert.to_pandas(self.to_arrow(columns, **options))
+
+    def to_polars(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> pl.DataFrame:
+        """Read into a ``polars.DataFrame``; ``options`` are those of :meth:`to_arrow`."""
+        return convert.to_polars(self.to_arrow(columns, **options))
+
+    def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
+        """Read into an ``awkward.Array``; ``options`` are those of :meth:`to_arrow`."""
+        return convert.to_awkward(self.to_arrow(columns, **options))
+
+    def to_numpy(
+        self, columns: Columns = None, **options: Unpack[ReadOptions]
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Read into a NumPy array for each column; ``options`` are those of :meth:`to_arrow`."""
+        return convert.to_numpy(self.to_arrow(columns, **options))
+
+    def _whole(self) -> Chain:
+        """Return the tree with its friends; alone it is a chain of one."""
+        return self._chain or Chain(self)
+
+    def pick(
+        self,
+        ids: Iterable[Sequence[int]] | npt.NDArray[Any],
+        columns: Columns = None,
+        *,
+        missing: Missing = "error",
+        **options: Any,
+    ) -> pa.Table:
+        """Read events by their ids, as [(run, lumi, event), ...], in this order.
+
+        Reads the columns of the ids first (see :class:`EventList`, which can also use an index), then the baskets that
+        have the events. ``missing``: "error", "warn" or "ignore". ``options`` are those of :meth:`to_arrow`.
+
+        Raises: MissingEventsError with the ids that are not there; what :meth:`to_arrow` raises.
+        """
+        return self.to_arrow(columns, entries=EventList(ids, missing=missing), **options)
+
+    def entry_bytes(self) -> dict[str, float]:
+        """Return the estimated bytes that an entry of each column takes in memory on average."""
+        return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
+
+    def entries_where(
+        self,
+        filter: FilterLike,  # noqa: A002 - the word that everybody uses
+        *,
+        limit: int | None = None,
+        **options: Unpack[FindOptions],
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of the entries that a filter selects, reading its columns alone.
+
+        limit: stop at so many. The others are ``entries``, ``memory_budget``, ``n_threads`` and ``strings`` of
+            :meth:`scan`.
+        """
+        import numpy as np
+
+        from arrowroot._passes.filtered import evaluate, first_pass
+
+        check_arguments(options, Tree.entries_where, FindOptions.__annotations__)
+        if limit is not None:
+            limit = checked_count(limit, "limit")
+        read = Options.of(options)
+        chain = self._whole()
+        bound = chain.bound(filter, read)
+        filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries")))
+        source = first_pass(chain.source, filtered, read)
+        found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        n_found = 0
+        try:
+            for one in evaluate(source, filtered):
+                found.append(filtered.numbers(one.places))
+                n_found += len(one.places)
+                if limit is not None and n_found >= limit:
+                    break
+        finally:
+            source.cancel()
+        return np.concatenate(found)[:limit]
+
+    def choose(self, columns: Columns = None) -> list[str]:
+        """Return the paths of the columns that :meth:`scan` would read of this tree's own.
+
+        Warns of those that were meant but cannot be read. Raises as :meth:`scan` does.
+        """
+        return self.chosen(Choice.of(columns))
+
+    def chosen(self, choice: Choice) -> list[str]:
+        """Return what :meth:`choose` does."""
+        columns = choice.columns
+        # Names of single columns, which are most of what is asked for, need no list of all branches.
+        if columns is not None and choice == Choice(columns):
+            paths = self._native.columns_named(columns)
+            if paths is not None:
+                return list(dict.fromkeys(paths))
+        with self.saying_aliases():
+            selection = self.selection(choice)
+        warn_left_out(selection.left_out, self.where)
+        are_chosen = columns is not None and bool(_select.divided(self.branches, columns)[0])
+        return selection.paths if are_chosen else self._without_short(selection.paths)
+
+    def selection(self, choice: Choice) -> _select.Selection:
+        """Return what is chosen of this tree's own columns, and what of that cannot be read."""
+        return _select.select(self.branches, self.spelled(choice), self.where)
+
+    @contextmanager
+    def saying_aliases(self) -> Iterator[None]:
+        """Say in an error of a column that is not there what an alias of that name stands for."""
+        try:
+            yield
+        except NoSuchColumnError as error:
+            expression = self.aliases.get(error.name)
+            if expression is not None:
+                error.args = (f"{error.args[0]}; it is an alias of the tree, for {expression!r}",)
+            raise
+
+    def canonical(self, name: str) -> str | None:
+        """Return the path of an RNTuple's field, by its name in any spelling; None: there is no such field."""
+        return self._native.canonical(name)
+
+    def spelled(self, choice: Choice) -> Choice:
+        """Return a choice with the names of an RNTuple's fields as this library spells them."""
+        if choice.columns is None:
+            return choice
+        bare = [(text, _select.without_mark(text)) for text in choice.columns]
+        columns = [text.removesuffix(name) + (self.canonical(name) or name) for text, name in bare]
+        return choice._replace(columns=columns)
+
+    def _without_short(self, paths: list[str]) -> list[str]:
+        """Leave out, with a warning, the branches that do not have all entries of the tree."""
+        short = {path: f"entries {first} to {end}" for path, first, end in self._native.short_columns()}
+        left_out = [(path, short[path]) for path in paths if path in short]
+        warn_left_out(left_out, self.where, f"that lack some of the {format_count(self.num_entries)} entries")
+        return [path for path in paths if path not in short]
+
+    def matching(self, names: str | Iterable[str]) -> list[_native.Branch]:
+        """Return the branches that these names, globs and what is left out mean (see :meth:`scan`), and groups.
+
+        Readable or not; a group that matches brings all its members. What is not there is no error.
+        """
+        return _select.listed(self.branches, _select.texts_of(names, "names"))
+
+    def source(self, paths: list[str], entries: EntrySet, options: Options) -> TreeSource:
+        """Start a pass of the engine over exact paths of this tree's own columns; for scans."""
+        return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable("a Tree", f"arrowroot.open({self._url!r})[{self.path!r}]")
+
+    def _summary(self) -> str:
+        n_clusters = max(0, len(self.clusters) - 1)
+        text = (
+            f"{printable(self.class_name)} {self.path!r}: {counted(self.num_entries, 'entry', 'entries')}, "
+            f"{counted(len(self.column_names), 'column')}, {format_bytes(self.stored_bytes)} stored, "
+            f"{format_bytes(self.memory_bytes)} in memory, {counted(n_clusters, 'cluster')}"
+        )
+        if self._chain is not None:
+            text += ", friends " + ", ".join(printable(friend.alias) for friend in self._chain.friends)
+        return text
+
+    def __repr__(self) -> str:
+        rows = rows_of(self.columns)
+        text = f"{self._summary()}\n{text_table(rows, right=[False, False, False, True])}"
+        left = len(self.column_names) - (len(rows) - 1)
+        return text + (f"\n... {counted(left, 'more column')}" if left else "")
+
+    def _repr_html_(self) -> str:
+        rows = rows_of(self.columns)
+        left = len(self.column_names) - (len(rows) - 1)
+        return html_table(
+            rows, caption=self._summary() + (f" (the first {len(rows) - 1} shown)" if left else "")
+        )

@@ -1,0 +1,163 @@
+"""The metadata of a tree or RNTuple."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._api.column import Column
+from arrowroot._errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from arrowroot import _native
+
+#: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
+_BRANCH_BYTES, _BASKET_BYTES = 1300, 32
+
+
+class TreeMetadata:
+    """Names, numbers and columns of a tree. ``Tree`` reads them."""
+
+    def __init__(self, native: _native.Table, url: str) -> None:
+        """Take an opened tree."""
+        self._native = native
+        self._url = url
+        self._branches: list[_native.Branch] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the file is."""
+        return self._url
+
+    @property
+    def name(self) -> str:
+        """Name of the tree, without the directory."""
+        return self._native.name
+
+    @property
+    def path(self) -> str:
+        """Path of the tree in its file."""
+        return self._native.path
+
+    @property
+    def where(self) -> str:
+        """The tree as "FILE:TREE"."""
+        return f"{self._url}:{self.path}"
+
+    @property
+    def title(self) -> str:
+        """Title of the tree."""
+        return self._native.title
+
+    @property
+    def class_name(self) -> str:
+        """C++ class: TTree, TNtuple, TNtupleD, ROOT::RNTuple."""
+        return self._native.class_name
+
+    @property
+    def written_by(self) -> str:
+        """Version of an RNTuple's format and what wrote it; "" for a TTree."""
+        return self._native.written_by or ""
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return self._native.num_entries
+
+    @property
+    def entries_reshuffled(self) -> bool:
+        """True if the entries are in an order by chance, as several threads wrote them (TTree::kEntriesReshuffled)."""
+        return self._native.entries_reshuffled
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves, readable or not; a branch of a leaf list has several."""
+        return self._native.n_leaves
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of all baskets, compressed, with their keys (fZipBytes); of all pages of an RNTuple."""
+        return self._native.stored_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all baskets, uncompressed, with their keys (fTotBytes); of all pages of an RNTuple."""
+        return self._native.memory_bytes
+
+    @property
+    def clusters(self) -> list[int]:
+        """Boundaries of the clusters: the first entry of each, then the number of entries."""
+        return self._native.clusters()
+
+    @property
+    def branches(self) -> list[_native.Branch]:
+        """All branches, depth first, with the groups that hold others."""
+        if self._branches is None:
+            self._branches = self._native.branches()
+        return self._branches
+
+    def has_branch(self, name: object) -> bool:
+        """Return whether the tree itself has a branch of that path."""
+        return isinstance(name, str) and self._native.has_path(name)
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns, readable or not, without those of friends."""
+        return [Column.of(branch) for branch in self.branches if not branch.is_group and not branch.is_part]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns, readable or not, without those of friends."""
+        return self._native.column_names()
+
+    def digest(self) -> tuple[dict[str, str], int]:
+        """Return the Arrow types of all branches that can be read, by path, and the bytes of the metadata in memory.
+
+        The bytes are an estimate. The list of branches does not count: it is not kept.
+        """
+        branches = self._native.branches() if self._branches is None else self._branches
+        types = {b.path: b.arrow_type for b in branches if b.arrow_type is not None}
+        return types, len(branches) * _BRANCH_BYTES + sum(b.n_baskets for b in branches) * _BASKET_BYTES
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Expressions by the names that ``TTree::SetAlias`` gave them. Filters and columns do not know these names."""
+        return dict(self._native.aliases)
+
+    @property
+    def attribute_sets(self) -> list[str]:
+        """Names of an RNTuple's attribute sets, which are notes on ranges of its entries. A TTree has none."""
+        return self._native.attribute_sets
+
+    @property
+    def recorded_friends(self) -> list[tuple[str, str, str]]:
+        """Friends as the tree's record names them: alias, name of the tree, file ("" for this one).
+
+        :meth:`add_recorded_friends` opens them; nothing else does.
+        """
+        return self._native.friends
+
+    @property
+    def recorded_index(self) -> tuple[str, ...] | None:
+        """Columns that find the tree's entries when it is a friend (TTree::BuildIndex); None: their numbers do.
+
+        Raises: UnsupportedError for an index that is no TTreeIndex of columns.
+        """
+        recorded = self._native.recorded_index
+        if recorded is None:
+            return None
+        class_name, names = recorded
+        if names is None:
+            what = (
+                f"has an index that cannot be read, a {class_name}"
+                if class_name
+                else "may have an index: its record cannot be read that far"
+            )
+            raise UnsupportedError(f"{self.where}: {what}")
+        columns = tuple(name for name in names if name not in ("", "0"))
+        own = {name for branch in self.branches for name in (branch.path, branch.name)}
+        wrong = next((name for name in columns if name not in own), None)
+        if wrong is not None or not columns:
+            raise UnsupportedError(
+                f"{self.where}: has an index of {' and '.join(names)}, which are no columns of it"
+            )
+        return columns

@@ -1,0 +1,278 @@
+"""Trees and their friends: those that are read beside them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from arrowroot._api.chain import Chain
+from arrowroot._api.row import Row
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchColumnError,
+    SchemaMismatchError,
+    UnsupportedError,
+    warn_left_out,
+)
+from arrowroot._options import NO_WHOLE_BRANCHES
+from arrowroot._passes.friends import (
+    Friend,
+    Names,
+    by_all_names,
+    candidates_of,
+    refuse_double_names,
+    side_by_side,
+)
+from arrowroot._select.columns import Choice, select, single_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Literal
+
+    import pyarrow as pa
+
+    from arrowroot._api.row import Member
+    from arrowroot._options import Options
+    from arrowroot._passes.filtered import Files
+    from arrowroot._passes.friends import FriendBranch
+    from arrowroot._passes.source import Source
+    from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._select.events import Member as TreeInARow
+
+
+class WithFriends(Chain):
+    """A chain, and others that are read beside it, entry by entry or by the values of some columns."""
+
+    def __init__(
+        self, main: Chain, friends: Iterable[Friend] = (), of_main: tuple[int, int] | None = None
+    ) -> None:
+        """Take the main chain. ``of_main``: the only entries of it that will be asked for; None: any."""
+        super().__init__(main.tree)
+        self.main = main
+        self.friends = list(friends)
+        self._of_main = of_main
+
+    def add(self, alias: str, part: Chain, index: str | Iterable[str] | Literal[False] | None) -> None:
+        """Read the columns of ``part`` beside these. ``alias``, ``index``: as for ``Tree.add_friend``."""
+        keys: Iterable[str] | None = None
+        if index is None:
+            try:
+                keys = part.recorded_index
+            except UnsupportedError as error:
+                raise UnsupportedError(
+                    f"{error}; say index=(columns), or index=False to go by the numbers"
+                ) from None
+        elif index is not False:
+            keys = single_names(index, "index")
+            if not keys:
+                raise InvalidRequestError("index: no columns; index=False goes by the numbers")
+        self.join(alias, part, keys, is_by_default=index is None and keys is None)
+
+    def join(
+        self,
+        alias: str,
+        part: Chain,
+        keys: Iterable[str] | None,
+        *,
+        shift: int = 0,
+        is_by_default: bool = False,
+    ) -> None:
+        """Add a friend; the arguments are those of ``Friend``.
+
+        Raises: InvalidRequestError if its alias is taken, or would give a column a name that another one has.
+        """
+        if any(friend.alias == alias for friend in self.friends):
+            raise InvalidRequestError(f"{self.where} has a friend {alias!r} already; choose another alias")
+        keys = None if keys is None else list(keys)
+        friend = Friend(
+            alias, part, self.main, keys, of_main=self._of_main, shift=shift, is_by_default=is_by_default
+        )
+        refuse_double_names([(None, self.main), *((one.alias, one.part) for one in [*self.friends, friend])])
+        self.friends.append(friend)
+
+    def check(self) -> None:
+        """Open all files. Raises: InvalidRequestError for a friend whose entries do not fit those of the main chain."""
+        for friend in self.friends:
+            friend.check()
+
+    @property
+    def where(self) -> str:
+        """The first tree of the main chain, and how many there are besides."""
+        return self.main.where
+
+    @property
+    def members(self) -> Sequence[TreeInARow]:
+        """The trees of the main chain."""
+        return self.main.members
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries of the main chain."""
+        return self.main.num_entries
+
+    @property
+    def reshuffled(self) -> str | None:
+        """A tree of the main chain whose entries are in an order by chance, if there is one."""
+        return self.main.reshuffled
+
+    @cached_property
+    def branches(self) -> Sequence[FriendBranch]:
+        """The branches of all parts by their shortest names."""
+        return candidates_of(self._names, None)
+
+    @cached_property
+    def aliased(self) -> Sequence[FriendBranch]:
+        """The friends' branches once more, by their aliases."""
+        shown = {branch.path for branch in self.branches}
+        return [branch for branch in self.by_name.values() if branch.path not in shown]
+
+    @property
+    def to_filter_by(self) -> Sequence[FriendBranch]:
+        """The branches by every name that a filter may use."""
+        return list(self.by_name.values())
+
+    @cached_property
+    def by_name(self) -> dict[str, FriendBranch]:
+        """The branches of the first files by every name that they have, with and without aliases."""
+        return {branch.path: branch for branch in by_all_names(self._names)}
+
+    @property
+    def _names(self) -> list[Names]:
+        """The branches of the first files."""
+        return [
+            Names(None, self.main.branches),
+            *(Names(one.alias, one.part.branches, one.part.aliased) for one in self.friends),
+        ]
+
+    @property
+    def _rows(self) -> list[tuple[int, Row]]:
+        """The rows of files, with their numbers among the parts. All other trees are open."""
+        parts = [self.main, *(one.part for one in self.friends)]
+        return [(number, part) for number, part in enumerate(parts) if isinstance(part, Row)]
+
+    def open_others(self) -> None:
+        """Open the files that are not open yet. Raises: SchemaMismatchError for one that lacks what was chosen."""
+        for _, row in self._rows:
+            row.open_others()
+
+    def require(self, names: Iterable[str], *, whole_objects: bool = False) -> None:
+        """Require of the others that some columns have the types of the first: SchemaMismatchError."""
+        found = [self.by_name[name] for name in names]
+        for part, row in self._rows:
+            of_part = {branch.inner for branch in found if branch.part == part}
+            row.require(of_part, whole_objects=whole_objects)
+            keys = self.friends[part - 1].keys if part and of_part else None
+            for one in (self.main, row) if keys else ():
+                one.require(select(one.branches, Choice(keys), one.where).paths)
+
+    def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
+        """Refuse a file, here or of a friend, in which a choice has more columns than in the first one there."""
+        names, where = self._names, self.where
+        for part, row in self._rows:
+
+            def chosen_in(member: Member, part: int = part) -> list[str]:
+                beside = [*names]
+                beside[part] = names[part]._replace(branches=member.tree().branches)
+                return select(candidates_of(beside, choice.columns), choice, where).paths
+
+            row.refuse_what_others_have(chosen_in, chosen)
+
+    def choose(self, choice: Choice) -> list[str]:
+        """Return the names of the columns to deliver, those of friends too, which all files must have.
+
+        Raises: as ``Tree.scan``; InvalidRequestError for whole objects (``assemble``) or bytes (``raw``).
+        """
+        if choice.assemble or choice.raw:
+            raise InvalidRequestError(NO_WHOLE_BRANCHES)
+        choice = self.tree.spelled(choice)
+        candidates = candidates_of(self._names, choice.columns)
+        try:
+            with self.tree.saying_aliases():
+                selection = select(candidates, choice, self.where)
+        except NoSuchColumnError:
+            self.refuse_more(choice, [branch.path for branch in candidates])
+            self.open_others()
+            raise
+        self.refuse_more(choice, selection.paths)
+        warn_left_out(selection.left_out, self.where)
+        self.require(selection.paths)
+        return selection.paths
+
+    def entry_set(self, entries: Entries) -> EntrySet:
+        """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""
+        return self.main.entry_set(entries)
+
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source:
+        """Return a pass over columns, by any of their names, and entries. Opens all files.
+
+        Raises: InvalidRequestError, SchemaMismatchError.
+        """
+        self.check()
+        chosen = [self.by_name[name] for name in names]
+        shared = options.shared_by(len({branch.part for branch in chosen} or {0}))
+        of_main = (0, self.num_entries) if entries is None else entries
+
+        def source_of(part: int, paths: list[str]) -> Source:
+            if not part:
+                return self.main.source(paths, of_main, shared)
+            friend = self.friends[part - 1]
+            return friend.part.source(paths, friend.entries(of_main), shared)
+
+        return side_by_side(chosen, source_of)
+
+    def first_schema(self, names: list[str], options: Options) -> pa.Schema:
+        """Return the types of columns in the first files."""
+        parts = [self.main, *(one.part for one in self.friends)]
+        firsts = [part.tree if isinstance(part, Row) else part for part in parts]
+        chosen = [self.by_name[name] for name in names]
+        return side_by_side(chosen, lambda part, paths: firsts[part].source(paths, (0, 0), options)).schema()
+
+    def with_partners(self, columns: list[str], entries: EntrySet) -> EntrySet:
+        """Return the entries with one partner in each friend that has some of the columns; as they are if all do."""
+        import numpy as np
+
+        of_main = (0, self.num_entries) if entries is None else entries
+        masks = [
+            mask
+            for part in sorted({self.by_name[name].part for name in columns} - {0})
+            if (mask := self.friends[part - 1].have_partner(of_main)) is not None
+        ]
+        if all(bool(mask.all()) for mask in masks):
+            return entries
+        found = np.flatnonzero(np.logical_and.reduce(masks))
+        return of_main[found] if isinstance(of_main, np.ndarray) else of_main[0] + found
+
+    def files_of(self, entries: EntrySet) -> Files | None:
+        """Return which files the entries are in, here and in friends by number."""
+        by_number = (row for part, row in self._rows if not part or self.friends[part - 1].keys is None)
+        found = [files for row in by_number if (files := row.files_of(entries)) is not None]
+        if not found:
+            return None
+        firsts = {first for files in found for first in files.first_entries}
+        return found[0]._replace(
+            first_entries=sorted(firsts), n_at_once=min(files.n_at_once for files in found)
+        )
+
+    def owned(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Return of which part each column is, and its path there, whichever of the files are read.
+
+        Raises: SchemaMismatchError, here or as files are opened, if a friend's column has a name that another one has
+        there, too.
+        """
+        found = {name: self.by_name[name] for name in names}
+        where = self.where
+        for part, row in self._rows:
+            # The names of the main tree's own columns are always theirs.
+            short = {name for name, branch in found.items() if branch.part not in (0, part)}
+
+            def refuse(member: Member, _: object, short: set[str] = short) -> None:
+                wrong = short & {branch.path for branch in member.tree().branches}
+                if wrong:
+                    raise SchemaMismatchError(
+                        f"{member.url}: has a column {min(wrong)!r}, which is a friend's beside {where}; "
+                        "choose it as ALIAS.COLUMN, by an alias that no column begins with"
+                    )
+
+            if short:
+                row.enforce(refuse)
+        return {name: (branch.part, branch.inner) for name, branch in found.items()}

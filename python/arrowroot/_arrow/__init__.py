@@ -1,0 +1,1 @@
+"""Arrow arrays, and what becomes of them in other libraries."""

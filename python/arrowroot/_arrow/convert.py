@@ -1,0 +1,251 @@
+"""From Arrow to the libraries that people work with; each is imported when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
+from arrowroot._arrow.masks import is_masked
+from arrowroot._errors import UnsupportedError, missing_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import awkward as ak
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+#: Options of pyarrow that say what integers become when some are null.
+_TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
+
+
+def to_pandas(table: pa.Table, **options: Any) -> pd.DataFrame:
+    """Return a ``pandas.DataFrame``: see ``Scan.to_pandas``."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise missing_library("pandas", "to_pandas()") from error
+    apart: dict[str, Any] = {}
+    for field in table.schema:
+        if _has_union(field.type):
+            apart[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object)
+        elif field.nullable and not _TYPE_OPTIONS & options.keys() and _is_exact(field.type):
+            dtype = pd.api.types.pandas_dtype(_with_null(field.type))
+            apart[field.name] = pd.Series(dtype.__from_arrow__(table[field.name]))
+    frame = table.drop_columns(list(apart)).to_pandas(**options)
+    if apart:
+        # A new frame is made: many inserts would fragment the old one.
+        columns = {name: apart[name] if name in apart else frame[name] for name in table.column_names}
+        frame = pd.DataFrame(columns, copy=False)
+    return cast("pd.DataFrame", frame)
+
+
+def to_polars(table: pa.Table) -> pl.DataFrame:
+    """Return a ``polars.DataFrame``: see ``Scan.to_polars``."""
+    try:
+        import polars  # noqa: ICN001
+    except ImportError as error:
+        raise missing_library("polars", "to_polars()") from error
+    if variants := names_of_variants(table.schema):
+        raise UnsupportedError(
+            f"to_polars(): Polars has no variants; leave out {', '.join(map(repr, variants))}"
+        )
+    return cast("pl.DataFrame", polars.from_arrow(table))
+
+
+def to_awkward(table: pa.Table) -> ak.Array:
+    """Return an ``awkward.Array``: see ``Scan.to_awkward``."""
+    try:
+        import awkward
+    except ImportError as error:
+        raise missing_library("awkward", "to_awkward()") from error
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        chunks = table.column(place).chunks or [pa.nulls(0, field.type)]
+        plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
+        if may_be_too_long(table.column(place)):
+            # Awkward joins the chunks.
+            plain = [_numbered_by_64_bits(chunk) for chunk in plain]
+        if any(new is not old for new, old in zip(plain, chunks, strict=True)):
+            column = pa.chunked_array(plain)
+            table = table.set_column(place, field.with_type(column.type), column)
+    return awkward.from_arrow(table)
+
+
+def to_numpy(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+    """Return a NumPy array for each column: see ``Scan.to_numpy``."""
+    return {name: column_to_numpy(table.column(i)) for i, name in enumerate(table.column_names)}
+
+
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of no entries; ``Schema.empty_table`` knows no unions, and imports pandas."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def names_of_variants(schema: pa.Schema) -> list[str]:
+    """Return the columns that are variants, or have some inside."""
+    return [field.name for field in schema if _has_union(field.type)]
+
+
+def _with_null(kind: pa.DataType) -> str:
+    """Return the name of pandas' type for integers or truth values that may be null."""
+    name = str(kind)
+    return "boolean" if name == "bool" else name.replace("uint", "UInt").replace("int", "Int")
+
+
+def _holds(kind: pa.DataType, is_it: Callable[[pa.DataType], bool]) -> bool:
+    """Return whether a type is of a kind, or any part of it."""
+    return is_it(kind) or any(_holds(kind.field(i).type, is_it) for i in range(kind.num_fields))
+
+
+def _has_map(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return _holds(kind, pa.types.is_map)
+
+
+def _has_union(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return _holds(kind, pa.types.is_union)
+
+
+def _numbered_by_64_bits(array: Any) -> Any:
+    kind = with_64_bits(array.type)
+    return array if kind.equals(array.type) else array.cast(kind)
+
+
+def _without_offset(array: Any) -> Any:
+    """Return a slice with nulls as an array of its own: Awkward 2.14 takes the nulls of the whole array instead."""
+    import pyarrow as pa
+
+    is_slice = array.offset and _has_validity(array)
+    return array.take(pa.array(range(len(array)), pa.int64())) if is_slice else array
+
+
+def _has_validity(array: Any) -> bool:
+    """Return whether an array, or one inside of it, says which values are null."""
+    import pyarrow as pa
+
+    kind = array.type
+    if array.buffers()[0] is not None:
+        return True
+    if pa.types.is_struct(kind):
+        return any(_has_validity(array.field(i)) for i in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return _has_validity(array.keys) or _has_validity(array.items)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _has_validity(array.values)
+    return False
+
+
+def _without_maps(array: Any) -> Any:
+    """Return an array with each map, wherever it is, as a list of its pairs."""
+    import pyarrow as pa
+
+    kind = array.type
+    if not _has_map(kind):
+        return array
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_struct(kind):
+        parts = [_without_maps(array.field(i)) for i in range(kind.num_fields)]
+        fields = [kind.field(i).with_type(part.type) for i, part in enumerate(parts)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    if pa.types.is_fixed_size_list(kind):
+        first = array.offset * kind.list_size
+        values = _without_maps(array.values.slice(first, len(array) * kind.list_size))  # noqa: PD011 - not of pandas
+        made = pa.list_(kind.value_field.with_type(values.type), kind.list_size)
+        return pa.FixedSizeListArray.from_arrays(values, type=made, mask=mask)
+    if pa.types.is_map(kind):
+        parts = [_without_maps(array.keys), _without_maps(array.items)]
+        fields = [
+            one.with_type(part.type)
+            for one, part in zip((kind.key_field, kind.item_field), parts, strict=True)
+        ]
+        values = pa.StructArray.from_arrays(parts, fields=fields)
+        field = pa.field("item", values.type, nullable=False)
+    elif pa.types.is_list(kind):
+        values = _without_maps(array.values)
+        field = kind.value_field.with_type(values.type)
+    else:
+        return array
+    # A copy: Arrow takes no mask beside offsets that are a slice.
+    offsets = pa.array(array.offsets.to_numpy(), pa.int32())
+    return pa.ListArray.from_arrays(offsets, values, type=pa.list_(field), mask=mask)
+
+
+def column_to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """Return one column as a NumPy array, one element for each entry."""
+    import numpy as np
+
+    arrays = [_to_numpy(chunk) for chunk in column.chunks]
+    if len(arrays) == 1:
+        return arrays[0]
+    if not arrays:
+        import pyarrow as pa
+
+        return _to_numpy(pa.nulls(0, column.type))
+    concatenate = np.ma.concatenate if any(map(is_masked, arrays)) else np.concatenate
+    return cast("npt.NDArray[Any]", concatenate(arrays))
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind))
+
+
+def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    from arrowroot._arrow import arrays as _arrays
+    from arrowroot._arrow import records
+
+    kind = array.type
+    if (pa.types.is_struct(kind) or pa.types.is_fixed_size_list(kind)) and records.dtype_of(kind) is not None:
+        return records.to_numpy(array)
+    if pa.types.is_fixed_size_list(kind) and not array.null_count:
+        values = _to_numpy(array.flatten())
+        return values.reshape(len(array), kind.list_size, *values.shape[1:])
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and not array.null_count:
+        return _lists(array)
+    if _has_union(kind):
+        return _objects(array)
+    if _arrays.is_number(kind):
+        valid = _arrays.validity(array)
+        values = _arrays.without_nulls(array, valid)
+        return values if valid is None else np.ma.masked_array(values, mask=~valid)
+    return cast("npt.NDArray[Any]", array.to_numpy(zero_copy_only=False))
+
+
+def _objects(array: pa.Array) -> npt.NDArray[np.object_]:
+    import numpy as np
+
+    objects = np.empty(len(array), dtype=object)
+    for place, value in enumerate(array.to_pylist()):
+        objects[place] = value
+    return objects
+
+
+def _lists(array: pa.ListArray[Any]) -> npt.NDArray[np.object_]:
+    import numpy as np
+
+    from arrowroot._arrow import arrays as _arrays
+
+    # flatten() and offsets of a slice: the first are cut to it, the second still count from the parent's
+    # start.
+    values = _to_numpy(array.flatten())
+    offsets = _arrays.to_numpy(array.offsets)
+    bounds = (offsets - offsets[0]).tolist() if len(offsets) else []
+    lists = np.empty(len(array), dtype=object)
+    for i in range(len(array)):
+        lists[i] = values[bounds[i] : bounds[i + 1]]
+    return lists

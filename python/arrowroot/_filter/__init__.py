@@ -1,0 +1,1 @@
+"""Conditions: their grammar, and what they mean on Arrow arrays."""

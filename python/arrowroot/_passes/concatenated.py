@@ -1,0 +1,171 @@
+"""Passes over several trees, one after the other, as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._arrow.chunks import may_be_too_long, taken
+from arrowroot._errors import cancelled
+from arrowroot._passes.source import TreeSource, import_batch
+from arrowroot._select import entries as _entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._api.row import Member
+    from arrowroot._cost.cost import Cost
+    from arrowroot._cost.plan import Plan, ScanStats
+    from arrowroot._options import Options
+    from arrowroot._passes.source import ArrowBatch
+    from arrowroot._select.entries import EntrySet
+
+#: The number of next files whose data are asked for while the last data of one are on their way.
+_N_FETCHED_AHEAD = 8
+
+
+class Concatenated:
+    """Passes over trees, one after the other, as one pass.
+
+    Each pass decodes when the one before has ended. Remote data of the next ones are asked for earlier: while the last
+    batch of one is read, and as much as the memory budget holds.
+    """
+
+    #: As ``TreeSource``.
+    is_of_paths = True
+
+    def __init__(self, parts: list[tuple[Member, EntrySet]], paths: list[str], options: Options) -> None:
+        self._parts = parts
+        self._paths = paths
+        self._options = options
+        self._started: dict[int, TreeSource] = {}
+        self._finished: dict[int, Cost] = {}
+        self._current = 0
+        #: Batches of the current part.
+        self._n_delivered = 0
+        self._schema: pa.Schema | None = None
+        self._is_cancelled = False
+
+    def _source(self, i: int) -> TreeSource:
+        if i not in self._started:
+            member, entries = self._parts[i]
+            self._started[i] = member.tree().source(self._paths, entries, self._options)
+        return self._started[i]
+
+    @property
+    def num_entries(self) -> int:
+        return sum(_entries.count(entries, member.num_entries) for member, entries in self._parts)
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._paths)
+
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            self._schema = self._source(0).schema()
+        return self._schema
+
+    def next_batch(self) -> ArrowBatch | None:
+        while self._current < len(self._parts):
+            if self._is_cancelled:
+                raise cancelled()
+            source = self._source(self._current)
+            if self._n_delivered + 1 >= source.native.n_batches:
+                self._begin_next(source)
+            batch = source.next_batch()
+            if batch is not None:
+                self._n_delivered += 1
+                return batch
+            # The pass gives back its buffers.
+            self._finished[self._current] = self._cost_of(self._current, source)
+            self._started.pop(self._current)
+            self._current += 1
+            self._n_delivered = 0
+        return None
+
+    def _begin_next(self, source: TreeSource) -> None:
+        if not source.native.is_remote:
+            return
+        n_bytes = 0
+        for i in range(self._current + 1, min(self._current + 1 + _N_FETCHED_AHEAD, len(self._parts))):
+            following = self._source(i)
+            n_bytes += following.native.read_bytes
+            if n_bytes > self._options.memory_budget_bytes and i > self._current + 1:
+                return
+            following.native.begin_fetching()
+
+    def _cost_of(self, i: int, source: TreeSource) -> Cost:
+        """Return the cost of a pass, with the numbers that its entries have in the row."""
+        return source.cost().moved(self._parts[i][0].first_entry)
+
+    def plan(self) -> Plan:
+        from dataclasses import replace
+
+        from arrowroot._cost.plan import Plan
+
+        plans = []
+        for i, (member, entries) in enumerate(self._parts):
+            source = self._started.get(i) or member.tree().source(self._paths, entries, self._options)
+            plan = source.plan()
+            windows = [w._replace(first_entry=w.first_entry + member.first_entry) for w in plan.windows]
+            plans.append(replace(plan, windows=windows))
+        return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._cost.plan import ScanStats
+
+        running = [source.stats() for source in self._started.values()]
+        return ScanStats.joined([*(done.stats for done in self._finished.values()), *running])
+
+    def cost(self) -> Cost:
+        from arrowroot._cost.cost import Cost
+
+        running = [self._cost_of(i, source) for i, source in self._started.items()]
+        return Cost.joined([*self._finished.values(), *running])
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        for source in self._started.values():
+            source.cancel()
+
+
+class Reordered(Concatenated):
+    """A pass whose entries go back and forth between files. Each file is read once, then all entries are sorted."""
+
+    def __init__(
+        self,
+        parts: list[tuple[Member, EntrySet]],
+        paths: list[str],
+        options: Options,
+        order: npt.NDArray[np.int64],
+    ) -> None:
+        """``order``: the place of each entry to deliver among those of ``parts``."""
+        super().__init__(parts, paths, options)
+        self._order = order
+        self._batches: Iterator[pa.RecordBatch] | None = None
+
+    def next_batch(self) -> ArrowBatch | None:
+        if self._is_cancelled:
+            raise cancelled()
+        if self._batches is None:
+            self._batches = self._sorted()
+        return next(self._batches, None)
+
+    def _sorted(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        read = []
+        while (batch := super().next_batch()) is not None:
+            read.append(import_batch(batch))
+        table = pa.Table.from_batches(read, schema=self.schema())
+        n_rows = max(1, table.num_rows)
+        if self._options.batch_bytes is not None:
+            n_rows = max(1, self._options.batch_bytes * n_rows // max(1, table.nbytes))
+        if may_be_too_long(table):
+            return taken(table, self._order, n_rows)
+        if self.column_names:  # a table without columns has no order
+            table = table.take(pa.array(self._order))
+        return iter(table.combine_chunks().to_batches(max_chunksize=n_rows))

@@ -1,0 +1,386 @@
+"""Two passes as one: the first reads the columns of a filter, the second the others of the selected entries."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from arrowroot._errors import InvalidRequestError, cancelled
+from arrowroot._passes.source import import_batch
+from arrowroot._sizes import parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from arrowroot._cost.cost import Cost
+    from arrowroot._cost.plan import Plan, ScanStats
+    from arrowroot._filter.bind import Filter
+    from arrowroot._options import Options
+    from arrowroot._passes.source import Source
+    from arrowroot._select.entries import EntrySet
+
+    #: Makes a pass over columns, by the names that it delivers, and entries.
+    Maker: TypeAlias = Callable[[list[str], EntrySet, Options], Source]
+
+#: Bytes for each entry that the filter looks at, besides its columns. Several copies of a selected entry's number are
+#: kept while the other columns are planned.
+_ENTRY_BYTES = 32
+_BATCH_BYTES = parse_size("64 MB")
+#: The bytes of a batch for which a condition is computed at once. Its intermediate results are several times as large.
+_BLOCK_BYTES = parse_size("4 MB")
+#: If a larger share of the entries of a range is selected, all of them are decoded and the others dropped, as far as
+#: this takes no more baskets. Decoding them one by one would cost more (docs/decisions/2026-11-22-filters.md).
+_DENSE = 0.05
+
+
+class Files(NamedTuple):
+    """Files that do not all stay open: the numbers of their first entries, and how many are open at a time."""
+
+    first_entries: list[int]
+    n_at_once: int
+
+
+class Filtered(NamedTuple):
+    """The work of a filter: a condition, the columns to deliver, and the entries to look at.
+
+    entry_bytes: estimated bytes that an entry of each column takes in memory on average, by name.
+    with_partners: takes columns and entries, and leaves out the entries that a friend among the columns lacks; returns
+        the same object if there are none.
+    files: the files that the entries are in; None: all files are open, or the entries are not in order.
+    """
+
+    condition: Filter
+    columns: list[str]
+    entries: EntrySet
+    num_entries: int
+    entry_bytes: Mapping[str, float]
+    with_partners: Callable[[list[str], EntrySet], EntrySet]
+    files: Files | None = None
+
+    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of entries by their places among those to look at."""
+        if self.entries is None:
+            return places
+        return places + self.entries[0] if isinstance(self.entries, tuple) else self.entries[places]
+
+    def file_of(self, place: int) -> int:
+        """Return the number of the file that has the entry at ``place``; a guess for a place behind the last one."""
+        if self.files is None:
+            return 0
+        if self.entries is None or isinstance(self.entries, tuple):
+            entry = place + (self.entries[0] if self.entries else 0)
+        else:
+            entry = int(self.entries[min(place, len(self.entries) - 1)])
+        return bisect_right(self.files.first_entries, entry)
+
+
+class _Evaluated(NamedTuple):
+    """A batch of the filter's columns: the rows of the selected entries, and their places among those to look at."""
+
+    n_rows: int
+    places: npt.NDArray[np.int64]
+    rows: pa.RecordBatch
+
+
+def first_pass(make: Maker, filtered: Filtered, options: Options) -> Source:
+    """Return the pass over the columns of the filter, in batches of limited length.
+
+    Raises: InvalidRequestError if some of the entries to look at have no partner in a friend that the filter reads.
+    """
+    columns = filtered.condition.columns
+    a_row = max(1.0, sum(filtered.entry_bytes.get(name, 1.0) for name in columns))
+    at_once_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 8)
+    batch_bytes = int(at_once_bytes * a_row / (a_row + _ENTRY_BYTES))
+    try:
+        return make(columns, filtered.entries, options._replace(batch_bytes=max(1, batch_bytes)))
+    except InvalidRequestError as error:
+        if filtered.with_partners(columns, filtered.entries) is not filtered.entries:
+            hint = (
+                "the filter reads this friend's columns of all entries that it looks at, those that the rest of the "
+                "condition rejects too: leave them out by entries=, such as entries_where(the rest) gives"
+            )
+            error.args = (f"{error}; {hint}",)
+        raise
+
+
+def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
+    """Draw the first pass, batch by batch. Raises: FilterError for values that cannot be computed with."""
+    import numpy as np
+
+    entries = filtered.entries
+    first = entries[0] if isinstance(entries, tuple) else 0
+    done = 0
+    while (rows := _next_of(source)) is not None:
+
+        def entry_of(row: int, done: int = done) -> int:
+            return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
+
+        selected = _selected(filtered.condition, rows, entry_of)
+        places = selected + done
+        kept = [name for name in filtered.columns if name in filtered.condition.columns]
+        chosen = rows.select(kept)
+        if len(selected) < rows.num_rows:
+            # A batch without columns has only a length.
+            chosen = _taken(chosen, selected) if kept else chosen.slice(0, len(selected))
+        done += rows.num_rows
+        evaluated = _Evaluated(rows.num_rows, places, chosen)
+        del rows, chosen, places, selected  # not ours any more: the next batch is read while they are used
+        yield evaluated
+        del evaluated
+
+
+def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """Return some rows of a batch, as a copy.
+
+    The memory comes from the system. pyarrow's own pool would keep what it gets back, three times what is in use.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from arrowroot._arrow import arrays
+
+    return pc.take(batch, arrays.to_arrow(rows), memory_pool=pa.system_memory_pool())
+
+
+def _next_of(source: Source) -> pa.RecordBatch | None:
+    """Return the next batch, to which nothing else refers."""
+    batch = source.next_batch()
+    return None if batch is None else import_batch(batch)
+
+
+def _selected(
+    condition: Filter, rows: pa.RecordBatch, entry_of: Callable[[int], int]
+) -> npt.NDArray[np.int64]:
+    """Return which rows of a batch are selected, in order."""
+    import numpy as np
+
+    n_at_once = max(1024, rows.num_rows * _BLOCK_BYTES // max(1, rows.get_total_buffer_size()))
+    found = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, rows.num_rows, n_at_once):
+
+        def entry_of_block(row: int, start: int = start) -> int:
+            return entry_of(start + row)
+
+        mask = condition.mask(rows.slice(start, n_at_once), entry_of_block)
+        found.append(np.flatnonzero(mask).astype(np.int64, copy=False) + start)
+    return np.concatenate(found)
+
+
+class FilteredSource:
+    """Delivers the entries that a filter selects, in the order of the entries it looks at.
+
+    It reads batches of the filter's columns until enough entries are selected for a batch, then the other columns of
+    these entries alone. The first pass keeps those columns of the filter that are to be delivered.
+    """
+
+    def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
+        self._make = make
+        self._filtered = filtered
+        # Both passes share the budget.
+        self._options = options._replace(memory_budget_bytes=max(1, options.memory_budget_bytes // 2))
+        self._began_ns = time.perf_counter_ns()
+        self._first = first_pass(make, filtered, self._options)
+        self._evaluations = evaluate(self._first, filtered)
+        self._rest = [name for name in filtered.columns if name not in filtered.condition.columns]
+        a_row = sum(filtered.entry_bytes.get(name, 1.0) for name in filtered.columns)
+        self._n_wanted = (
+            None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
+        )
+        self._ended: list[Cost] = []
+        #: Plans of the passes over selected entries that were read, not only planned.
+        self._plans: list[Plan] = []
+        self._second: tuple[Source, int] | None = None
+        self._running: Iterator[pa.RecordBatch] | None = None
+        self._n_selected = 0
+        self._n_delivered = 0
+        self._n_batches = 0
+        self._n_looked_at = 0
+        #: Places, among the entries to look at, of those that are read now, and how many were delivered before.
+        self._places: npt.NDArray[np.int64] | None = None
+        self._n_before = 0
+        self._n_passed = 0
+        self._is_over = False
+        self._is_cancelled = False
+        self._schema: pa.Schema | None = None
+
+    @property
+    def num_entries(self) -> int:
+        return self._n_selected if self._is_over else self._first.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._filtered.columns)
+
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            import pyarrow as pa
+
+            schemas = [self._first.schema()]
+            if self._rest:
+                schemas.append(self._make(self._rest, (0, 0), self._options).schema())
+            fields = {field.name: field for schema in schemas for field in schema}
+            self._schema = pa.schema([fields[name] for name in self._filtered.columns])
+        return self._schema
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        while True:
+            if self._is_cancelled:
+                raise cancelled()
+            batch = next(self._running, None) if self._running else None
+            if batch is not None:
+                self._n_delivered += batch.num_rows
+                self._n_batches += 1
+                if self._places is not None:
+                    self._n_passed = int(self._places[self._n_delivered - self._n_before - 1]) + 1
+                return batch
+            if self._is_over:
+                self._n_passed = self._n_looked_at
+                return None
+            self._running = self._next_step()
+
+    def _next_step(self) -> Iterator[pa.RecordBatch] | None:
+        """Evaluate the filter until enough entries are selected for a batch; return what reads these."""
+        import numpy as np
+        import pyarrow as pa
+
+        evaluated: list[_Evaluated] = []
+        n_selected = 0
+        began = 0
+        while self._n_wanted is None or n_selected < self._n_wanted:
+            # The second pass must find the files of the first one open.
+            here = self._filtered.file_of(self._n_looked_at) if self._rest else 0
+            if not evaluated:
+                began = here
+            elif self._filtered.files and here - began >= self._filtered.files.n_at_once:
+                break
+            one = next(self._evaluations, None)
+            if one is None:
+                self._is_over = True
+                break
+            self._n_looked_at += one.n_rows
+            if len(one.places):
+                evaluated.append(one)
+                n_selected += len(one.places)
+                self._n_selected += len(one.places)
+        if not evaluated:
+            return None
+        places = np.concatenate([one.places for one in evaluated])
+        self._places, self._n_before = places, self._n_delivered
+        rows = pa.Table.from_batches([one.rows for one in evaluated])
+        if not self._rest:
+            batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches()
+            return iter(batches)
+        return self._read(self._filtered.numbers(places), rows)
+
+    def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Read the other columns of selected entries and put both together."""
+        import numpy as np
+        import pyarrow as pa
+
+        first, end = int(entries[0]), int(entries[-1]) + 1
+        source = self._make(self._rest, entries, self._options)
+        plan = source.plan()
+        is_dense = len(entries) > _DENSE * (end - first) and bool(np.all(entries[1:] > entries[:-1]))
+        # Friends may lack the entries in between that were not selected.
+        is_dense = is_dense and isinstance(self._filtered.with_partners(self._rest, (first, end)), tuple)
+        if is_dense:
+            # All entries must not become one batch before some are dropped. Four are in memory at once: a batch, the
+            # selection from it, the selection before, which the caller has, and the next batch, which is decoded.
+            options = self._options
+            batch_bytes = min(options.batch_bytes or _BATCH_BYTES, options.memory_budget_bytes // 4)
+            options = options._replace(batch_bytes=max(1, batch_bytes))
+            whole = self._make(self._rest, (first, end), options)
+            whole_plan = whole.plan()
+            is_dense = whole_plan.n_baskets == plan.n_baskets
+            source, other = (whole, source) if is_dense else (source, whole)
+            plan = whole_plan if is_dense else plan
+            # To plan an RNTuple may read the pages with the ends of lists, which has a cost.
+            self._ended.append(other.cost())
+            other.cancel()
+        later_ns = time.perf_counter_ns() - self._began_ns
+        self._second = (source, later_ns)
+        self._plans.append(plan)
+        schema = self.schema()
+        n_done = 0
+        while (batch := _next_of(source)) is not None:
+            if is_dense:
+                low, high = np.searchsorted(entries, [first, first + batch.num_rows])
+                here = entries[low:high] - first
+                first += batch.num_rows
+                if len(here) < batch.num_rows:
+                    batch = _taken(batch, here)
+            if batch.num_rows == 0:
+                continue
+            kept = rows.slice(n_done, batch.num_rows).combine_chunks()
+            n_done += batch.num_rows
+            columns = [
+                _whole(kept.column(name)) if name in kept.column_names else batch.column(name)
+                for name in schema.names
+            ]
+            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            del columns, kept
+            yield batch
+            del batch  # the caller may let go of it while the next one is read
+        self._ended.append(source.cost().later(later_ns))
+        self._second = None
+
+    def plan(self) -> Plan:
+        from dataclasses import replace
+
+        from arrowroot._cost.plan import Plan
+
+        joined = Plan.joined(
+            [self._first.plan(), *self._plans], columns=self.column_names, n_entries=self.num_entries
+        )
+        left = None
+        if not self._is_over and self._rest:
+            can_be = self._filtered.with_partners(self._rest, self._filtered.entries)
+            left = self._make(self._rest, can_be, self._options).plan()
+        return replace(joined, filter=self._filtered.condition.text, at_most=left)
+
+    def stats(self) -> ScanStats:
+        from dataclasses import replace
+
+        from arrowroot._cost.plan import ScanStats
+
+        first = self._first.stats()
+        second = ScanStats.joined(
+            [*(cost.stats for cost in self._ended), *([self._second[0].stats()] if self._second else [])]
+        )
+        return replace(
+            ScanStats.joined([first, second]),
+            n_entries=self._n_delivered,
+            n_batches=self._n_batches,
+            n_looked_at=self._n_looked_at,
+            n_passed=self._n_passed,
+            # Both passes read at the same time.
+            peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
+        )
+
+    def cost(self) -> Cost:
+        from arrowroot._cost.cost import Cost
+
+        running = [source.cost().later(ns) for source, ns in ([self._second] if self._second else [])]
+        joined = Cost.joined([self._first.cost(), *self._ended, *running])
+        return joined._replace(stats=self.stats())
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self._running = None  # it refers to this pass
+        self._first.cancel()
+        if second := self._second:
+            second[0].cancel()
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)

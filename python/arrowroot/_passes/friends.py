@@ -1,0 +1,312 @@
+"""Friends of a tree: the names of their columns, and which of their entries belong to those of the tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from arrowroot._errors import InvalidRequestError
+from arrowroot._options import Options
+from arrowroot._passes.source import SideBySide, batches_of
+from arrowroot._select.columns import Choice, select
+from arrowroot._sizes import counted, format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from arrowroot._passes.source import Source
+    from arrowroot._select.columns import Candidate
+    from arrowroot._select.entries import EntrySet
+
+_N_QUOTED = 3
+
+
+class Part(Protocol):
+    """Trees in a row, with friends or without."""
+
+    @property
+    def where(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def reshuffled(self) -> str | None: ...
+    @property
+    def branches(self) -> Sequence[Candidate]: ...
+    @property
+    def aliased(self) -> Sequence[FriendBranch]: ...
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Source: ...
+
+
+class FriendBranch(NamedTuple):
+    """A branch: the name under which it is delivered (``path``), the part it is in, and its path there (``inner``)."""
+
+    path: str
+    name: str
+    type_name: str
+    is_group: bool
+    depth: int
+    is_part: bool
+    unsupported: str | None
+    part: int
+    inner: str
+
+
+class Names(NamedTuple):
+    """The branches of a tree, and its alias; None: it is the main tree.
+
+    aliased: the branches of the tree's own friends once more, by the aliases that these have there.
+    """
+
+    alias: str | None
+    branches: Sequence[Candidate]
+    aliased: Sequence[FriendBranch] = ()
+
+
+class Friend:
+    """A tree that is read beside another one, entry by entry or by the values of some columns."""
+
+    def __init__(
+        self,
+        alias: str,
+        part: Part,
+        main: Part,
+        keys: list[str] | None,
+        *,
+        of_main: tuple[int, int] | None = None,
+        shift: int = 0,
+        is_by_default: bool = False,
+    ) -> None:
+        """Say which entries belong together.
+
+        keys: columns that both trees have; entries with the same values belong together. None: by number.
+        of_main: the range of the main tree's entries that will be asked for; None: all.
+        shift: added to an entry's number in the main tree, this gives its number here; 0 with keys.
+        is_by_default: True if entries belong together by number because nobody said otherwise.
+        """
+        self.alias = alias
+        self.part = part
+        self.keys = keys
+        self._main = main
+        self._given_of_main = of_main
+        self._shift = shift
+        self._is_by_default = is_by_default
+        self._partners: npt.NDArray[np.int64] | None = None
+
+    @property
+    def _of_main(self) -> tuple[int, int]:
+        return self._given_of_main or (0, self._main.num_entries)
+
+    def check(self) -> None:
+        """Raise InvalidRequestError if entries belong together by their numbers, which do not fit.
+
+        There may be fewer than the main tree has, or the entries of one of the two are in no order and nobody said that
+        this does not matter. Source: ``TTree::AddFriend``, ``CheckReshuffling`` (ROOT 6.40).
+        """
+        reshuffled = (self.part.reshuffled or self._main.reshuffled) if self._is_by_default else None
+        if reshuffled is not None:
+            raise InvalidRequestError(
+                f"friend {self.alias!r}: several threads wrote the entries of {reshuffled} in an order by chance "
+                "(TTree::kEntriesReshuffled), so that their numbers do not tell which belong together; give "
+                "index=(columns) that both trees have (add_friend, arrowroot.Friends), or index=False if they are "
+                "known to be in order"
+            )
+        if self.keys is None and self.part.num_entries < self._of_main[1] + self._shift:
+            raise InvalidRequestError(
+                f"friend {self.alias!r} ({self.part.where}) has only "
+                f"{counted(self.part.num_entries, 'entry', 'entries')}, "
+                f"but {self._main.where} has {format_count(self._main.num_entries)}"
+            )
+
+    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> EntrySet:
+        """Return the entries that belong to some of the main tree.
+
+        The first call reads the columns of the keys. Raises: InvalidRequestError if one of the entries has no partner
+        here, or several.
+        """
+        if isinstance(of_main, tuple) and of_main[0] == of_main[1]:
+            # Only types are asked for: the index is checked, and no values of it are read.
+            for part in (self._main, self.part):
+                _values(part, self.keys or [], (0, 0))
+            return 0, 0
+        if self.keys is None:
+            if isinstance(of_main, tuple):
+                return of_main[0] + self._shift, of_main[1] + self._shift
+            return of_main + self._shift
+        import numpy as np
+
+        chosen = self._partners_of(of_main, self.keys)
+        for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
+            wrong = np.flatnonzero(chosen == mark)
+            if len(wrong):
+                numbers = of_main[0] + wrong if isinstance(of_main, tuple) else of_main[wrong]
+                quoted = ", ".join(map(format_count, numbers[:_N_QUOTED].tolist()))
+                raise InvalidRequestError(
+                    f"{self._main.where}: {counted(len(wrong), 'entry', 'entries')} ({quoted}"
+                    f"{', ...' if len(wrong) > _N_QUOTED else ''}) with {what} in the friend {self.alias!r} "
+                    f"({self.part.where}) by {', '.join(self.keys)}"
+                )
+        return chosen
+
+    def have_partner(self, of_main: tuple[int, int] | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
+        """Return which of the main tree's entries have one partner here; None: all have, as they go by number."""
+        return None if self.keys is None else self._partners_of(of_main, self.keys) >= 0
+
+    def _partners_of(
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str]
+    ) -> npt.NDArray[np.int64]:
+        if self._partners is None:
+            self._partners = _partners(
+                _values(self._main, keys, self._of_main), _values(self.part, keys, (0, self.part.num_entries))
+            )
+        first = self._of_main[0]
+        if isinstance(of_main, tuple):
+            return self._partners[of_main[0] - first : of_main[1] - first]
+        return self._partners[of_main - first]
+
+
+#: In the place of a partner.
+_NOBODY, _SEVERAL = -1, -2
+
+
+def _values(part: Part, keys: list[str], entries: tuple[int, int]) -> list[npt.NDArray[Any]]:
+    """Read the columns of the keys."""
+    import numpy as np
+    import pyarrow as pa
+
+    from arrowroot._arrow import arrays
+
+    paths = [select(part.branches, Choice([key]), part.where).paths[0] for key in keys]
+    source = part.source(paths, entries, Options.default())
+    for field in source.schema():
+        if not pa.types.is_integer(field.type):
+            raise InvalidRequestError(
+                f"{part.where}: column {field.name!r} has type {field.type}; an index is of integers"
+            )
+    batches = [[arrays.to_numpy(batch.column(path)) for path in paths] for batch in batches_of(source)]
+    empty = [np.zeros(0, dtype=np.int64) for _ in paths]
+    return [np.concatenate(columns) for columns in zip(*(batches or [empty]), strict=True)]
+
+
+def _partners(main: list[npt.NDArray[Any]], friend: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """Return for each entry of one tree the entry of the other with the same keys."""
+    import numpy as np
+
+    n_main = len(main[0])
+    codes = np.zeros(n_main + len(friend[0]), dtype=np.int64)
+    for one, other in zip(main, friend, strict=True):
+        # Each value becomes its rank in its column, so that the ranks of several columns make one number.
+        values = np.concatenate([_wide(one, other), _wide(other, one)])
+        places = np.unique(values, return_inverse=True)[1].reshape(-1)
+        codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)[1].reshape(-1)
+    wanted, there = codes[:n_main], codes[n_main:]
+    order = np.argsort(there, kind="stable")
+    first = np.searchsorted(there[order], wanted, side="left")
+    n_partners = np.searchsorted(there[order], wanted, side="right") - first
+    partners = np.full(n_main, _NOBODY, dtype=np.int64)
+    partners[n_partners == 1] = order[first[n_partners == 1]]
+    partners[n_partners > 1] = _SEVERAL
+    return partners
+
+
+def _wide(values: npt.NDArray[Any], beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers in a type that holds those of ``beside``, too."""
+    import numpy as np
+
+    if np.uint64 not in (values.dtype, beside.dtype):
+        return values.astype(np.int64)
+    if any(len(one) and one.min() < 0 for one in (values, beside)):
+        raise InvalidRequestError(
+            "a friend's index has values below 0 on one side, and above 2^63 - 1 on the other"
+        )
+    return values.astype(np.uint64)
+
+
+def side_by_side(chosen: Sequence[FriendBranch], source_of: Callable[[int, list[str]], Source]) -> Source:
+    """Return a pass over columns of several parts. ``source_of``: that over the columns of one part, by their paths."""
+    used = sorted({branch.part for branch in chosen}) or [0]
+    return SideBySide(
+        [
+            source_of(part, list(dict.fromkeys(branch.inner for branch in chosen if branch.part == part)))
+            for part in used
+        ],
+        [(branch.path, used.index(branch.part), branch.inner) for branch in chosen],
+    )
+
+
+def by_all_names(names: Sequence[Names]) -> list[FriendBranch]:
+    """Return the branches of several trees by every name that they have, with and without aliases."""
+    inside = {_alias_of(branch) for one in names for branch in one.aliased}
+    return candidates_of(names, [*(f"{one.alias}." for one in names if one.alias is not None), *inside])
+
+
+def refuse_double_names(parts: Sequence[tuple[str | None, Part]]) -> None:
+    """Raise InvalidRequestError if one column by its path is called as another one by its alias.
+
+    ``parts``: with their aliases, None for the main tree.
+    """
+    paths = [{branch.path for branch in part.branches} for _, part in parts]
+    for place, (alias, part) in enumerate(parts):
+        if alias is None:
+            continue
+        named = {f"{alias}.{path}" for path in paths[place]}
+        for other, (_, beside) in enumerate(parts):
+            double = named & paths[other] if other != place else set()
+            if double:
+                raise InvalidRequestError(
+                    f"{beside.where} has a column {min(double)!r}, as one of the friend {alias!r} ({part.where}) "
+                    "would be called; choose another alias"
+                )
+
+
+def _alias_of(branch: FriendBranch) -> str:
+    """Return the beginning of an aliased name, with the dot."""
+    return branch.path.removesuffix(branch.inner)
+
+
+def candidates_of(parts: Sequence[Names], columns: Sequence[str] | None) -> list[FriendBranch]:
+    """Return the branches of a tree and its friends to choose ``columns`` from.
+
+    The tree's own go by their path. A friend's go by theirs if no other tree has it, and by "alias.path" if
+    one has or if they are asked for so. Those of a friend's friend go by its alias as well, with and without the alias
+    of the friend, if they are asked for so.
+    """
+    owners = Counter(branch.path for part in parts for branch in part.branches)
+    owners.update(branch.path for part in parts for branch in part.aliased)
+    texts = columns or ()
+    result = []
+    for number, (alias, branches, aliased) in enumerate(parts):
+
+        def named(branch: Candidate, path: str, name: str, part: int = number) -> FriendBranch:
+            kind = branch.type_name
+            return FriendBranch(
+                path,
+                name,
+                kind,
+                branch.is_group,
+                branch.depth,
+                branch.is_part,
+                branch.unsupported,
+                part,
+                branch.path,
+            )
+
+        for branch in branches:
+            is_free = alias is None or owners[branch.path] == 1
+            result.append(named(branch, branch.path if is_free else f"{alias}.{branch.path}", branch.name))
+        # By these second names alone: the short one must not look ambiguous.
+        if alias is not None and any(text.startswith(f"{alias}.") for text in texts):
+            result += [
+                named(branch, name, name)
+                for branch in [*branches, *aliased]
+                if (name := f"{alias}.{branch.path}") not in owners
+            ]
+        asked = {begin for begin in map(_alias_of, aliased) if any(text.startswith(begin) for text in texts)}
+        result += [
+            named(branch, branch.path, branch.path)
+            for branch in aliased
+            if _alias_of(branch) in asked and owners[branch.path] == 1
+        ]
+    return result

@@ -1,0 +1,202 @@
+"""A pass over data: over one tree, or over friends side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from arrowroot._select.columns import NOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from arrowroot import _native
+    from arrowroot._cost.cost import Cost
+    from arrowroot._cost.plan import Plan, ScanStats
+
+
+class ArrowBatch(Protocol):
+    """A batch of the engine or of pyarrow."""
+
+    @property
+    def num_rows(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+
+class Source(Protocol):
+    """One pass: batches, once, in order. Nothing is read before the first ``next_batch``."""
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries that the pass delivers, or from which a filter selects."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, as delivered."""
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of every batch."""
+
+    def next_batch(self) -> ArrowBatch | None:
+        """Return the next batch, None after the last."""
+
+    def plan(self) -> Plan:
+        """Return the plan of what the pass reads."""
+
+    def stats(self) -> ScanStats:
+        """Return the counters so far."""
+
+    def cost(self) -> Cost:
+        """Return what the pass has cost so far."""
+
+    def cancel(self) -> None:
+        """Stop reading; no batch comes after this."""
+
+
+def import_batch(batch: ArrowBatch) -> pa.RecordBatch:
+    """Return a batch as pyarrow's, without a copy."""
+    import pyarrow as pa
+
+    return batch if isinstance(batch, pa.RecordBatch) else pa.record_batch(batch)
+
+
+def say_way_around(error: BaseException, source: Source) -> None:
+    """Add to an error in one of several columns of a tree how to read the others."""
+    column, names = getattr(error, "object", None), source.column_names
+    if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
+        error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
+
+
+def batches_of(source: Source) -> Iterator[pa.RecordBatch]:
+    """Draw a pass to its end, or until the caller has enough."""
+    try:
+        while (batch := source.next_batch()) is not None:
+            ours = import_batch(batch)
+            del batch
+            yield ours
+            del ours  # if the caller has let go of it, the next batch takes its memory
+    finally:
+        # The threads of a loop that was left early must not go on reading. After the last batch this does nothing.
+        source.cancel()
+
+
+class TreeSource:
+    """A pass of the engine over one tree."""
+
+    #: True: its columns go by their paths in the tree, so that an error can say how to leave one out.
+    is_of_paths = True
+
+    def __init__(self, scan: _native.Scan, file: str) -> None:
+        self.native = scan
+        self._file = file
+
+    @property
+    def num_entries(self) -> int:
+        return self.native.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return self.native.column_names
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema(self.native)
+
+    def next_batch(self) -> _native.Batch | None:
+        return self.native.next_batch()
+
+    def plan(self) -> Plan:
+        from arrowroot._cost.plan import Plan
+
+        return Plan.of_native(self.native.plan(), self._file)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._cost.plan import ScanStats
+
+        return ScanStats.of_native(self.native.stats())
+
+    def cost(self) -> Cost:
+        from arrowroot._cost.cost import Cost
+
+        return Cost.of_native(self.native)
+
+    def cancel(self) -> None:
+        self.native.cancel()
+
+
+class SideBySide:
+    """Passes over the same entries of several trees as one. Each batch has the columns of all, under the names given.
+
+    A batch ends wherever a batch of one of the trees ends. None is copied.
+    """
+
+    def __init__(self, parts: Sequence[Source], order: Sequence[tuple[str, int, str]]) -> None:
+        """``order``: for each column delivered its name, its part, and its name in the part."""
+        self._parts = parts
+        self._order = order
+        self._rest: list[pa.RecordBatch | None] = [None] * len(parts)
+
+    @property
+    def num_entries(self) -> int:
+        return self._parts[0].num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return [name for name, _, _ in self._order]
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        schemas = [part.schema() for part in self._parts]
+        return pa.schema([schemas[part].field(inner).with_name(name) for name, part, inner in self._order])
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        import pyarrow as pa
+
+        current = []
+        for i, part in enumerate(self._parts):
+            rest = self._rest[i]
+            while rest is None or rest.num_rows == 0:
+                batch = part.next_batch()
+                if batch is None:
+                    return None
+                rest = import_batch(batch)
+            current.append(rest)
+        n_rows = min(batch.num_rows for batch in current)
+        # An empty slice would hold the memory of its batch while the next one is read.
+        self._rest = [batch.slice(n_rows) if batch.num_rows > n_rows else None for batch in current]
+        heads = [batch.slice(0, n_rows) for batch in current]
+        if not self._order:
+            return heads[0]  # no columns: only the number of entries counts
+        return pa.RecordBatch.from_arrays(
+            [heads[part].column(inner) for _, part, inner in self._order], schema=self.schema()
+        )
+
+    def plan(self) -> Plan:
+        from arrowroot._cost.plan import Plan
+
+        plans = [part.plan() for part in self._parts]
+        return Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
+
+    def stats(self) -> ScanStats:
+        from arrowroot._cost.plan import ScanStats
+
+        return ScanStats.joined((part.stats() for part in self._parts), side_by_side=True)
+
+    def cost(self) -> Cost:
+        from arrowroot._cost.cost import Cost
+
+        names = {(part, inner): name for name, part, inner in self._order}
+        parts = []
+        for i, cost in enumerate(part.cost() for part in self._parts):
+            logical = [
+                read._replace(column=names.get((i, read.column), read.column)) for read in cost.logical
+            ]
+            parts.append(cost._replace(logical=logical))
+        return Cost.joined(parts, side_by_side=True)
+
+    def cancel(self) -> None:
+        for part in self._parts:
+            part.cancel()

@@ -1,0 +1,1 @@
+"""Which columns, entries and events are chosen."""

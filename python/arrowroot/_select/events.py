@@ -1,0 +1,479 @@
+"""Events by their ids, (run, lumi, event): found in a tree's own columns, or in an index that was made of them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    MissingEventsError,
+    MissingEventsWarning,
+    NoSuchColumnError,
+    NoSuchFileError,
+    StorageError,
+)
+from arrowroot._render import printable
+from arrowroot._select.columns import single_names
+from arrowroot._sizes import counted, format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Literal
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    #: The ids of one event, as many as there are columns of them.
+    Id: TypeAlias = tuple[int, ...]
+    Missing = Literal["error", "warn", "ignore"]
+
+#: Columns that hold the ids, by what writes them: NanoAOD, CMS and ATLAS n-tuples, xAOD.
+USUAL_COLUMNS: tuple[tuple[str, ...], ...] = (
+    ("run", "luminosityBlock", "event"),
+    ("run", "lumi", "event"),
+    ("runNumber", "lumiBlock", "eventNumber"),
+    ("RunNumber", "lbn", "EventNumber"),
+    ("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.lumiBlock", "EventInfoAuxDyn.eventNumber"),
+    ("EventInfoAux.runNumber", "EventInfoAux.lumiBlock", "EventInfoAux.eventNumber"),
+    ("run", "event"),
+    ("runNumber", "eventNumber"),
+    ("RunNumber", "EventNumber"),
+    ("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.eventNumber"),
+    ("EventInfoAux.runNumber", "EventInfoAux.eventNumber"),
+)
+#: The metadata of an index.
+INDEX_FORM = "arrowroot.index/1"
+METADATA_KEY = b"arrowroot.index"
+_N_QUOTED = 5
+
+
+class IndexedFile(NamedTuple):
+    """A tree in an index, and what tells that its file has changed."""
+
+    #: A path from the root, or a URL without credentials.
+    url: str
+    tree: str
+    num_entries: int
+    size_bytes: int
+    #: UUID in the file's header; "" if it has none.
+    uuid: str
+    #: Time of the last change of a local file, in ns; None elsewhere.
+    mtime_ns: int | None
+    #: Its row groups in the Parquet file.
+    first_row_group: int = 0
+    n_row_groups: int = 0
+
+    def is_same(self, size_bytes: int, uuid: str, num_entries: int) -> bool:
+        """Return whether the index still holds for a file."""
+        return (self.size_bytes, self.uuid, self.num_entries) == (size_bytes, uuid, num_entries)
+
+
+class Member(Protocol):
+    """A tree that events are looked for in, with its place in a row of trees."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def first_entry(self) -> int: ...
+    @property
+    def identity(self) -> tuple[int, str]:
+        """Size in bytes and UUID of the file."""
+
+
+class OnlyTree(NamedTuple):
+    """A tree as the only one in a row."""
+
+    url: str
+    path: str
+    num_entries: int
+    identity: tuple[int, str]
+    first_entry: int = 0
+
+
+def place_of(url: str) -> str:
+    """Return the place of a file that does not depend on the working directory: an absolute path, or the URL."""
+    return url if "://" in url else os.path.abspath(url)  # noqa: PTH100 - text
+
+
+class Found(NamedTuple):
+    """Where events were found: the place of each in the list of ids, the number of its tree, and its entry there."""
+
+    places: npt.NDArray[np.int64]
+    trees: npt.NDArray[np.int64]
+    entries: npt.NDArray[np.int64]
+
+
+class EventList:
+    """Events to read, by their ids; given as ``entries`` of a scan.
+
+    They are delivered in the order of the list. One that is several times in the data comes so often.
+    """
+
+    def __init__(
+        self,
+        ids: Iterable[Sequence[int]] | npt.NDArray[Any] | pa.Table,
+        columns: Iterable[str] | None = None,
+        *,
+        index: EventIndex | str | os.PathLike[str] | None = None,
+        missing: Missing = "error",
+    ) -> None:
+        """Take ids, as [(run, lumi, event), ...], an array of shape (n_events, n_columns), or a table of columns.
+
+        ids: a table is one of pyarrow, pandas or Polars, or whatever else is an Arrow stream.
+        columns: which hold them, in this order; None: those of the table, or the usual ones that the tree has.
+        index: made by ``arrowroot index``; the columns of the ids are then not read.
+        missing: what to do about events that are not there: "error" raises MissingEventsError, which has their
+            ids, "warn" gives a MissingEventsWarning, "ignore" leaves them out.
+
+        Raises: InvalidRequestError for ids that are not as many integers as there are columns.
+        """
+        if missing not in ("error", "warn", "ignore"):
+            raise InvalidRequestError(f"missing: expected 'error', 'warn' or 'ignore', got {missing!r}")
+        self.columns = None if columns is None else tuple(single_names(columns, "columns"))
+        if _is_table(ids):
+            self.columns, ids = _ids_of_table(ids, self.columns)
+        if not isinstance(ids, Iterable):
+            raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {ids!r}")
+        self.ids: list[Id] = [_checked(one) for one in ids]
+        widths = {len(one) for one in self.ids}
+        if self.columns is not None:
+            widths.add(len(self.columns))
+        if len(widths) > 1:
+            raise InvalidRequestError(f"events: ids of {' and '.join(map(str, sorted(widths)))} numbers")
+        if not isinstance(index, str | os.PathLike | EventIndex | None):
+            raise InvalidRequestError(f"index: expected the path of an index, got {index!r}")
+        self.index = EventIndex(index) if isinstance(index, str | os.PathLike) else index
+        self._missing = missing
+
+    def __len__(self) -> int:
+        """Return the number of events in the list."""
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"<EventList of {counted(len(self.ids), 'event')}>"
+
+    def columns_in(self, has: Callable[[str], bool], where: str) -> tuple[str, ...]:
+        """Return the columns of the ids in a tree. Raises: NoSuchColumnError if it has none of the usual ones."""
+        if self.columns is not None:
+            return self.columns
+        width = len(self.ids[0]) if self.ids else 3
+        for columns in USUAL_COLUMNS:
+            if len(columns) == width and all(has(name) for name in columns):
+                return columns
+        raise NoSuchColumnError(
+            f"{where}: which columns hold the ids of events? name them: columns=(...), --columns of a command",
+            "event",
+            [],
+        )
+
+    def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Found:
+        """Find the events among the entries of a tree, from batches of their columns."""
+        return _Finder(self.ids).find(((0, batch) for batch in batches), columns)
+
+    def found_by_index(self) -> Found:
+        """Find the events by the index; the trees are numbers in its ``files``."""
+        if self.index is None:
+            raise InvalidRequestError("events: there is no index")
+        width = len(self.ids[0]) if self.ids else len(self.index.columns)
+        if width != len(self.index.columns):
+            raise InvalidRequestError(
+                f"{self.index.path}: has the columns {', '.join(self.index.columns)}, but ids have {width} numbers"
+            )
+        return self.index.find(self.ids)
+
+    def found_among(self, members: Sequence[Member]) -> Found:
+        """Find the events by the index in trees in a row, with the numbers that their entries have there.
+
+        Raises: InvalidRequestError for a tree that is not in the index, or has changed since.
+        """
+        import numpy as np
+
+        if self.index is None:
+            raise InvalidRequestError("events: there is no index")
+        numbers = {(file.url, file.tree): number for number, file in enumerate(self.index.files)}
+        found = self.found_by_index()
+        parts = []
+        for member in members:
+            number = numbers.get((place_of(member.url), member.path))
+            if number is None:
+                raise InvalidRequestError(
+                    f"{self.index.path}: does not have {member.url}:{member.path}; arrowroot index adds it"
+                )
+            if not self.index.files[number].is_same(*member.identity, member.num_entries):
+                raise InvalidRequestError(
+                    f"{member.url}: has changed since the index {self.index.path} was made; run arrowroot index again"
+                )
+            here = found.trees == number
+            parts.append((found.places[here], found.entries[here] + member.first_entry))
+        places = np.concatenate([part[0] for part in parts])
+        return Found(places, np.zeros_like(places), np.concatenate([part[1] for part in parts]))
+
+    def refuse_others(
+        self, found: Found, batches: Iterable[pa.RecordBatch], columns: Sequence[str], where: str
+    ) -> None:
+        """Raise CorruptFileError if the entries that the index gave have other ids than were asked for.
+
+        batches: of the ids' columns, of the entries in the order of the list.
+        """
+        import numpy as np
+
+        order = np.lexsort((found.entries, found.places))
+        expected = (self.ids[place] for place in found.places[order].tolist())
+        entries = iter(found.entries[order].tolist())
+        for batch in batches:
+            arrays = [_integers(batch.column(name), name).tolist() for name in columns]
+            # Both end with the batches: there is one row for each entry.
+            for ids, wanted, entry in zip(zip(*arrays, strict=True), expected, entries, strict=False):
+                if ids != wanted:
+                    index = self.index.path if self.index else ""
+                    raise CorruptFileError(
+                        f"{index}: gives entry {entry} of {where} for {wanted}, which is {ids}; remove the index and "
+                        "make it again by arrowroot index"
+                    )
+
+    def entries(self, found: Found, where: str) -> npt.NDArray[np.int64]:
+        """Return the entries in the order of the list, and report what is missing.
+
+        Raises: MissingEventsError.
+        """
+        import numpy as np
+
+        order = np.lexsort((found.entries, found.places))
+        missing = np.ones(len(self.ids), dtype=np.bool_)
+        missing[found.places] = False
+        if missing.any() and self._missing != "ignore":
+            ids = [self.ids[place] for place in np.flatnonzero(missing).tolist()]
+            quoted = ", ".join(map(str, ids[:_N_QUOTED])) + (", ..." if len(ids) > _N_QUOTED else "")
+            of = counted(len(self.ids), "event")
+            text = f"{where}: {format_count(len(ids))} of {of} {'is' if len(ids) == 1 else 'are'} not there: {quoted}"
+            if self._missing == "error":
+                raise MissingEventsError(text, ids)
+            warnings.warn(text, MissingEventsWarning, stacklevel=4)
+        return found.entries[order]
+
+
+def _is_table(ids: Any) -> bool:
+    """Return whether ids come as columns: NumPy's arrays and lists come as rows."""
+    return hasattr(ids, "__arrow_c_stream__") or hasattr(ids, "__arrow_c_array__")
+
+
+def _ids_of_table(table: Any, columns: tuple[str, ...] | None) -> tuple[tuple[str, ...], list[Id]]:
+    """Return the columns that hold the ids, and the ids."""
+    import pyarrow as pa
+
+    try:
+        found = pa.table(table)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidRequestError(
+            f"events: expected a table of ids, got a {type(table).__name__}: {error}"
+        ) from None
+    # pandas gives its index such a name, unless it is a mere count.
+    columns = columns or tuple(name for name in found.column_names if not name.startswith("__index_level_"))
+    for name in columns:
+        if name not in found.column_names:
+            raise InvalidRequestError(
+                f"events: the table of ids has no column {name!r}, only {found.column_names}"
+            )
+    return columns, list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+
+
+def _checked(one: Sequence[int]) -> Id:
+    import operator
+
+    try:
+        return tuple(operator.index(number) for number in one)
+    except TypeError:
+        raise InvalidRequestError(f"events: expected ids as (run, lumi, event), got {one!r}") from None
+
+
+class _Finder:
+    def __init__(self, ids: Sequence[Id]) -> None:
+        self.places: dict[Id, list[int]] = {}
+        for place, one in enumerate(ids):
+            self.places.setdefault(one, []).append(place)
+
+        self._values: dict[int, list[int]] = {}
+
+    def values(self, column: int) -> list[int]:
+        """Return the sorted values of one column of the ids."""
+        if column not in self._values:
+            self._values[column] = sorted({one[column] for one in self.places})
+        return self._values[column]
+
+    def wanted(self, column: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+        """Return the values that a type can hold."""
+        import numpy as np
+
+        limits = np.iinfo(kind)
+        return np.array([v for v in self.values(column) if limits.min <= v <= limits.max], dtype=kind)
+
+    def find(self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]) -> Found:
+        """Look for the ids in batches, each with the number of its tree. The batches of one tree follow each other."""
+        import numpy as np
+
+        hits: list[tuple[int, int, int]] = []
+        tree_before, done = -1, 0
+        for tree, batch in batches:
+            if tree != tree_before:
+                tree_before, done = tree, 0
+            arrays = [_integers(batch.column(name), name) for name in columns]
+            if arrays and self.places:
+                # The last column, the event, leaves the fewest rows to look at.
+                rows = np.flatnonzero(np.isin(arrays[-1], self.wanted(len(columns) - 1, arrays[-1].dtype)))
+                of_rows = zip(*(array[rows].tolist() for array in arrays), strict=True)
+                for row, one in zip(rows.tolist(), of_rows, strict=True):
+                    hits += [(place, tree, done + row) for place in self.places.get(one, ())]
+            done += batch.num_rows
+        numbers = np.array(hits, dtype=np.int64).reshape(-1, 3)
+        return Found(numbers[:, 0], numbers[:, 1], numbers[:, 2])
+
+
+def _integers(array: pa.Array, name: str) -> npt.NDArray[Any]:
+    import pyarrow as pa
+
+    from arrowroot._arrow import arrays as _arrays
+
+    if not pa.types.is_integer(array.type) or array.null_count:
+        raise InvalidRequestError(
+            f"events: column {name!r} has type {array.type}; ids are integers without nulls"
+        )
+    return _arrays.to_numpy(array)
+
+
+class EventIndex:
+    """The ids of all events of many trees, in a Parquet file that ``arrowroot index`` has made."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the index. It is read once to compare it with its checksum; only its description is kept.
+
+        Raises: NoSuchFileError, StorageError; CorruptFileError if it is not as ``arrowroot index`` wrote it.
+        """
+        import json
+
+        self.path = os.fspath(path)
+        #: The file when it was found undamaged: device, number, size in bytes, time of its last change in ns.
+        self._whole: tuple[int, int, int, int] | None = None
+        with self._opened() as file:
+            metadata = (file.metadata.metadata or {}).get(METADATA_KEY)
+            n_rows, n_row_groups = file.metadata.num_rows, file.metadata.num_row_groups
+        try:
+            document = json.loads(metadata or "")
+            if document["form"] != INDEX_FORM:
+                raise CorruptFileError(
+                    f"{self.path}: an index of the form {document['form']!r}, not {INDEX_FORM!r}"
+                )
+            self.columns = tuple(map(str, document["columns"]))
+            self.files = [IndexedFile(**file) for file in document["files"]]
+        except (ValueError, TypeError, KeyError):
+            raise CorruptFileError(
+                f"{self.path}: no index of arrowroot: make one by arrowroot index"
+            ) from None
+        in_order = [file.first_row_group for file in self.files]
+        n_described = sum(file.n_row_groups for file in self.files)
+        if in_order != sorted(in_order) or n_described != n_row_groups:
+            raise CorruptFileError(f"{self.path}: its description does not fit its {n_row_groups} row groups")
+        if sum(file.num_entries for file in self.files) != n_rows:
+            raise CorruptFileError(
+                f"{self.path}: its description does not fit its {format_count(n_rows)} rows"
+            )
+        self.num_entries: int = n_rows
+
+    def _opened(self) -> pq.ParquetFile:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            self._refuse_damage()
+            return pq.ParquetFile(self.path)
+        except FileNotFoundError:
+            raise NoSuchFileError(f"{self.path}: there is no such index; arrowroot index makes one") from None
+        except (pa.ArrowException, OSError) as error:
+            what = str(error).split("\n", 1)[0]
+            if isinstance(error, pa.ArrowInvalid):
+                raise CorruptFileError(f"{self.path}: no index of arrowroot: {what}") from None
+            raise StorageError(f"{self.path}: {what}") from None
+
+    def _refuse_damage(self) -> None:
+        """Raise CorruptFileError if the file is not as it was written: a reader of Parquet may crash on damage."""
+        from arrowroot._saving import checksum
+
+        with open(self.path, "rb") as file:  # noqa: PTH123 - text
+            status = os.fstat(file.fileno())
+            identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+            if identity == self._whole:
+                return
+            is_whole = checksum.is_whole(file)
+        if not is_whole:
+            what = "has no checksum" if is_whole is None else "does not fit its checksum"
+            raise CorruptFileError(
+                f"{self.path}: no index of arrowroot, or a damaged one: it {what}; if it was an index, remove it and "
+                "make it again by arrowroot index"
+            )
+        self._whole = identity
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return self.num_entries
+
+    def __repr__(self) -> str:
+        return (
+            f"<EventIndex {printable(self.path)}: {counted(self.num_entries, 'event')} in "
+            f"{counted(len(self.files), 'tree')}, by {printable(', '.join(self.columns))}>"
+        )
+
+    def find(self, ids: Sequence[Id]) -> Found:
+        """Find events. Row groups that can have none of them are not read."""
+        finder = _Finder(ids)
+        with self._opened() as file:
+            return finder.find(self._batches(file, finder), self.columns)
+
+    def _batches(self, file: pq.ParquetFile, finder: _Finder) -> Iterator[tuple[int, pa.RecordBatch]]:
+        import pyarrow as pa
+
+        for number, one in enumerate(self.files):
+            for group in range(one.first_row_group, one.first_row_group + one.n_row_groups):
+                metadata = file.metadata.row_group(group)
+                if _may_hold(metadata, finder, self.columns):
+                    table = file.read_row_group(group, columns=list(self.columns))
+                    yield from ((number, batch) for batch in table.to_batches())
+                else:
+                    # The rows still count: those behind them keep their numbers.
+                    none = {name: pa.array([], pa.int64()) for name in self.columns}
+                    yield number, _Skipped(metadata.num_rows, none)
+
+
+class _Skipped(NamedTuple):
+    """A batch whose values are not needed."""
+
+    num_rows: int
+    columns: dict[str, Any]
+
+    def column(self, name: str) -> Any:
+        return self.columns[name]
+
+
+def _may_hold(metadata: Any, finder: _Finder, columns: Sequence[str]) -> bool:
+    """Return whether a row group may have one of the ids: its least and greatest values of each column tell."""
+    import bisect
+
+    for place in range(metadata.num_columns):
+        chunk = metadata.column(place)
+        statistics = chunk.statistics
+        if chunk.path_in_schema not in columns or statistics is None or not statistics.has_min_max:
+            continue
+        column = list(columns).index(chunk.path_in_schema)
+        values = finder.values(column)
+        after = bisect.bisect_left(values, statistics.min)
+        if after == len(values) or values[after] > statistics.max:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Where files are: URLs, options, credentials, and who reads."""

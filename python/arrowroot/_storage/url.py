@@ -1,0 +1,219 @@
+"""Places of files: "file.root:Tree", globs, and the natural order of names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from arrowroot._errors import InvalidRequestError, NoSuchFileError
+from arrowroot._render import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    #: A path, also of bytes that are not UTF-8, or a URL.
+    Location = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+# Compiled when first used, as in _sizes.
+_GLOB = r"[*?\[]"
+_SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
+_DIGITS = r"([0-9]+)"
+#: The beginning of the names of our options in the query of a URL.
+_OPTION = "arrowroot."
+#: Options whose values have colons: none can be told from the colon before a tree.
+_WITH_COLON = ("s3_endpoint", "token")
+
+
+def split_url(text: str) -> tuple[str, str | None]:
+    """Return the file and, if one is named, the tree of "FILE:TREE".
+
+    The text is split at the last ":" before which stands a file, or a glob that matches one, or else what ends in
+    ".root"; and only if no file has the whole text as its name. So "a:b.root" and "root://host:1094//x.root"
+    are files, and "root://host:1094//x.root:a::b" is an object "a::b". "~" at the beginning is the home directory.
+    """
+    text = at_home(text)
+    if ":" not in text or os.path.exists(text):  # noqa: PTH110 - text
+        return text, None
+    bare, query = _without_query(text)
+    if _holds_options(query):
+        return _split_before_query(bare, query)
+    splits = []
+    file, _, tree = text.rpartition(":")
+    while file and tree and not tree.startswith("//"):
+        splits.append((file, tree))
+        file, _, inner = file.rpartition(":")
+        tree = f"{inner}:{tree}"
+    # A file that is there is meant, whatever its name looks like.
+    there = (split for split in splits if _is_there(split[0]))
+    named = (split for split in splits if split[0].endswith(".root"))
+    return next(there, None) or next(named, (text, None))
+
+
+def _is_there(file: str) -> bool:
+    return os.path.exists(file) or (is_glob(file) and bool(_files(file)))  # noqa: PTH110
+
+
+def _split_before_query(bare: str, query: str) -> tuple[str, str | None]:
+    """Split "FILE:TREE?QUERY", or "FILE?QUERY:TREE" if the query ends with an option that takes no colon."""
+    file, tree = split_url(bare)
+    if tree is not None:
+        return f"{file}?{query}", tree
+    rest, colon, last = query.rpartition(":")
+    takes_colon = rest.rpartition("&")[2].startswith(tuple(_OPTION + name for name in _WITH_COLON))
+    is_of_option = rest.rpartition("&")[2].startswith(_OPTION) and not takes_colon
+    if colon and last and is_of_option and "&" not in last and (bare.endswith(".root") or "://" not in bare):
+        return f"{bare}?{rest}", last
+    return f"{bare}?{query}", None
+
+
+def _without_query(text: str) -> tuple[str, str]:
+    """Split "FILE?QUERY" at the first "?" of a URL; the name of a local file may have some."""
+    if re.match(_SCHEME, text):
+        bare, _, query = text.partition("?")
+        return bare, query
+    bare, mark, query = text.rpartition("?")
+    return (bare, query) if mark else (text, "")
+
+
+def _holds_options(query: str) -> bool:
+    return any(pair.startswith(_OPTION) for pair in query.split("&"))
+
+
+def split_options(url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a URL without our options (``arrowroot.NAME=VALUE``) in its query, and these options.
+
+    Values may be percent-encoded. The rest of the query stays as it is: it is the server's.
+    """
+    bare, query = _without_query(url)
+    if not _holds_options(query) or os.path.exists(url):  # noqa: PTH110 - text
+        return url, []
+    from urllib.parse import unquote
+
+    options = []
+    others = []
+    for pair in query.split("&"):
+        if pair.startswith(_OPTION):
+            name, _, text = pair[len(_OPTION) :].partition("=")
+            options.append((unquote(name), unquote(text)))
+        else:
+            others.append(pair)
+    return f"{bare}?{'&'.join(others)}" if others else bare, options
+
+
+def each(paths: Location | Iterable[Location]) -> list[Location]:
+    """Return one path or several as a list.
+
+    Raises: InvalidRequestError for what is neither.
+    """
+    if isinstance(paths, str | bytes | os.PathLike):
+        return [paths]
+    if isinstance(paths, Mapping):
+        raise InvalidRequestError(
+            f"expected a path or URL, or several, not trees by their files: {_shown(paths)}"
+        )
+    # The lines of an open file would be taken for names.
+    if hasattr(paths, "read"):
+        raise InvalidRequestError(f"expected a path or URL, or several, not the file object {_shown(paths)}")
+    try:
+        return list(paths)
+    except TypeError:
+        raise InvalidRequestError(f"expected a path or URL, or several, got {_shown(paths)}") from None
+
+
+def as_location(path: Location) -> str:
+    """Return a path or URL as text, its "~" expanded; bytes that are not UTF-8 as ``os.fsdecode`` writes them.
+
+    Raises: InvalidRequestError for anything else.
+    """
+    try:
+        return at_home(os.fsdecode(path))
+    except TypeError:
+        hint = "; replicas of one file are for open()" if isinstance(path, list | tuple) else ""
+        raise InvalidRequestError(f"expected a path or URL, got {_shown(path)}{hint}") from None
+
+
+def at_home(text: str) -> str:
+    """Return a path with "~" or "~user" at its beginning as that home directory, if no file has that name."""
+    if not text.startswith("~") or os.path.exists(text):  # noqa: PTH110 - text
+        return text
+    return os.path.expanduser(text)  # noqa: PTH111 - text, and a user who is not there is no error of ours
+
+
+def _shown(given: object) -> str:
+    """Return a text of what was given, for messages."""
+    return without_secrets(repr(given))
+
+
+def friend_location(file: str, beside: str) -> str:
+    """Return where the file of a friend is: a relative name from here or else, if it is there, beside a file.
+
+    Of a remote file it is beside that file always: what is here by chance is not what was meant.
+    """
+    is_remote = re.match(_SCHEME, beside) and not beside.lower().startswith("file://")
+    if os.path.isabs(file) or re.match(_SCHEME, file):  # noqa: PTH117 - text
+        return file
+    if is_remote:
+        link, chained, rest = beside.partition("::")
+        scheme, mark, path = _without_query(link)[0].partition("://")
+        return f"{scheme}{mark}{''.join(path.rpartition('/')[:2])}{file}{chained}{rest}"
+    near = os.path.join(os.path.dirname(beside), file)  # noqa: PTH118, PTH120 - text
+    is_near = not os.path.exists(file) and os.path.exists(near)  # noqa: PTH110 - text
+    return near if is_near else file
+
+
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Return the key that sorts "run2" before "run10"."""
+    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(re.split(_DIGITS, text))]
+
+
+def expand(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
+    """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
+
+    ``paths``: also a mapping from files to trees. ``tree`` is that of every file which does not name one itself, so or
+    by "FILE:TREE"; None: not known yet.
+
+    Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all, or if one
+    has two trees.
+    """
+    every: Iterable[tuple[Location, object]]
+    every = paths.items() if isinstance(paths, Mapping) else [(path, None) for path in each(paths)]
+    files: list[tuple[str, str | None]] = []
+    for path, mapped in every:
+        if isinstance(path, str):
+            pattern, own = split_url(path)
+        else:
+            pattern, own = as_location(path), None
+        if mapped is not None:
+            if not isinstance(mapped, str):
+                raise InvalidRequestError(
+                    f"{_shown(pattern)}: expected the name of its tree, got {_shown(mapped)}"
+                )
+            if own not in (None, mapped):
+                raise InvalidRequestError(f"{_shown(pattern)}: which tree, {own!r} or {mapped!r}?")
+            own = mapped
+        bare, mark, query = pattern.rpartition("?")
+        if not (mark and _holds_options(query)):
+            bare, mark, query = pattern, "", ""
+        if is_glob(bare):
+            found = sorted(_files(bare), key=natural_key)
+            if not found:
+                raise NoSuchFileError(f"no file matches {_shown(bare)}")
+            files += [(name + mark + query, own or tree) for name in found]
+        else:
+            files.append((pattern, own or tree))
+    if not files:
+        raise InvalidRequestError("no file to read: the list of paths is empty")
+    return files
+
+
+def _files(pattern: str) -> list[str]:
+    import glob
+
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - text in, text out
+
+
+def is_glob(path: str) -> bool:
+    """Return whether a path is a pattern. A URL is none, nor is the name of a file."""
+    return bool(re.search(_GLOB, path)) and not re.match(_SCHEME, path) and not os.path.exists(path)  # noqa: PTH110 - text
