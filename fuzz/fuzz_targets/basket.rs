@@ -5,7 +5,7 @@
 
 use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks};
-use arrowroot_format::column::{Header, EntryForm, Number};
+use arrowroot_format::column::{EntryForm, Header, Number};
 use arrowroot_format::decode::{Reader, Values, Writes, kernels};
 use arrowroot_format::tree::BasketHead;
 use arrowroot_fuzz::{MAX_BYTES, form};

@@ -1,7 +1,7 @@
 //! What several targets share: the form of a branch made from bytes, and the limits of a run.
 
 use arrowroot_format::Cursor;
-use arrowroot_format::column::{Framing, Header, EntryForm, MapNode, Name, Node, Number, Pointer};
+use arrowroot_format::column::{EntryForm, Framing, Header, MapNode, Name, Node, Number, Pointer};
 use arrowroot_format::streamer::{PackingRange, Primitive};
 
 /// Inputs and what they unpack to may be so large: what is found in a large file is found in a small one, and sooner.
