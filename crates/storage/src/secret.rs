@@ -218,7 +218,9 @@ fn pieces(url: &str) -> Vec<Piece<'_>> {
 /// Those of a URL that lacks its scheme, or of a path: `user:password@host/...`, or what gives access by its name behind a
 /// question mark. A path may have any other.
 fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
-    let authority = authority_of(url);
+    // Only the scheme and its colon may be missing, or what was typed is taken for a path.
+    let (lead, named) = url.split_at(url.len() - url.trim_start_matches(['/', '\\', '.']).len());
+    let authority = authority_of(named);
     let n_user = authority.rfind('@').filter(|&at| authority[..at].contains(':')).map_or(0, |at| at + 1);
     if n_user == 0 {
         let n_before = url.find('?').unwrap_or(url.len());
@@ -230,10 +232,10 @@ fn pieces_without_scheme(url: &str) -> Vec<Piece<'_>> {
             vec![Piece::Shown(shown), Piece::Hidden(hidden)]
         };
     }
-    let (user, rest) = url.split_at(n_user);
+    let (user, rest) = named.split_at(n_user);
     let has_scheme = mistyped_scheme(rest).is_some() || rest.contains("://");
     let rest = if has_scheme { pieces(rest) } else { pieces_from(rest, 0, "https") };
-    std::iter::once(Piece::User(user)).chain(rest).collect()
+    [Piece::Shown(lead), Piece::User(user)].into_iter().chain(rest).collect()
 }
 
 /// A scheme, and its length with what follows it instead of `://`.
@@ -411,6 +413,11 @@ mod tests {
             ("https://h/f?next=https://me:pw@h/g?sig=S", "https://h/f?next=...?sig=..."),
             ("zip://a?b::https://me:pw@h/z?sig=S", "zip://a?...?sig=..."),
             ("zip://in.root::/disk/a@b.zip", "zip://in.root::/disk/a@b.zip"),
+            ("//me:pw@h/f?authz=S", "//h/f?authz=..."),
+            ("/me:pw@h/f", "/h/f"),
+            ("./me:pw@h/f", "./h/f"),
+            ("/disk/a:b@c/f.root", "/disk/a:b@c/f.root"),
+            ("./a@b.root", "./a@b.root"),
         ] {
             assert_eq!(redacted(url), shown);
         }

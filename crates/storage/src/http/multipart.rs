@@ -2,7 +2,8 @@
 //!
 //! The length of a part is that of its `Content-Range`; its bytes are never searched for the boundary, go to their place
 //! at once and may contain anything. Whoever takes the bytes decides which parts are welcome: the parser only insists
-//! that delimiters stand where they must, that every part says what it is, and that the last delimiter comes.
+//! that delimiters stand where they must, that every part says what it is, and that the last delimiter comes. A part that
+//! is shorter than it says would have taken what begins the line of its delimiter for data: that line has to be there.
 
 use super::range::ContentRange;
 
@@ -40,6 +41,8 @@ enum State {
     Delimiter {
         is_first: bool,
     },
+    /// Behind a part: the end of the line comes that its delimiter begins with.
+    Break,
     Head,
     Body {
         offset: u64,
@@ -57,6 +60,8 @@ pub struct Multipart {
     line: Vec<u8>,
     /// Bytes of lines since the last part.
     n_head_bytes: usize,
+    /// How lines of the last head ended: some servers leave out the `\r`.
+    line_break: &'static [u8],
     content_range: Option<ContentRange>,
 }
 
@@ -81,6 +86,7 @@ impl Multipart {
             state: State::Delimiter { is_first: true },
             line: Vec::new(),
             n_head_bytes: 0,
+            line_break: b"\r\n",
             content_range: None,
         })
     }
@@ -100,7 +106,7 @@ impl Multipart {
                     input = rest;
                 }
                 State::Closed => return Ok(()),
-                State::Delimiter { .. } | State::Head => {
+                State::Break | State::Delimiter { .. } | State::Head => {
                     let n_bytes = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |place| place + 1);
                     let (piece, rest) = input.split_at(n_bytes);
                     self.n_head_bytes += piece.len();
@@ -111,7 +117,7 @@ impl Multipart {
                     input = rest;
                     if self.line.ends_with(b"\n") {
                         let line = std::mem::take(&mut self.line);
-                        self.line(line.trim_ascii_end(), receiver)?;
+                        self.line(&line, receiver)?;
                     }
                 }
             }
@@ -132,11 +138,8 @@ impl Multipart {
     pub fn advance(&mut self, n_bytes: usize) {
         if let State::Body { offset, n_left } = self.state {
             let n_left = n_left.saturating_sub(n_bytes as u64);
-            self.state = if n_left == 0 {
-                State::Delimiter { is_first: false }
-            } else {
-                State::Body { offset: offset + n_bytes as u64, n_left }
-            };
+            self.state =
+                if n_left == 0 { State::Break } else { State::Body { offset: offset + n_bytes as u64, n_left } };
         }
     }
 
@@ -158,8 +161,11 @@ impl Multipart {
         line.strip_prefix(self.delimiter.as_slice()) == Some(b"--")
     }
 
-    fn line(&mut self, line: &[u8], receiver: &mut impl Receiver) -> Result<(), Wrong> {
+    fn line(&mut self, whole: &[u8], receiver: &mut impl Receiver) -> Result<(), Wrong> {
+        let line = whole.trim_ascii_end();
         match self.state {
+            State::Break if whole == self.line_break => self.state = State::Delimiter { is_first: false },
+            State::Break => return Err(Wrong("a part is not followed by a delimiter".to_owned())),
             State::Delimiter { is_first } => {
                 if line == self.delimiter {
                     self.state = State::Head;
@@ -175,6 +181,7 @@ impl Multipart {
                 };
                 receiver.part(&content)?;
                 self.n_head_bytes = 0;
+                self.line_break = if whole.ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
                 self.state =
                     State::Body { offset: content.range.start, n_left: content.range.end - content.range.start };
             }
@@ -277,6 +284,17 @@ mod tests {
         assert!(
             wrong(b"--b\r\nContent-Range: bytes 10-11/300\r\n\r\nabc\r\n--b--").contains("not followed by a delimiter")
         );
+        for line_break in ["\r\n", "\n"] {
+            // A part that brings fewer bytes than it says.
+            for n_missing in 0..6 {
+                let body = &content()[10..20 - n_missing];
+                let mut answer =
+                    format!("--b{line_break}Content-Range: bytes 10-19/300{line_break}{line_break}").into_bytes();
+                answer.extend_from_slice(body);
+                answer.extend_from_slice(format!("{line_break}--b--{line_break}").as_bytes());
+                assert_eq!(parse(&answer, 3, &[(10, 20)]).is_ok(), n_missing == 0, "{n_missing}");
+            }
+        }
         assert!(wrong(&vec![b'x'; 100_000]).contains("without a part"));
         assert!(wrong(&b"\r\n".repeat(100_000)).contains("without a part"));
     }
