@@ -1,4 +1,5 @@
 import gc
+import itertools
 import tracemalloc
 import weakref
 from collections import Counter
@@ -153,9 +154,24 @@ def test_columns_that_some_files_lack_are_refused_in_every_order(triggers, choic
 def test_columns_that_all_files_have_are_read_whatever_else_there_is(triggers):
     paths = [triggers / f"{name}.root" for name in ("less", "more", "none", "more")]
     for files in (paths, paths[::-1]):
-        for choice in (["pt"], ["HLT_a", "pt"], ["p*"], ["!HLT_*"]):
+        for choice in (["pt"], ["HLT_a", "pt"], ["p*"], ["!HLT_*"], ["!HLT_b"], ["pt", "!HLT_b"]):
             assert ar.scan(files, "Events", choice).read_all().num_rows == 30
         assert ar.scan(files, "Events", filter_name="*_a", filter="pt < 2").read_all().num_rows == 6
+
+
+def test_what_is_left_out_may_be_in_any_file_but_must_be_in_one(triggers, tmp_path):
+    with uproot.recreate(tmp_path / "other.root") as file:
+        file["Events"] = {"pt": np.arange(3.0), "HLT_a": np.arange(3) == 1, "HLT_c": np.arange(3) == 1}
+    less, more, other = triggers / "less.root", triggers / "more.root", tmp_path / "other.root"
+    for files in ([less, other], [other, less]):
+        assert set(ar.scan(files, "Events", "!HLT_c").read_all().column_names) == {"pt", "HLT_a"}
+        with pytest.raises(ar.NoSuchColumnError, match="no branch 'HLT_d'"):
+            ar.scan(files, "Events", ["!HLT_c", "!HLT_d"])
+    for files in itertools.permutations([less, more, other]):
+        both = ar.scan(files, "Events", ["!HLT_b", "!HLT_c"])
+        assert both.read_all().num_rows == 23
+        with pytest.raises(ar.SchemaMismatchError, match="column 'HLT_c' is "):
+            ar.scan(files, "Events", "!HLT_b")
 
 
 def test_a_friends_column_that_some_of_its_files_lack_is_refused_in_every_order(triggers):

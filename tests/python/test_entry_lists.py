@@ -58,7 +58,13 @@ def test_lists_go_to_the_files_that_they_name_in_the_order_of_the_files(files):
     both = joined(entry_list([3], file=files[2]), entry_list([1, 5], file=files[0]))
     assert read(files, both) == [runs[0][1], runs[0][5], runs[2][3]]
     with pytest.warns(ar.UnusedEntriesWarning, match=r"1 of the 3 entries .*f2\.root"):
-        assert read([files[0], files[1], files[0]], both) == [runs[0][1], runs[0][5]] * 2
+        assert read(files[:2], both) == [runs[0][1], runs[0][5]]
+    # TChain::Draw writes the entries of both into one list, and reads those of one of the two.
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"1 list of 'Events' of .*f0\.root.* is there 2 times: name it"
+    ):
+        read([files[0], files[1], files[0]], both)
+    assert read([files[0], files[0]], entry_list([], file=files[0])) == []
     assert ar.open(files[2])["Events"].to_arrow("run", entries=both)["run"].to_pylist() == [runs[2][3]]
 
 
@@ -114,7 +120,7 @@ def test_lists_of_one_name_go_to_the_trees_of_that_name_in_their_order(files):
     assert read([files[0], files[0]], both) == twice
     assert read([files[0], files[1], files[0]], both) == twice
     assert read([files[0], files[0].as_uri()], both) == twice
-    with pytest.raises(ar.InvalidRequestError, match=r"2 lists are of 'Events' of .*which is there 3 times"):
+    with pytest.raises(ar.InvalidRequestError, match=r"2 lists of 'Events' of .*which is there 3 times"):
         read([files[0]] * 3, both)
 
 

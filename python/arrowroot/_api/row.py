@@ -326,7 +326,7 @@ class Row(Chain):
         lacks. For files that are not open yet, what opens them raises it.
         """
         try:
-            chosen = super().choose(choice)
+            chosen = self._choose_in_first(choice)
         except NoSuchColumnError:
             self.refuse_more(choice, self._types)
             self.open_others()  # one that has it is the one to tell of
@@ -337,11 +337,25 @@ class Row(Chain):
             self.refuse_more(choice, chosen)
         return chosen
 
+    def _choose_in_first(self, choice: Choice) -> list[str]:
+        """Return the paths chosen in the first file; what is to be left out may be in others alone."""
+        try:
+            return super().choose(choice)
+        except NoSuchColumnError:
+            of_others = set(choice.left_out_in_vain(self.branches))
+            if not of_others:
+                raise
+        nowhere = set.intersection(
+            *map(set, self.of_each(lambda tree: choice.left_out_in_vain(tree.branches)))
+        )
+        return super().choose(choice.not_leaving_out(of_others - nowhere))
+
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file in which a choice has more columns than in the first: SchemaMismatchError."""
 
         def chosen_in(member: Member) -> list[str]:
-            return member.tree().selection(choice).paths
+            tree = member.tree()
+            return tree.selection(choice.not_leaving_out(choice.left_out_in_vain(tree.branches))).paths
 
         self.refuse_what_others_have(chosen_in, chosen)
 

@@ -6,6 +6,8 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from arrowroot._sizes import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -37,7 +39,8 @@ def matched(lists: Sequence[EntryList], trees: Sequence[Member]) -> Matched:
     A list belongs to the trees that it names, as TChain::SetEntryList finds them (ROOT 6.40): by the tree's name and
     the file's without protocol, host and options, which is from the working directory if it is relative. A name that a
     list lacks is that of the only tree there is. Lists of one name go in their order to the trees of that name, as with
-    TChain's "sync"; one list goes to all of them, and several go to an only tree one after the other.
+    TChain's "sync", and several go to an only tree one after the other. One list of a tree that is there several times
+    does not say which of them it means: TChain::Draw writes the entries of all into it, and reads those of one.
 
     Files may have been moved: those that are found nowhere so are told apart by the longest common end of their paths.
 
@@ -111,15 +114,13 @@ def _shared_out(lists: list[EntryList], trees: list[Member]) -> list[list[EntryL
 
 def _in_order(lists: list[EntryList], trees: list[Member]) -> list[list[EntryList]]:
     """Return which of some lists belong to each of some trees; all have one name."""
-    if len(lists) <= 1:
-        return [lists for _ in trees]
-    if len(trees) == 1:
+    if len(trees) == 1 or not any(one.num_entries for one in lists):
         _refuse_overlap(lists)
-        return [lists]
+        return [lists for _ in trees]
     if len(lists) != len(trees):
         raise UnclearError(
-            f"{len(lists)} lists are of {lists[0].tree_name!r} of {lists[0].file_name!r}, which is there "
-            f"{len(trees)} times"
+            f"{counted(len(lists), 'list')} of {lists[0].tree_name!r} of {lists[0].file_name!r}, which is there "
+            f"{len(trees)} times: name it once, or give each a list of its own"
         )
     as_written = {one.file_name: one for one in lists}
     if len(as_written) == len(lists) and as_written.keys() == {tree.url for tree in trees}:
@@ -130,6 +131,8 @@ def _in_order(lists: list[EntryList], trees: list[Member]) -> list[list[EntryLis
 def _refuse_overlap(lists: list[EntryList]) -> None:
     import numpy as np
 
+    if len(lists) <= 1:
+        return
     numbers = np.concatenate([one.to_numpy() for one in lists])
     if len(np.unique(numbers)) < len(numbers):
         raise UnclearError(

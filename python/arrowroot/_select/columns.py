@@ -137,6 +137,17 @@ class Choice(NamedTuple):
             raw,
         )
 
+    def left_out_in_vain(self, branches: Sequence[Candidate]) -> list[str]:
+        """Return what is to be left out, but is none of some branches, by its name or pattern."""
+        excluded = divided(branches, self.columns or [])[1]
+        return [name for name in map(without_mark, excluded) if not meant_by(branches, name)]
+
+    def not_leaving_out(self, names: Iterable[str]) -> Choice:
+        """Return the choice without the texts that leave out ``names``."""
+        dropped = {f"{NOT}{name}" for name in names}
+        # No columns at all would be none; what only leaves some out chooses all.
+        return self._replace(columns=[text for text in self.columns or [] if text not in dropped] or None)
+
 
 class Selection(NamedTuple):
     """The paths chosen, and (path, C++ type) of columns that were asked for but cannot be read."""
