@@ -430,7 +430,13 @@ impl Opening<'_> {
         let mut missing: Vec<_> = missing
             .map(|range| (range.start, vec![0; usize::try_from(range.end - range.start).unwrap_or(usize::MAX)]))
             .collect();
-        let parts = missing.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        let mut parts: Vec<_> = missing.iter_mut().map(|(offset, buffer)| Part { offset: *offset, buffer }).collect();
+        // It took the first of two ranges for the only one, or just takes none that counts from the end: the first byte, asked for
+        // with the tail, tells which, before a scan is planned for what the server does not do.
+        let (origin, mut first_byte) = (self.origin(), [0]);
+        if origin.range_limit() > 1 && !origin.answers_several() && parts.iter().any(|part| part.offset > 1) {
+            parts.push(Part { offset: 0, buffer: &mut first_byte });
+        }
         store.attempt(parts, self.until).1?;
         let mut preloaded = pieces.pieces;
         preloaded.extend(missing);

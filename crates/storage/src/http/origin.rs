@@ -242,6 +242,12 @@ impl Origin {
         self.state().range_limit
     }
 
+    /// Ranges of one request that reading is planned with: one, as long as what came for several was nothing but wrong.
+    pub(super) fn planned_ranges(&self) -> usize {
+        let state = self.state();
+        if state.n_wrong > 0 && !state.answers_several { 1 } else { state.range_limit }
+    }
+
     /// It did not answer a range that counts from the end.
     pub(super) fn refuse_suffix(&self) {
         self.state().ignores_suffix = true;

@@ -476,7 +476,7 @@ impl Source for HttpStore {
         let client = self.client();
         let origin = self.origin(&client);
         let (latency, bytes_per_second) = origin.measured();
-        let (max_parallel, max_ranges) = (origin.max_parallel(), origin.range_limit());
+        let (max_parallel, max_ranges) = (origin.max_parallel(), origin.planned_ranges());
         AccessProfile { is_remote: true, latency, bytes_per_second, max_parallel, max_ranges }
     }
 

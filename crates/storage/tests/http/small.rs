@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crate::checks::{check_preloaded, check_vector, content, open};
-use crate::scripted::{Reply, Request, Scripted, Then, right, status};
+use crate::scripted::{Reply, Request, Scripted, Then, right, single, status};
 
 const N_BYTES: usize = 300_000;
 
@@ -86,6 +86,32 @@ fn a_server_that_breaks_several_ranges_is_asked_for_some_twice() {
             let n_allowed = if n_right == 0 { 2 } else { n_threads + 3 };
             assert!(n_several <= n_allowed, "{place}, {n_right}: {n_several}");
         }
+    }
+}
+
+#[test]
+fn the_opening_tells_whether_to_plan_with_several_ranges() {
+    type Answer = fn(&[u8], &Request) -> Reply;
+    fn first_only(content: &[u8], request: &Request) -> Reply {
+        Reply::new(single(content, request.ranges(content.len()).swap_remove(0)), Then::Keep)
+    }
+    fn without_parts(content: &[u8], request: &Request) -> Reply {
+        let head = "Content-Type: multipart/byteranges; boundary=other\r\n";
+        single_ranges(content, request, || status("206 Partial Content", head))
+    }
+    // As XRootD's HTTP, which answers several ranges, but none that counts from the end.
+    fn without_suffix(content: &[u8], request: &Request) -> Reply {
+        let has_suffix = request.header("range").is_some_and(|asked| asked.contains(",-"));
+        if has_suffix { first_only(content, request) } else { right(content, request) }
+    }
+    let servers: [(Answer, usize); 4] = [(first_only, 1), (without_parts, 1), (without_suffix, 200), (right, 200)];
+    for (place, (answer, n_planned)) in servers.into_iter().enumerate() {
+        let served = content(N_BYTES);
+        let server = Scripted::start(move |request| answer(&served, request));
+        let opened = open(&server.url(), &[]).unwrap();
+        assert_eq!(opened.source.access_profile().max_ranges, n_planned, "{place}: {:?}", server.ranges());
+        check_preloaded(&opened, &content(N_BYTES));
+        check_vector(&opened.source, &content(N_BYTES), &many_ranges()).unwrap();
     }
 }
 
