@@ -297,6 +297,20 @@ def test_zeros_where_a_directory_or_its_keys_were_are_found(two_trees, capsys):
         assert "text;1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", [b"TDirectory", b"TTree"])
+def test_zeros_in_the_name_of_a_class_in_the_key_list_are_found(two_trees, capsys, text):
+    content = two_trees.read_bytes()
+    place = content.index(text, Places(content).list_payload[0])
+    damaged = with_zeros(two_trees, (place + 1, place + 4))
+    with pytest.warns(ar.RecoveredWarning, match="damaged, its keys were found") as caught:  # noqa: PT031 - any
+        file = ar.open(damaged)
+        assert file["dir/text"] == "not a tree"
+        assert file["B"].num_entries == 1000
+    assert len(caught) == 1
+    assert main(["ls", str(damaged)]) == 1
+    assert "zeros where a key should be" in capsys.readouterr().err
+
+
 def test_zeros_over_the_end_or_all_of_a_file_are_damage_in_every_command(two_trees, capsys):
     n_bytes = two_trees.stat().st_size
     damaged = with_zeros(two_trees, (512, n_bytes))

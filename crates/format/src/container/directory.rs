@@ -200,8 +200,9 @@ fn list_key(cursor: &mut Cursor<'_>) -> Result<Key> {
     let start = cursor.position();
     let key = Key::parse(cursor)?;
     let texts = [&key.class_name, &key.name, &key.title];
-    let ends_in_zeros = texts.iter().any(|text| text.ends_with('\0'));
-    if key.n_bytes == 0 || key.key_bytes == 0 || ends_in_zeros {
+    // No name is set to one with a zero, as ROOT takes C strings.
+    let has_zeros = texts.iter().any(|text| text.contains('\0'));
+    if key.n_bytes == 0 || key.key_bytes == 0 || has_zeros {
         return Err(Error::corrupt(start, "zeros where a key should be"));
     }
     Ok(key)
