@@ -258,7 +258,7 @@ impl PlannedWindow {
 
 /// A plan of so many pieces is made whatever the table has, and beyond these of so many for each piece of the table: small
 /// batches need large pieces again and again, and each time is an element of the plan.
-const MAX_PIECES: usize = 1 << 22;
+const MAX_PIECES: usize = 1 << 20;
 const MAX_BATCHES_OF_PIECE: usize = 64;
 
 /// The pieces of a plan that is being made, and how many there may be.
