@@ -89,3 +89,22 @@ def test_bench_markers_are_there_once_and_in_order(page, name):
 def test_links_into_the_repository_lead_somewhere(document):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_files_that_the_architecture_names_are_there():
+    folders = [REPOSITORY / name for name in ("bench", "crates", "docs", "fuzz", "python", "tests", "tools")]
+    files = [path for folder in folders for path in folder.rglob("*.*")] + list(REPOSITORY.iterdir())
+    text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/.-]+\.(?:rs|py|toml|md|sh))`", text))
+    assert len(named) > 100
+    assert [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []
+
+
+def test_code_is_unsafe_only_where_the_rules_say():
+    rules = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rule = rules.partition("**Unsafe** only in")[2].partition("- **")[0]
+    allowed = {path.name for path in map(Path, re.findall(r"`([^`]+)`", rule))}
+    crates = REPOSITORY / "crates"
+    found = {path for path in crates.glob("*/src/**/*.rs") if "expect(unsafe_code" in path.read_text("utf-8")}
+    assert found
+    assert {path for path in found if not allowed & {path.name, path.parent.name}} == set()
