@@ -200,8 +200,8 @@ fn list_key(cursor: &mut Cursor<'_>) -> Result<Key> {
     let start = cursor.position();
     let key = Key::parse(cursor)?;
     let texts = [&key.class_name, &key.name, &key.title];
-    // No name is set to one with a zero, as ROOT takes C strings.
-    let has_zeros = texts.iter().any(|text| text.contains('\0'));
+    // No class has a zero in its name; what is written as a title may be any bytes.
+    let has_zeros = key.class_name.contains('\0') || texts.iter().any(|text| text.ends_with('\0'));
     if key.n_bytes == 0 || key.key_bytes == 0 || has_zeros {
         return Err(Error::corrupt(start, "zeros where a key should be"));
     }
