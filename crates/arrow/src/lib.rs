@@ -4,8 +4,10 @@
 
 pub mod arrays;
 pub mod gaps;
+pub mod stored;
 pub mod text;
 pub mod types;
 
+pub use stored::Stored;
 pub use text::{Fault, TextForm};
 pub use types::{ArrowTypes, arrow_type, arrow_type_for_text};

@@ -7,6 +7,7 @@
 mod cursor;
 mod error;
 mod near_names;
+mod output;
 
 pub mod codec;
 pub mod column;
@@ -23,3 +24,4 @@ pub(crate) const MAX_PATH_BYTES: usize = 64 << 20;
 pub use cursor::{BYTE_COUNT_MASK, Cursor, VersionFrame};
 pub use error::{Error, Fault, Place, Result, Within};
 pub use near_names::nearest;
+pub use output::{Frame, ON_HEAP_BITS, Output, Reference};

@@ -4,8 +4,11 @@ use std::fmt;
 
 use crate::error::{Error, Result, Within};
 
+mod compress;
 #[cfg(test)]
 mod tests;
+
+pub use compress::Compressor;
 
 /// Bytes before each compressed block: two of magic, one of method, three of each size (little-endian).
 /// Source: `R__unzip_header` (ROOT 6.40).
@@ -56,6 +59,17 @@ impl Algorithm {
             Algorithm::Lz4 => 255,
             // A block of 4 bytes repeats one byte 128 Ki times.
             Algorithm::Zstd => 1 << 15,
+        }
+    }
+
+    /// The first bytes of its blocks. The third of LZ4 is the major version of its library, which ROOT does not compare.
+    fn magic(self) -> [u8; 3] {
+        match self {
+            Algorithm::Zlib => [b'Z', b'L', 8],
+            Algorithm::OldDeflate => [b'C', b'S', 8],
+            Algorithm::Lzma => [b'X', b'Z', 0],
+            Algorithm::Lz4 => [b'L', b'4', 1],
+            Algorithm::Zstd => [b'Z', b'S', 1],
         }
     }
 
@@ -119,6 +133,50 @@ pub fn check_blocks(stored: &[u8], object_bytes: usize) -> Result<()> {
 /// Source: `ROOT::RCompressionSetting` (ROOT 6.40).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CompressionSetting(pub i32);
+
+impl CompressionSetting {
+    /// No compression.
+    pub const NONE: CompressionSetting = CompressionSetting(0);
+
+    /// An algorithm and a level from 0 (none) to 9. Old deflate is not written.
+    ///
+    /// # Errors
+    /// Unsupported for other levels, and for old deflate.
+    pub fn new(algorithm: Algorithm, level: u8) -> Result<Self> {
+        let number = match algorithm {
+            Algorithm::Zlib => 100,
+            Algorithm::Lzma => 200,
+            Algorithm::Lz4 => 400,
+            Algorithm::Zstd => 500,
+            Algorithm::OldDeflate => return Err(Error::unsupported(0, "old deflate is read, but not written")),
+        };
+        match level {
+            0..=9 => Ok(CompressionSetting(number + i32::from(level))),
+            _ => Err(Error::unsupported(0, format!("{algorithm} of level {level}: levels are 0 (none) to 9"))),
+        }
+    }
+
+    /// Algorithm and level of data that is written with this setting; `None` if it is not compressed.
+    ///
+    /// # Errors
+    /// Unsupported for algorithms that are not written, and for an inherited setting.
+    pub fn algorithm(self) -> Result<Option<(Algorithm, u8)>> {
+        let level = u8::try_from(self.0 % 100).unwrap_or_default();
+        let algorithm = match self.0 / 100 {
+            _ if self.0 < 0 => return Err(Error::unsupported(0, "a compression setting that is inherited")),
+            _ if level == 0 => return Ok(None),
+            0 | 1 => Algorithm::Zlib,
+            2 => Algorithm::Lzma,
+            4 => Algorithm::Lz4,
+            5 => Algorithm::Zstd,
+            _ => return Err(Error::unsupported(0, format!("compression setting {} ({self})", self.0))),
+        };
+        match level {
+            1..=9 => Ok(Some((algorithm, level))),
+            _ => Err(Error::unsupported(0, format!("{algorithm} of level {level}: levels are 0 (none) to 9"))),
+        }
+    }
+}
 
 impl fmt::Display for CompressionSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -162,3 +162,38 @@ fn what_no_block_can_hold_is_refused_before_memory_is_taken() {
         assert!(matches!(check_blocks(&short, data.len()), Err(Error::Corrupt(_))), "{algorithm}");
     }
 }
+
+#[test]
+fn every_setting_packs_and_is_unpacked() {
+    let mut random = 1_u64;
+    let mut noise = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random.to_le_bytes()[7]
+    };
+    let text: Vec<u8> = (0..300_000).map(|i| if i % 3 == 0 { noise() & 15 } else { 7 }).collect();
+    let noise: Vec<u8> = (0..5000).map(|_| noise()).collect();
+    let large = vec![3_u8; 0xff_ffff + 5];
+    let mut packer = Compressor::new();
+    let mut unpacker = Decompressor::new();
+    for algorithm in [Algorithm::Zlib, Algorithm::Lzma, Algorithm::Lz4, Algorithm::Zstd] {
+        for level in 0..=9 {
+            let setting = CompressionSetting::new(algorithm, level).unwrap();
+            for (object, shrinks) in [(&text[..], true), (&noise, false), (&[], false), (&[1], false), (&large, true)] {
+                if object.len() > 1 << 20 && level % 4 != 1 {
+                    continue;
+                }
+                let mut packed = vec![42];
+                let is_smaller = packer.compress(setting, object, &mut packed).unwrap();
+                assert_eq!(is_smaller, shrinks && level > 0, "{setting} of {} bytes", object.len());
+                assert_eq!(is_smaller, packed.len() - 1 < object.len());
+                let mut out = vec![0; object.len()];
+                unpacker.decompress(&packed[1..], &mut out).unwrap();
+                assert_eq!(out, object, "{setting}");
+                if is_smaller {
+                    check_blocks(&packed[1..], object.len()).unwrap();
+                    assert_eq!(first_block(&packed[1..]), Some(algorithm));
+                }
+            }
+        }
+    }
+}

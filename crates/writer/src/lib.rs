@@ -1,0 +1,13 @@
+//! Writing ROOT files.
+//!
+//!     batches -> clusters -> pieces (baskets, pages), encoded and compressed in parallel -> ordered queue -> appender -> sink
+//!
+//! A [`cluster`] is cut where its values say, never where a thread finished first, so the same data are the same bytes from
+//! any number of threads. A [`TableFormat`] knows what the pieces of a cluster are; nothing else here knows baskets from
+//! pages.
+
+pub mod cluster;
+pub mod table_format;
+
+pub use cluster::Cluster;
+pub use table_format::{EncodeTask, Encoded, TableFormat};

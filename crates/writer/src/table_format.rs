@@ -1,0 +1,40 @@
+//! What trees and RNTuples do each in their way.
+
+use std::sync::Arc;
+
+use crate::cluster::Cluster;
+use arrowroot_format::Result;
+use arrowroot_format::codec::Compressor;
+
+/// Encodes and compresses a piece, or several small ones, on any thread.
+pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
+
+/// What a task made.
+#[derive(Debug)]
+pub struct Encoded<P> {
+    /// Bytes for the file.
+    pub bytes: Vec<u8>,
+    /// What they are: where each basket or page is in them, and what the metadata will say of it.
+    pub pieces: P,
+}
+
+/// A table being written, as its format has it.
+pub trait TableFormat: Send + Sync + 'static {
+    /// What is known of the pieces that one task made.
+    type Pieces: Send + 'static;
+
+    /// Cuts a cluster into tasks of at least 64 KiB where it can, so that each is worth a thread's while. What they make does
+    /// not depend on when or where they run.
+    ///
+    /// # Errors
+    /// If a value cannot be stored: the error names the column and the entry.
+    fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>>;
+
+    /// Takes what the tasks of a cluster made, in the order of the tasks, when it is known where in the file they go: `offset`
+    /// on. Fills in what depends on that, notes it for the metadata, and returns the parts to write one after the other.
+    /// Clusters come here in their order, one at a time.
+    ///
+    /// # Errors
+    /// If the format has no room for it.
+    fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>>;
+}
