@@ -72,7 +72,10 @@ impl FileHeader {
             }
             Err(_) => Err(Error::unsupported(0, format!("no room for offset {offset} in the header of a small file"))),
         };
-        output.u32(u32::try_from(self.begin).map_err(|_| Error::unsupported(8, format!("a first record at {}", self.begin)))?);
+        output.u32(
+            u32::try_from(self.begin)
+                .map_err(|_| Error::unsupported(8, format!("a first record at {}", self.begin)))?,
+        );
         offset(output, self.end)?;
         offset(output, self.seek_free)?;
         output.u32(self.n_bytes_free);

@@ -30,8 +30,9 @@ pub use walk::{FoundRecord, RecordWalk};
 pub struct Datime(pub u32);
 
 impl Datime {
-    /// What stands for every date in a reproducible file. Source: `TDatime(1)` in `TKey::FillBuffer` (ROOT 6.40).
-    pub const REPRODUCIBLE: Datime = Datime(1);
+    /// What stands for every date in a reproducible file: the first second of 1970, before the first year that there is room
+    /// for. Source: `TDatime(1)` in `TKey::FillBuffer` (ROOT 6.40), at UTC.
+    pub const REPRODUCIBLE: Datime = Datime(0x9c42_0001);
 
     /// Packs year, month, day, hour, minute and second.
     pub fn from_fields([year, month, day, hour, minute, second]: [u32; 6]) -> Self {
