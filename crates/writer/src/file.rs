@@ -4,20 +4,22 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrowroot_format as format;
+use arrowroot_storage::Sink;
 use format::Output;
 use format::codec::{CompressionSetting, Compressor};
 use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyList, START_OF_LARGE, Uuid};
 use format::streamer::StreamerInfo;
 
+use crate::appender::Appender;
+use crate::error::{Error, Result};
+
 mod classes;
 mod clock;
 mod directories;
-pub mod stand_in;
 
 use classes::Classes;
 use directories::Directories;
 pub use directories::{DirectoryId, ROOT_DIRECTORY};
-use stand_in::{Appender, Error, Result, Sink};
 
 /// Which ROOT's layouts are written, as its header says. Source: `TFile::fVersion` of ROOT 6.40/00.
 const ROOT_VERSION: u32 = 64_000;
@@ -102,7 +104,7 @@ impl FileWriter {
     /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made.
     ///
     /// # Errors
-    /// [`Error::Name`] if a part of the path names an object, or cannot be a name.
+    /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
         let mut state = self.lock();
         let State { appender, directories, .. } = &mut *state;
@@ -146,7 +148,7 @@ impl FileWriter {
     /// file. Returns the key.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
+    /// [`Error::InvalidRequest`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
     ///
     /// # Source
     /// `TKey::TKey`, `TDirectoryFile::AppendKey` (ROOT 6.40).
@@ -183,7 +185,7 @@ impl FileWriter {
     /// Has the file describe one of ROOT's own classes, with its bases and the classes of its members.
     ///
     /// # Errors
-    /// [`Error::UnknownClass`] if it is not known here.
+    /// [`Error::InvalidRequest`] if it is not known here.
     pub fn need_class(&self, name: &str) -> Result<()> {
         self.lock().classes.need(name)
     }
@@ -200,7 +202,7 @@ impl FileWriter {
         let State { appender, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
         match self.end(&mut open, directories, classes) {
-            Ok(end) => open.publish().map(|()| end),
+            Ok(end) => Ok(end),
             Err(error) => {
                 open.abort();
                 Err(error)
@@ -272,7 +274,7 @@ impl FileWriter {
         let mut output = Output::new(0);
         header.write(&mut output)?;
         appender.write_at(0, &output.into_bytes())?;
-        appender.sync()?;
+        appender.publish()?;
         Ok(end)
     }
 
@@ -302,7 +304,7 @@ impl FileWriter {
     }
 
     fn closed(&self) -> Error {
-        Error::Closed { url: self.url.clone() }
+        Error::Closed { what: self.url.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -337,6 +339,6 @@ fn uuid(settings: &FileSettings) -> Result<Uuid> {
         return Ok(Uuid::default());
     }
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Random { what: error.to_string() })?;
+    getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness { what: error.to_string() })?;
     Ok(Uuid::of_random(bytes))
 }
