@@ -160,8 +160,8 @@ fn a_tree_that_is_made_here_is_that_of_root() {
     number(&mut made, "squares", Primitive::Float32, Some(n));
     number(&mut made, "price", Primitive::Float64, None);
     made.leaves[n.0 as usize].set_maximum(3).unwrap();
-    for (name, class, version, node_type, checksum) in
-        [("list", "vector<float>", 6, 0, 0x055a_169b), ("text", "string", 2, -1, 0x6e6f_1604)]
+    for (name, class, version, node_type, checksum, split_level) in
+        [("list", "vector<float>", 6, 0, 0x055a_169b, 99), ("text", "string", 2, -1, 0x6e6f_1604, 0)]
     {
         let element = ElementPart {
             class_name: class.to_owned(),
@@ -171,7 +171,7 @@ fn a_tree_that_is_made_here_is_that_of_root() {
             ..ElementPart::default()
         };
         let mut branch = Branch::of_class(name, name, element);
-        branch.split_level = 99; // as deep as asked for, which is not at all
+        branch.split_level = split_level; // as it was asked for
         let branch = add_branch(&mut made, &real, &object_data, branch);
         made.add_leaf(branch, Leaf::element(name, name, -1, -1), None).unwrap();
     }
