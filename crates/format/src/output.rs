@@ -16,6 +16,8 @@ const MAP_OFFSET: usize = 2;
 const MAX_BYTES: usize = 1 << 30;
 /// Strings of this length and more have four bytes for it.
 const LONG_STRING_BYTES: usize = 255;
+/// Bit of a `TObject` that says that two bytes of process identifier follow. Source: `TObject::kIsReferenced`.
+const IS_REFERENCED: u32 = 1 << 4;
 /// `TObject::kNotDeleted` and `kIsOnHeap`, as ROOT writes them with objects that were made with `new`.
 pub const ON_HEAP_BITS: u32 = 0x0300_0000;
 
@@ -159,11 +161,12 @@ impl Output {
         self.u32(0);
     }
 
-    /// Writes a `TObject` base with these status bits.
+    /// Writes a `TObject` base with these status bits. What is referred to by `TRef`s is not written as that
+    /// (`kIsReferenced`): its number is not known here.
     pub fn object_base(&mut self, bits: u32) {
         self.u16(1);
         self.u32(0); // fUniqueID
-        self.u32(bits);
+        self.u32(bits & !IS_REFERENCED);
     }
 
     /// Writes a `TNamed` base.

@@ -463,6 +463,25 @@ proptest! {
     }
 
     #[test]
+    fn what_is_damaged_is_refused_or_read_as_it_is_written(
+        record in record(), damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)
+    ) {
+        let mut data = written(&record);
+        for (place, byte) in damage {
+            *place.get_mut(&mut data) = byte;
+        }
+        let infos = || Ok(StreamerInfos::default());
+        let Ok(read) = TreeRecord::parse(&data, "TTree", KEY_BYTES, &infos) else { return Ok(()) };
+        let mut output = Output::new(KEY_BYTES);
+        if read.write(&data, &mut output).is_ok() {
+            let data = output.into_bytes();
+            let mut output = Output::new(KEY_BYTES);
+            parse(&data).unwrap().write(&data, &mut output).unwrap();
+            prop_assert_eq!(output.into_bytes(), data);
+        }
+    }
+
+    #[test]
     fn heads_of_baskets_are_read_again(
         name in name(), tree in name(), numbers in any::<[u16; 6]>(), seeks in any::<[u64; 2]>(), sizes in any::<bool>()
     ) {
