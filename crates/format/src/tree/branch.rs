@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::attributes::FillAttributes;
 use super::basket::EmbeddedBasket;
 use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
-use super::leaf::{LeafId, read_leaf_pointer};
+use super::ids::{BranchId, LeafId};
+use super::leaf::read_leaf_pointer;
 use super::objects::{Object, Slot, read_array_head, read_named};
 use super::record::Reading;
 use crate::codec::CompressionSetting;
@@ -29,10 +30,6 @@ const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
 
 /// A branch takes more in a record.
 const MIN_BRANCH_BYTES: usize = 200;
-
-/// A branch, by its place in [`super::TreeRecord::branches`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BranchId(pub u32);
 
 /// One branch of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]

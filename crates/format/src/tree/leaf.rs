@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::ids::LeafId;
 use super::objects::{Object, Objects, Slot, read_named};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
@@ -12,10 +13,6 @@ use crate::streamer::Primitive;
 pub(super) const MAX_DEPTH: usize = 8;
 /// Class version of `TLeaf` that is written (ROOT 6.40).
 pub(super) const VERSION: u16 = 2;
-
-/// A leaf, by its place in [`super::TreeRecord::leaves`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LeafId(pub u32);
 
 /// A leaf: one member of each entry of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]

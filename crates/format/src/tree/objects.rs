@@ -1,5 +1,6 @@
 //! Pointers between branches and leaves in the record of a tree.
 
+use super::ids::{BranchId, LeafId};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Frame, Output};
@@ -23,8 +24,8 @@ pub(super) enum Slot<'a> {
 /// An object that others may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Object {
-    Branch(super::BranchId),
-    Leaf(super::LeafId),
+    Branch(BranchId),
+    Leaf(LeafId),
 }
 
 /// The classes, branches and leaves of a record so far.

@@ -1,8 +1,9 @@
 //! The record of a tree: everything about it but the values.
 
 use super::attributes::{FillAttributes, LineAttributes, MarkerAttributes};
-use super::branch::{Branch, BranchId, read_branches, read_counter, read_io_features};
-use super::leaf::{Leaf, LeafId};
+use super::branch::{Branch, read_branches, read_counter, read_io_features};
+use super::ids::{BranchId, LeafId};
+use super::leaf::Leaf;
 use super::objects::{Objects, read_named};
 use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;

@@ -3,8 +3,9 @@
 use super::TreeRecord;
 use crate::error::{Error, Result, Within};
 use crate::output::{Output, Reference};
-use crate::tree::branch::{self, Branch, BranchId, write_io_features};
-use crate::tree::leaf::{self, Leaf, LeafId};
+use crate::tree::branch::{self, Branch, write_io_features};
+use crate::tree::ids::{BranchId, LeafId};
+use crate::tree::leaf::{self, Leaf};
 use crate::tree::objects::begin_array;
 
 /// What is known while a record is written.
