@@ -244,7 +244,9 @@ class FileWriter:
         compression, titles: one for each column; ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
         "never", and how many.
         """
-    def write_object(self, directory: str, name: str, title: str, class_name: str, members: Mapping[str, Any]) -> None:
+    def write_object(
+        self, directory: str, name: str, title: str, class_name: str, members: Mapping[str, Any]
+    ) -> None:
         """Write an object from its members, by the names that its class gives them; those of bases are among them.
 
         An object inside is a tuple (class name, members), or None for a pointer to nothing; lists hold objects. Arrays

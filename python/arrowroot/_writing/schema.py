@@ -73,6 +73,44 @@ def inferred(part: Part, sample: pa.Table) -> pa.Schema:
     return pa.schema(fields, metadata=_metadata(part.schema))
 
 
+def nullable_as_found(
+    schema: pa.Schema, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+) -> pa.Schema:
+    """Return a schema whose nullable fields are those that have a null.
+
+    read: reads some columns, batch by batch; it is called for those that may have one.
+    """
+    asked = [field.name for field in schema if _may_have_nulls(field)]
+    found: list[pa.Field | None] = [None] * len(asked)
+    if asked:
+        for batch in read(asked):
+            for place, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
+                one = pa.field(name, _with_nulls(array.type, [array]), nullable=array.null_count > 0)
+                known = found[place]
+                found[place] = one if known is None else _either(known, one)
+    by_name = dict(zip(asked, found, strict=True))
+    fields = []
+    for field in schema:
+        one = by_name.get(field.name)
+        if field.name not in by_name:
+            fields.append(field)
+        elif one is None:  # there are no entries
+            fields.append(field.with_type(_with_nulls(field.type, [])).with_nullable(False))
+        else:
+            fields.append(field.with_type(one.type).with_nullable(one.nullable))
+    return pa.schema(fields, metadata=_metadata(schema))
+
+
+def _may_have_nulls(field: pa.Field) -> bool:
+    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in _fields(field.type))
+
+
+def _either(one: pa.Field, other: pa.Field) -> pa.Field:
+    """Return a field that is nullable, at every depth, where one of two is."""
+    inner = [_either(a, b) for a, b in zip(_fields(one.type), _fields(other.type), strict=True)]
+    return one.with_type(_with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
+
+
 def _metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
     # pandas' describes the frame that a table was, with columns that need not be there any more.
     kept = {name: text for name, text in (schema.metadata or {}).items() if name != b"pandas"}
@@ -132,7 +170,7 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
     fields = _fields(kind)
     if pa.types.is_map(kind):
-        inner = [[array.keys for array in arrays], [array.items for array in arrays]]
+        inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
         inner = [[array.field(place) for array in arrays] for place in range(len(fields))]
     else:
@@ -280,8 +318,8 @@ def _first_null(array: pa.Array, field: pa.Field) -> int | None:
         return int(np.argmax(is_null))
     kind = field.type
     if pa.types.is_map(kind):
-        inner = [(array.keys, kind.key_field), (array.items, kind.item_field)]
-        return _of_lists(array, inner)
+        keys, items = items_of_maps(array)
+        return _of_lists(array, [(keys, kind.key_field), (items, kind.item_field)])
     if pa.types.is_struct(kind):
         # Members of what is missing count as missing, too.
         found = [
@@ -301,8 +339,14 @@ def _of_lists(array: pa.Array, inner: Sequence[tuple[pa.Array, pa.Field]]) -> in
     if pa.types.is_fixed_size_list(array.type):
         lengths = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, array.type.list_size)
     elif pa.types.is_map(array.type):
-        offsets = np.asarray(array.offsets.to_numpy())
-        return int(np.searchsorted(offsets, min(places) + int(offsets[0]), side="right")) - 1
+        lengths = np.diff(array.offsets.to_numpy())
     else:
         lengths = np.nan_to_num(array.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
     return int(np.searchsorted(np.cumsum(lengths), min(places), side="right"))
+
+
+def items_of_maps(array: pa.MapArray) -> tuple[pa.Array, pa.Array]:
+    """Return the keys and the items of maps: those of a slice alone."""
+    offsets = array.offsets.to_numpy()
+    first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+    return array.keys.slice(first, last - first), array.items.slice(first, last - first)
