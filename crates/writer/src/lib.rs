@@ -7,7 +7,9 @@
 //! pages.
 
 pub mod cluster;
+pub mod file;
 pub mod table_format;
 
 pub use cluster::Cluster;
+pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use table_format::{EncodeTask, Encoded, TableFormat};
