@@ -10,7 +10,9 @@ pub mod appender;
 pub mod cluster;
 pub mod error;
 pub mod file;
+pub mod settings;
 pub mod table_format;
+pub mod tree;
 
 pub use appender::Appender;
 pub use cluster::Cluster;
