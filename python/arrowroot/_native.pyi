@@ -235,13 +235,15 @@ class FileWriter:
         *,
         compression: Sequence[int],
         titles: Sequence[str],
+        counters: Sequence[str | None],
         flush: tuple[str, int],
         basket_bytes: int | None,
         page_bytes: int | None,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
 
-        compression, titles: one for each column; ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
+        compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
+        ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
         "never", and how many.
         """
     def write_object(

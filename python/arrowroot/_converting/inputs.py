@@ -111,11 +111,8 @@ def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
         batch_size=choice.batch_size,
         n_threads=choice.n_threads,
     )
-    titles = {
-        column.path: column.title
-        for column in tree.columns
-        if column.path in scan.column_names and column.title
-    }
+    names = set(scan.column_names)
+    titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
     return Table(name, tree.title, scan.schema, lambda: iter(scan), scan.num_entries, titles, scan)
 

@@ -164,7 +164,8 @@ class Lists:
 
 def activity(draws: Draws, n: int) -> npt.NDArray[np.uint8]:
     """Return how much happens in each entry, from 0 to 3: what is in the same entry goes together."""
-    return draws.coarse(n) >> np.uint8(6)
+    quarters: npt.NDArray[np.uint8] = draws.coarse(n) >> np.uint8(6)
+    return quarters
 
 
 def counts_of(

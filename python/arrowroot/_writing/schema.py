@@ -54,13 +54,13 @@ def _field_of(name: object, kind: object) -> pa.Field:
     return pa.field(name, found, nullable=False)
 
 
-def inferred(part: Part, sample: pa.Table) -> pa.Schema:
+def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
     """Return the schema of data whose user gave none: what has a null in ``sample`` may have more.
 
     sample: the whole data where they are in memory, the first batch of a stream.
     """
     fields = []
-    for place, field in enumerate(part.schema):
+    for place, field in enumerate(schema):
         exact = field.name in part.exact
         kind = _without_metadata(field.type) if exact else field.type
         kind = _narrow(kind) if field.name in part.wide else kind
@@ -70,7 +70,7 @@ def inferred(part: Part, sample: pa.Table) -> pa.Schema:
             chunks = sample.column(place).chunks
             is_nullable = any(chunk.null_count for chunk in chunks)
             fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
-    return pa.schema(fields, metadata=_metadata(part.schema))
+    return pa.schema(fields, metadata=_metadata(schema))
 
 
 def nullable_as_found(
