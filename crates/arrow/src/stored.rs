@@ -1,6 +1,7 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
 mod branches;
+mod concat;
 mod data_type;
 mod error;
 mod names;
@@ -12,6 +13,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
 
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use concat::concat;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
 pub use names::{original_name, stored_name};
