@@ -9,9 +9,11 @@
 pub mod appender;
 pub mod cluster;
 pub mod error;
+pub mod file;
 pub mod table_format;
 
 pub use appender::Appender;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
+pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use table_format::{EncodeTask, Encoded, TableFormat};
