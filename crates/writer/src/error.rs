@@ -43,10 +43,36 @@ pub enum Error {
         /// What it said.
         what: String,
     },
+    /// A name that no key can have, or that is taken.
+    #[error("name {name:?} {what}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A class that is not known here.
+    #[error("class {name:?} is not described here: describe it first")]
+    UnknownClass {
+        /// The class.
+        name: String,
+    },
+    /// The system gives no random bytes.
+    #[error("no random bytes for an identifier: {what}; a file that is reproducible needs none")]
+    Random {
+        /// What the system said.
+        what: String,
+    },
     /// Somebody goes on writing to what was closed or given up.
-    #[error("{what} is closed")]
+    #[error("{what} is closed: nothing can be written to it")]
     Closed {
         /// The table or file.
         what: String,
     },
+}
+
+impl Error {
+    pub(crate) fn name(name: &str, what: &'static str) -> Self {
+        Error::Name { name: name.to_owned(), what }
+    }
 }

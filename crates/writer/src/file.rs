@@ -4,20 +4,22 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrowroot_format as format;
+use arrowroot_storage::Sink;
 use format::Output;
 use format::codec::{CompressionSetting, Compressor};
 use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyList, START_OF_LARGE, Uuid};
 use format::streamer::StreamerInfo;
 
+use crate::appender::Appender;
+use crate::error::{Error, Result};
+
 mod classes;
 mod clock;
 mod directories;
-pub mod stand_in;
 
 use classes::Classes;
 use directories::Directories;
 pub use directories::{DirectoryId, ROOT_DIRECTORY};
-use stand_in::{Appender, Error, Result, Sink};
 
 /// Which ROOT's layouts are written, as its header says. Source: `TFile::fVersion` of ROOT 6.40/00.
 const ROOT_VERSION: u32 = 64_000;
@@ -302,7 +304,7 @@ impl FileWriter {
     }
 
     fn closed(&self) -> Error {
-        Error::Closed { url: self.url.clone() }
+        Error::Closed { what: self.url.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

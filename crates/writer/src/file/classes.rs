@@ -4,7 +4,7 @@ use arrowroot_format as format;
 use format::Output;
 use format::streamer::StreamerInfo;
 
-use super::stand_in::Result;
+use crate::error::Result;
 
 /// The classes to describe.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use arrowroot_format as format;
 use format::Output;
 use format::container::{Datime, Directory, Key, RootRecord, Uuid};
 
-use super::stand_in::{Error, Result};
 use super::{FILE_CLASS, Record};
+use crate::error::{Error, Result};
 
 /// Class version of a directory. Source: `TDirectoryFile` (ROOT 6.40).
 const VERSION: u16 = 5;
