@@ -10,6 +10,7 @@ pub mod appender;
 pub mod cluster;
 pub mod error;
 pub mod file;
+pub mod ntuple;
 pub mod table_format;
 
 pub use appender::Appender;

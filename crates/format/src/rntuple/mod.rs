@@ -31,5 +31,5 @@ pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use description::{ExtraInfo, FieldDescription};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::{Shape, StreamedField};
+pub use shape::{Shape, StreamedField, number_type_name};
 pub use slots::{Domain, Slot, SlotId, Slots};
