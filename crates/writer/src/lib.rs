@@ -11,7 +11,9 @@ pub mod cluster;
 pub mod error;
 pub mod file;
 pub mod ntuple;
+pub mod settings;
 pub mod table_format;
+pub mod tree;
 
 pub use appender::Appender;
 pub use cluster::Cluster;
