@@ -34,6 +34,12 @@ pub enum Error {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// The system gives no random bytes for an identifier.
+    #[error("no random bytes for an identifier: {what}; reproducible files need none")]
+    NoRandomness {
+        /// What the system said.
+        what: String,
+    },
     /// It was interrupted.
     #[error("writing was interrupted")]
     Interrupted,
@@ -72,7 +78,13 @@ pub enum Error {
 }
 
 impl Error {
+<<<<<<< HEAD
     pub(crate) fn name(name: &str, what: &'static str) -> Self {
         Error::Name { name: name.to_owned(), what }
+=======
+    /// A name in the file that cannot be one, or is taken.
+    pub(crate) fn name(name: &str, what: &str) -> Self {
+        Error::InvalidRequest { what: format!("name {name:?} {what}") }
+>>>>>>> cont
     }
 }
