@@ -6,11 +6,7 @@ use arrowroot_format as format;
 use format::Output;
 use format::streamer::{ElementClass, StreamerInfo, StreamerInfos};
 
-<<<<<<< HEAD
-use crate::error::Result;
-=======
 use crate::error::{Error, Result};
->>>>>>> cont
 
 /// The classes to describe, as ROOT finds and orders them.
 ///

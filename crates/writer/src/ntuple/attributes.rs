@@ -11,7 +11,7 @@ use format::rntuple::AttributeSet;
 use format::streamer::Primitive;
 
 use super::metadata::{link, write_blob};
-use super::{ColumnSettings, NtupleFormat, NtupleSettings};
+use super::{NtupleColumn, NtupleFormat, NtupleSettings};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::file::{FileWriter, ROOT_DIRECTORY};
@@ -19,6 +19,8 @@ use crate::table_format::TableFormat;
 
 /// Name of the set.
 const SET: &str = "ARROW";
+/// The name under which the Arrow schema is said, as in Parquet: its message in base64.
+pub(super) const ARROW_SCHEMA: &str = "ARROW:schema";
 /// Version of the schema of attribute sets: major, minor. Source: `kSchemaVersionMajor` of `RNTupleAttrUtils.hxx` (ROOT 6.40).
 const VERSION: [u16; 2] = [1, 0];
 /// What its entries have besides the range of entries that they are of, which here is all. Source: `kMetaFieldNames` of the
@@ -36,12 +38,12 @@ const MEMBERS: [&str; 2] = ["key", "value"];
 /// What the file says.
 pub(super) fn write(
     file: &FileWriter,
-    attributes: &[(String, String)],
+    attributes: &[(&str, &str)],
     n_entries: u64,
     compression: CompressionSetting,
 ) -> Result<AttributeSet> {
     let number = || DataType::Primitive(Primitive::UInt64);
-    let column = |name: &str, data_type: DataType| ColumnSettings {
+    let column = |name: &str, data_type: DataType| NtupleColumn {
         name: name.to_owned(),
         title: String::new(),
         data_type,
@@ -58,18 +60,19 @@ pub(super) fn write(
         let values = Buffer::from_vec(vec![value; len]);
         vec![Stored::Numbers { primitive: Primitive::UInt64, values }]
     };
-    let members = vec![texts(attributes.iter().map(|(key, _)| key)), texts(attributes.iter().map(|(_, value)| value))];
+    let members = vec![texts(attributes.iter().map(|(key, _)| *key)), texts(attributes.iter().map(|(_, value)| *value))];
     let values = vec![numbers(0), numbers(n_entries), vec![Stored::Struct { len, members }]];
     let cluster = Arc::new(Cluster { first_entry: 0, n_entries: len, columns: values });
 
     let settings = NtupleSettings {
+        directory: ROOT_DIRECTORY,
         name: SET.to_owned(),
         title: String::new(),
         compression,
         page_bytes: super::MAX_PAGE_BYTES,
-        attributes: Vec::new(),
+        arrow_schema: None,
     };
-    let mut set = NtupleFormat::create(file, ROOT_DIRECTORY, &columns, settings)?;
+    let mut set = NtupleFormat::new(file, &columns, settings)?;
     let mut compressor = Compressor::new();
     let encoded: Vec<_> =
         set.tasks(Arc::clone(&cluster))?.into_iter().map(|task| task(&mut compressor)).collect::<Result<_>>()?;
@@ -83,7 +86,7 @@ pub(super) fn write(
     Ok(AttributeSet { name: SET.to_owned(), version: VERSION, anchor: link(blob) })
 }
 
-fn texts<'t>(texts: impl Iterator<Item = &'t String>) -> Stored {
+fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Stored {
     let (mut offsets, mut bytes) = (vec![0], Vec::new());
     for text in texts {
         bytes.extend_from_slice(text.as_bytes());

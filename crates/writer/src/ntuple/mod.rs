@@ -43,9 +43,9 @@ const MAX_KEY_BYTES: u64 = 1 << 30;
 /// What is said to have written the RNTuple.
 const WRITER: &str = concat!("arrowroot ", env!("CARGO_PKG_VERSION"));
 
-/// A column of an RNTuple being written.
+/// A column of a table that is written as a field of an RNTuple.
 #[derive(Debug, Clone)]
-pub struct ColumnSettings {
+pub struct NtupleColumn {
     /// Its name in Arrow.
     pub name: String,
     /// Description of its field.
@@ -56,26 +56,27 @@ pub struct ColumnSettings {
     pub compression: CompressionSetting,
 }
 
-/// What holds for an RNTuple as a whole.
+/// What is wanted of an RNTuple.
 #[derive(Debug, Clone)]
 pub struct NtupleSettings {
-    /// Name.
+    /// The directory that lists it.
+    pub directory: DirectoryId,
+    /// Its name.
     pub name: String,
-    /// Description.
+    /// Its description.
     pub title: String,
     /// How header, footer and page lists are compressed.
     pub compression: CompressionSetting,
     /// Longest page in bytes, uncompressed; ROOT's default is 1 MiB.
     pub page_bytes: usize,
-    /// What is said of the RNTuple besides: names and values, in the [attribute set](attributes) `ARROW`. None: no set.
-    pub attributes: Vec<(String, String)>,
+    /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without: in the attribute set `ARROW`.
+    pub arrow_schema: Option<String>,
 }
 
 /// An RNTuple being written.
 #[derive(Debug)]
 pub struct NtupleFormat {
     settings: NtupleSettings,
-    directory: DirectoryId,
     datime: Datime,
     /// Offset of the root directory, which the keys of records name that are in no directory.
     seek_root: u64,
@@ -100,10 +101,9 @@ impl NtupleFormat {
     /// # Errors
     /// [`Error::InvalidRequest`] for a column that no RNTuple holds, a compression setting that is not written, or a size of
     /// pages that none can have; what the file says.
-    pub fn create(
+    pub fn new(
         file: &FileWriter,
-        directory: DirectoryId,
-        columns: &[ColumnSettings],
+        columns: &[NtupleColumn],
         settings: NtupleSettings,
     ) -> Result<NtupleFormat> {
         let page_bytes = settings.page_bytes;
@@ -118,7 +118,7 @@ impl NtupleFormat {
             let invalid =
                 |error: format::Error| Error::InvalidRequest { what: format!("column {:?}: {error}", column.name) };
             let is_split = column.compression.algorithm().map_err(invalid)?.is_some();
-            let ColumnSettings { name, title, data_type, .. } = column;
+            let NtupleColumn { name, title, data_type, .. } = column;
             let node = fields::add_column(&mut schema, name, title, data_type, is_split).map_err(invalid)?;
             tables.push((name.clone(), node));
             types.extend(schema.columns[types.len()..].iter().map(|found| (found.column_type, column.compression)));
@@ -128,31 +128,16 @@ impl NtupleFormat {
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;
         let (datime, lists) = (file.datime(), Lists::new(schema.columns.len()));
         let columns = Arc::new(Columns { tables, types });
-        Ok(NtupleFormat { settings, directory, datime, seek_root, columns, schema, header, lists })
-    }
-
-    /// Ends the RNTuple: writes what is known of all clusters, and the anchor.
-    ///
-    /// # Errors
-    /// What the file says.
-    pub fn finish(&mut self, file: &FileWriter) -> Result<()> {
-        file.need_class(format::rntuple::ANCHOR_CLASS)?;
-        let anchor = self.write_metadata(file)?;
-        let object = anchor.write()?;
-        let (class, name) = (format::rntuple::ANCHOR_CLASS, &self.settings.name);
-        file.write_object(self.directory, class, name, "", CompressionSetting::NONE, |output| {
-            output.raw(&object);
-            Ok(())
-        })?;
-        Ok(())
+        Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists })
     }
 
     /// Writes attribute sets, page lists and footer, and returns the anchor.
     fn write_metadata(&mut self, file: &FileWriter) -> Result<Anchor> {
-        let NtupleSettings { compression, attributes, .. } = &self.settings;
+        let NtupleSettings { compression, arrow_schema, .. } = &self.settings;
         let mut sets = Vec::new();
-        if !attributes.is_empty() {
-            sets.push(attributes::write(file, attributes, self.lists.n_entries(), *compression)?);
+        if let Some(schema) = arrow_schema {
+            let attributes = [(attributes::ARROW_SCHEMA, schema.as_str())];
+            sets.push(attributes::write(file, &attributes, self.lists.n_entries(), *compression)?);
         }
         self.lists.write(file, self.seek_root, *compression, &self.schema, self.header, sets)
     }
@@ -214,6 +199,9 @@ impl TableFormat for NtupleFormat {
     }
 
     fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>> {
+        if cluster.n_entries == 0 {
+            return Ok(Vec::new());
+        }
         let n_entries = cluster.n_entries as u64;
         self.lists.begin_cluster(cluster.first_entry, n_entries);
         let mut parts = Vec::with_capacity(encoded.len() + 1);
@@ -247,5 +235,17 @@ impl TableFormat for NtupleFormat {
         let settings = self.columns.types.iter().map(|(_, setting)| *setting);
         self.lists.end_cluster(settings);
         Ok(parts)
+    }
+
+    fn finish(&mut self, file: &FileWriter) -> Result<()> {
+        file.need_class(format::rntuple::ANCHOR_CLASS)?;
+        let anchor = self.write_metadata(file)?;
+        let object = anchor.write()?;
+        let (class, name) = (format::rntuple::ANCHOR_CLASS, &self.settings.name);
+        file.write_object(self.settings.directory, class, name, "", CompressionSetting::NONE, |output| {
+            output.raw(&object);
+            Ok(())
+        })?;
+        Ok(())
     }
 }
