@@ -13,6 +13,7 @@ pub mod cluster;
 mod cutter;
 pub mod error;
 pub mod file;
+pub mod ntuple;
 mod pipeline;
 mod pool;
 pub mod queue;
