@@ -233,6 +233,7 @@ class FileWriter:
         schema: Any,
         layout: str,
         *,
+        recorded: Any,
         compression: Sequence[int],
         titles: Sequence[str],
         counters: Sequence[str | None],
@@ -242,6 +243,7 @@ class FileWriter:
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
 
+        recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
         compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
         ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
         "never", and how many.

@@ -177,38 +177,6 @@ def test_awkward_says_what_may_be_missing():
     assert schema.field("v").type.value_field.nullable
 
 
-def test_missing_values_anywhere_in_a_table_are_told_and_only_in_the_first_batch_of_a_stream():
-    table = pa.Table.from_batches([pa.record_batch({"x": [1, 2]}), pa.record_batch({"x": [3, None]})])
-    assert table_of(table)[1].field("x").nullable
-    with pytest.raises(ar.InvalidRequestError, match=r"'x'.* missing in entry 1.*schema="):
-        table_of(table.to_reader())
-
-
-@pytest.mark.parametrize(
-    ("values", "kind", "entry"),
-    [
-        ([[1], [], [2, None]], pa.list_(pa.field("item", pa.int64(), nullable=False)), 2),
-        ([{"a": 1}, {"a": None}], pa.struct([pa.field("a", pa.int64(), nullable=False)]), 1),
-        ([[{"a": [1]}], [], [{"a": [2]}, {"a": [None]}]], None, 2),
-        ([[1, 2], [3, None]], pa.list_(pa.field("item", pa.int64(), nullable=False), 2), 1),
-        ([[("k", 1)], [], [("k", None)]], pa.map_(pa.string(), pa.field("v", pa.int64(), nullable=False)), 2),
-    ],
-    ids=["list", "struct", "list of structs of lists", "fixed list", "map"],
-)
-def test_a_missing_value_inside_names_its_entry(values, kind, entry):
-    if kind is None:
-        inner = pa.list_(pa.field("item", pa.int64(), nullable=False))
-        struct = pa.struct([pa.field("a", inner, nullable=False)])
-        kind = pa.list_(pa.field("item", struct, nullable=False))
-    schema = pa.schema([pa.field("x", kind, nullable=False)])
-    nullable = pa.map_(pa.string(), pa.int64()) if pa.types.is_map(kind) else None
-    batch = pa.record_batch({"x": pa.array(values, nullable)})
-    with pytest.raises(ar.InvalidRequestError, match=f"missing in entry {10 + entry},"):
-        list(conformed(batch, schema, "t", 10))
-    # What lies before a slice is not of it, and after it neither.
-    assert list(conformed(batch.slice(0, entry), schema, "t", 0))
-
-
 def test_numbers_become_those_of_the_table_if_they_fit():
     schema = schema_of({"x": "int16", "v": pa.list_(pa.float32())})
     (batch,) = conformed(pa.record_batch({"v": [[1.5]], "x": [7]}), schema, "t", 0)

@@ -113,13 +113,13 @@ pub(crate) fn invalid(message: String) -> PyErr {
 
 /// The exception of an error of writing.
 pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
-    use arrowroot_writer::Error;
+    use arrowroot_writer::{Error, StoreError};
     let message = error.to_string();
     Python::attach(|py| {
         let exception = match &error {
             Error::Storage(error) => exception_of_storage(error),
-            Error::Format(_) | Error::UnknownClass { .. } => &UNSUPPORTED,
-            Error::Value { .. } | Error::InvalidRequest { .. } | Error::Name { .. } | Error::Closed { .. } => &INVALID,
+            Error::Format(_) | Error::Store(StoreError::NoLayout { .. }) => &UNSUPPORTED,
+            Error::Store(_) | Error::Value { .. } | Error::InvalidRequest { .. } | Error::Closed { .. } => &INVALID,
             _ => &BASE,
         };
         raised(py, exception, message)

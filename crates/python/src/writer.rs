@@ -57,7 +57,7 @@ impl PyFileWriter {
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]
-    #[pyo3(signature = (directory, name, title, schema, layout, *, compression, titles, counters, flush, basket_bytes, page_bytes))]
+    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, basket_bytes, page_bytes))]
     fn table(
         &self,
         py: Python<'_>,
@@ -66,6 +66,7 @@ impl PyFileWriter {
         title: String,
         schema: Bound<'_, PyAny>,
         layout: &str,
+        recorded: Bound<'_, PyAny>,
         compression: Vec<i32>,
         titles: Vec<String>,
         counters: Vec<Option<String>>,
@@ -88,6 +89,7 @@ impl PyFileWriter {
             compression: compression.into_iter().map(CompressionSetting).collect(),
             titles,
             counters,
+            schema: Some(schema_in(&recorded)?),
             flush,
             basket_bytes,
             page_bytes,

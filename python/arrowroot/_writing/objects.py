@@ -70,7 +70,10 @@ def text(value: str, number: int = 0) -> Record:
 
 def list_of(class_name: str, items: list[Record]) -> Record:
     """Return a ``TList`` or ``THashList``."""
-    return record_of(class_name, _object(1 << 16) | {"fName": "", "fItems": items})
+    return record_of(
+        class_name,
+        _object(1 << 16) | {"fName": "", "fItems": [{"option": "", "object": item} for item in items]},
+    )
 
 
 def named(name: str, title: str, bits: int = 0) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
@@ -192,8 +191,8 @@ def conformed(
 
     first_entry: number of its first entry, for messages.
 
-    Raises: InvalidRequestError, which names column and entry, for other types, for values that do not fit, and for a
-    missing value where none is stored; NoSuchColumnError for columns that the table does not have.
+    Raises: InvalidRequestError, which names the column, for other types and for values that do not fit; NoSuchColumnError
+    for columns that the table does not have.
     """
     _check_names(batch.schema, schema, where)
     arrays = []
@@ -214,7 +213,6 @@ def conformed(
                 f"{where}: column {field.name!r} is {field.type}, and from entry {first_entry} on {array.type} came; "
                 "schema= says what all of them are"
             ) from None
-        _check_nulls(array, field, where, first_entry)
         arrays.append(array)
     # Flags of inner fields may differ from the table's: the engine goes by the schema that it was given.
     yield pa.RecordBatch.from_arrays(arrays, names=schema.names)
@@ -300,49 +298,6 @@ def _is_text(kind: pa.DataType) -> bool:
 def _is_bytes(kind: pa.DataType) -> bool:
     is_of = pa.types
     return bool(is_of.is_binary(kind) or is_of.is_large_binary(kind) or is_of.is_binary_view(kind))
-
-
-def _check_nulls(array: pa.Array, field: pa.Field, where: str, first_entry: int) -> None:
-    place = _first_null(array, field)
-    if place is not None:
-        raise InvalidRequestError(
-            f"{where}: column {field.name!r}: a value is missing in entry {first_entry + place}, and the table was "
-            f"begun without missing values in it; say so with schema=, where {field.name!r} is nullable"
-        )
-
-
-def _first_null(array: pa.Array, field: pa.Field) -> int | None:
-    """Return the place of the first value in which one is null that must not be."""
-    if array.null_count and not field.nullable and not pa.types.is_null(field.type):
-        is_null = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
-        return int(np.argmax(is_null))
-    kind = field.type
-    if pa.types.is_map(kind):
-        keys, items = items_of_maps(array)
-        return _of_lists(array, [(keys, kind.key_field), (items, kind.item_field)])
-    if pa.types.is_struct(kind):
-        # Members of what is missing count as missing, too.
-        found = [
-            _first_null(array.field(place), member)
-            for place, member in enumerate(_fields(kind))
-            if not array.null_count
-        ]
-        return min((place for place in found if place is not None), default=None)
-    return _of_lists(array, [(array.flatten(), kind.value_field)]) if _is_list(kind) else None
-
-
-def _of_lists(array: pa.Array, inner: Sequence[tuple[pa.Array, pa.Field]]) -> int | None:
-    """Return the first list that has a null item, among the items of all lists that are there."""
-    places = [place for items, field in inner if (place := _first_null(items, field)) is not None]
-    if not places:
-        return None
-    if pa.types.is_fixed_size_list(array.type):
-        lengths = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, array.type.list_size)
-    elif pa.types.is_map(array.type):
-        lengths = np.diff(array.offsets.to_numpy())
-    else:
-        lengths = np.nan_to_num(array.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
-    return int(np.searchsorted(np.cumsum(lengths), min(places), side="right"))
 
 
 def items_of_maps(array: pa.MapArray) -> tuple[pa.Array, pa.Array]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchColumnError, nearest, not_picklable
+from arrowroot._errors import (
+    ArrowrootError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    UnsupportedError,
+    nearest,
+    not_picklable,
+)
 from arrowroot._sizes import counted
 from arrowroot._writing import settings
 from arrowroot._writing.counters import counters_of
@@ -55,6 +63,7 @@ class TableWriter:
         self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size")
         settings.check_compression(options.get("compression", settings.AUTO))
         self._schema = None if schema is None else checked_schema(schema_of(schema), where)
+        self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._is_closed = False
@@ -138,8 +147,18 @@ class TableWriter:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         # All of it is checked before some of it is taken.
         for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
-            self._native.append(one)
+            with self._named():
+                self._native.append(one)
             self._n_entries += one.num_rows
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the table in errors of the engine, which knows columns and entries; those of the store have the file."""
+        try:
+            yield
+        except (InvalidRequestError, UnsupportedError) as error:
+            error.args = (f"{self._where}: {error.args[0]}",)
+            raise
 
     def _begin(self, part: Part | None, sample: pa.Table | None) -> _native.TableWriter:
         """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none."""
@@ -150,6 +169,8 @@ class TableWriter:
                 )
             self._schema = inferred(checked_schema(part.schema, self._where), part, sample)
         schema = self._schema
+        # What the user has said of missing values comes back, also where none is missing.
+        recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
         options = self._options
         titles = options.get("titles") or {}
         for name in titles:
@@ -164,19 +185,21 @@ class TableWriter:
         counters: list[str | None] = [None] * len(schema)
         if self._layout == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
             counters = counters_of(schema, sample)
-        self._native = self._file.table(
-            self._place[0],
-            self._place[1],
-            options.get("title", ""),
-            schema,
-            self._layout,
-            compression=numbers,
-            titles=[titles.get(name, "") for name in schema.names],
-            counters=counters,
-            flush=(self._flush.kind, self._flush.amount),
-            basket_bytes=self._basket_bytes,
-            page_bytes=self._page_bytes,
-        )
+        with self._named():
+            self._native = self._file.table(
+                self._place[0],
+                self._place[1],
+                options.get("title", ""),
+                schema,
+                self._layout,
+                recorded=recorded,
+                compression=numbers,
+                titles=[titles.get(name, "") for name in schema.names],
+                counters=counters,
+                flush=(self._flush.kind, self._flush.amount),
+                basket_bytes=self._basket_bytes,
+                page_bytes=self._page_bytes,
+            )
         return self._native
 
     def close(self) -> None:
@@ -188,7 +211,8 @@ class TableWriter:
             return
         native = self._native or self._begin(None, None)
         self._is_closed = True
-        native.close()
+        with self._named():
+            native.close()
 
     def __enter__(self) -> Self:
         return self
