@@ -191,8 +191,8 @@ def conformed(
 
     first_entry: number of its first entry, for messages.
 
-    Raises: InvalidRequestError, which names the column, for other types and for values that do not fit; NoSuchColumnError
-    for columns that the table does not have.
+    Raises: InvalidRequestError, which names the column, for other types and for values that do not fit;
+    NoSuchColumnError for columns that the table does not have.
     """
     _check_names(batch.schema, schema, where)
     arrays = []
