@@ -10,6 +10,7 @@ pub mod appender;
 pub mod cluster;
 pub mod error;
 pub mod file;
+pub mod objects;
 pub mod table_format;
 
 pub use appender::Appender;
