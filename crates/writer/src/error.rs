@@ -34,6 +34,12 @@ pub enum Error {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// The system gives no random bytes for an identifier.
+    #[error("no random bytes for an identifier: {what}; reproducible files need none")]
+    NoRandomness {
+        /// What the system said.
+        what: String,
+    },
     /// It was interrupted.
     #[error("writing was interrupted")]
     Interrupted,
@@ -43,28 +49,8 @@ pub enum Error {
         /// What it said.
         what: String,
     },
-    /// A name that no key can have, or that is taken.
-    #[error("name {name:?} {what}")]
-    Name {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// A class that is not known here.
-    #[error("class {name:?} is not described here: describe it first")]
-    UnknownClass {
-        /// The class.
-        name: String,
-    },
-    /// The system gives no random bytes.
-    #[error("no random bytes for an identifier: {what}; a file that is reproducible needs none")]
-    Random {
-        /// What the system said.
-        what: String,
-    },
     /// Somebody goes on writing to what was closed or given up.
-    #[error("{what} is closed: nothing can be written to it")]
+    #[error("{what} is closed")]
     Closed {
         /// The table or file.
         what: String,
@@ -72,7 +58,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn name(name: &str, what: &'static str) -> Self {
-        Error::Name { name: name.to_owned(), what }
+    /// A name in the file that cannot be one, or is taken.
+    pub(crate) fn name(name: &str, what: &str) -> Self {
+        Error::InvalidRequest { what: format!("name {name:?} {what}") }
     }
 }

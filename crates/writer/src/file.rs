@@ -104,7 +104,7 @@ impl FileWriter {
     /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made.
     ///
     /// # Errors
-    /// [`Error::Name`] if a part of the path names an object, or cannot be a name.
+    /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
         let mut state = self.lock();
         let State { appender, directories, .. } = &mut *state;
@@ -113,11 +113,13 @@ impl FileWriter {
             directory = match directories.child(directory, name) {
                 Some(child) => child,
                 None => {
-                    let appender = appender.as_mut().ok_or_else(|| self.closed())?;
-                    let record = Record { seek_key: appender.position(), datime: self.datime };
-                    let (child, bytes) = directories.add(directory, name, record, uuid(&self.settings)?)?;
-                    appender.append(&[&bytes])?;
-                    child
+                    let uuid = uuid(&self.settings)?;
+                    self.append(appender, |appender| {
+                        let record = Record { seek_key: appender.position(), datime: self.datime };
+                        let (child, bytes) = directories.add(directory, name, record, uuid)?;
+                        appender.append(&[&bytes])?;
+                        Ok(child)
+                    })?
                 }
             };
         }
@@ -135,7 +137,22 @@ impl FileWriter {
     /// # Errors
     /// What `append` says, and [`Error::Closed`].
     pub fn with_appender<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
-        append(self.lock().appender.as_mut().ok_or_else(|| self.closed())?)
+        self.append(&mut self.lock().appender, append)
+    }
+
+    /// Appends something. If that fails the file is given up: what stands in it is not known.
+    fn append<T>(
+        &self,
+        appender: &mut Option<Appender>,
+        append: impl FnOnce(&mut Appender) -> Result<T>,
+    ) -> Result<T> {
+        let done = append(appender.as_mut().ok_or_else(|| self.closed())?);
+        if matches!(done, Err(Error::Storage(_)))
+            && let Some(appender) = appender.take()
+        {
+            appender.abort();
+        }
+        done
     }
 
     /// Whether a key that is made now has offsets of 64 bits: the file has grown over 2 GB.
@@ -148,7 +165,7 @@ impl FileWriter {
     /// file. Returns the key.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
+    /// [`Error::InvalidRequest`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
     ///
     /// # Source
     /// `TKey::TKey`, `TDirectoryFile::AppendKey` (ROOT 6.40).
@@ -166,28 +183,42 @@ impl FileWriter {
             let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
             let mut state = self.lock();
             let State { appender, directories, .. } = &mut *state;
-            let appender = appender.as_mut().ok_or_else(|| self.closed())?;
-            // References in the object count from the start of its key, so its length must stay.
-            if is_large != (appender.position() > START_OF_LARGE) {
-                continue;
+            let appended = self.append(appender, |appender| {
+                // References in the object count from the start of its key, so its length must stay.
+                if is_large != (appender.position() > START_OF_LARGE) {
+                    return Ok(None);
+                }
+                let key = directories.list(directory, key, appender.position())?;
+                append_record(appender, &key, &payload)?;
+                Ok(Some(key))
+            })?;
+            if let Some(key) = appended {
+                return Ok(key);
             }
-            let key = directories.list(directory, key, appender.position())?;
-            append_record(appender, &key, &payload)?;
-            return Ok(key);
         }
     }
 
-    /// Has the file describe a class.
-    pub fn add_class(&self, info: StreamerInfo) {
-        self.lock().classes.add(info);
-    }
-
-    /// Has the file describe one of ROOT's own classes, with its bases and the classes of its members.
+    /// Has the file describe a class that is not ROOT's own.
     ///
     /// # Errors
-    /// [`Error::UnknownClass`] if it is not known here.
+    /// [`Error::InvalidRequest`] if another class of that name is described.
+    pub fn add_class(&self, info: StreamerInfo) -> Result<()> {
+        self.lock().classes.add(info)
+    }
+
+    /// Has the file describe one of ROOT's own classes whose objects it holds, with its bases. Call it in the order in which
+    /// the objects are written.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if it is not known here.
     pub fn need_class(&self, name: &str) -> Result<()> {
         self.lock().classes.need(name)
+    }
+
+    /// Has the file describe the class of a pointer to nothing, with all classes that it needs, as ROOT does. Nothing is
+    /// described of what is not known here.
+    pub fn need_class_of_null(&self, name: &str) {
+        self.lock().classes.need_for_null(name);
     }
 
     /// Ends the file, and publishes it under its name. Returns its size in bytes. Afterwards nothing can be written.
@@ -202,7 +233,7 @@ impl FileWriter {
         let State { appender, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
         match self.end(&mut open, directories, classes) {
-            Ok(end) => open.publish().map(|()| end),
+            Ok(end) => Ok(end),
             Err(error) => {
                 open.abort();
                 Err(error)
@@ -274,7 +305,7 @@ impl FileWriter {
         let mut output = Output::new(0);
         header.write(&mut output)?;
         appender.write_at(0, &output.into_bytes())?;
-        appender.sync()?;
+        appender.publish()?;
         Ok(end)
     }
 
@@ -339,6 +370,9 @@ fn uuid(settings: &FileSettings) -> Result<Uuid> {
         return Ok(Uuid::default());
     }
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Random { what: error.to_string() })?;
+    getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness { what: error.to_string() })?;
     Ok(Uuid::of_random(bytes))
 }
+
+#[cfg(test)]
+mod tests;
