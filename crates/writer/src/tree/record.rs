@@ -93,9 +93,12 @@ impl TreeFormat {
                     class_version: VECTOR_CLASS_VERSION,
                     ..ElementPart::default()
                 };
-                BranchRecord { split_level: SPLIT_LEVEL, ..BranchRecord::of_class(name, name, element) }
+                BranchRecord::of_class(name, name, element)
             }
         };
+        if branch.vector_class.is_some() {
+            record.split_level = SPLIT_LEVEL;
+        }
         record.set_baskets(&placed.baskets)?;
         record.memory_bytes = signed(placed.memory_bytes)?;
         record.compression = branch.compression;
