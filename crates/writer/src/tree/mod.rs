@@ -165,6 +165,9 @@ impl TreeFormat {
 impl TableFormat for TreeFormat {
     type Pieces = Vec<Basket>;
 
+    /// `TTree::fAutoFlush` says them in one number; others take a range each.
+    const HAS_REGULAR_CLUSTERS: bool = true;
+
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
         let parts = Parts::of(&cluster);
         let jobs = self.jobs(&Encoding { branches: &self.branches, cluster: &cluster, parts: &parts })?;
