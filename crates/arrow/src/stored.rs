@@ -2,6 +2,7 @@
 
 mod branches;
 mod compose;
+mod concat;
 mod counters;
 mod data_type;
 mod encode;
@@ -20,6 +21,7 @@ use arrowroot_format::streamer::Primitive;
 
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
 pub use compose::{compose, n_branches};
+pub use concat::concat;
 pub use counters::shared_counters;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
