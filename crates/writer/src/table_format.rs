@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::cluster::Cluster;
-use arrowroot_format::Result;
 use arrowroot_format::codec::Compressor;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;

@@ -49,6 +49,7 @@ fn versions(versions: RangeInclusive<u16>, elements: impl Fn(u16) -> Vec<Element
         version,
         info_version: 9,
         elements: elements(version),
+        ..StreamerInfo::default()
     };
     versions.map(info).collect()
 }

@@ -67,6 +67,7 @@ fn read(objects: &[Vec<u8>; 2], behind: &[u8]) -> Result<ObjectGraph> {
         version: 2,
         info_version: 9,
         elements,
+        ..StreamerInfo::default()
     };
     let int = |name: &str| Element::member(name, "int", INT);
     let inner = |name: &str| Element::member(name, "Inner", ANY);
