@@ -153,11 +153,7 @@ impl FileWriter {
     }
 
     /// Appends something. If that fails the file is given up: what stands in it is not known.
-    fn append<T>(
-        &self,
-        appender: &mut Option<Appender>,
-        append: impl FnOnce(&mut Appender) -> Result<T>,
-    ) -> Result<T> {
+    fn append<T>(&self, appender: &mut Option<Appender>, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
         let done = append(appender.as_mut().ok_or_else(|| self.closed())?);
         if matches!(done, Err(Error::Storage(_)))
             && let Some(appender) = appender.take()

@@ -33,7 +33,10 @@ impl Classes {
             }
             Some(made) if made.checksum == info.checksum && made.version == info.version => Ok(()),
             Some(_) => Err(Error::InvalidRequest {
-                what: format!("class {:?} is described already, in another way: give one of them another name", info.name),
+                what: format!(
+                    "class {:?} is described already, in another way: give one of them another name",
+                    info.name
+                ),
             }),
         }
     }
