@@ -1,9 +1,21 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
+mod branches;
+mod data_type;
+mod error;
+mod names;
+mod store;
+
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
+
+pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use data_type::data_type;
+pub use error::{Result, StoreError};
+pub use names::{original_name, stored_name};
+pub use store::store;
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.
