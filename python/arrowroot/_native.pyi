@@ -1,6 +1,6 @@
 """The engine, as Python sees it. Everything here is thin: see ``crates/python``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np

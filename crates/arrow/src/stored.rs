@@ -1,10 +1,13 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
 mod branches;
+mod counters;
 mod data_type;
 mod error;
 mod names;
+mod record;
 mod store;
+mod validity;
 
 use std::ops::Range;
 
@@ -12,10 +15,13 @@ use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
 
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use counters::shared_counters;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
 pub use names::{original_name, stored_name};
+pub use record::{RecordedSchema, SCHEMA_RECORD, natural_ntuple_schema, natural_tree_schema};
 pub use store::store;
+pub use validity::observed_validity;
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.

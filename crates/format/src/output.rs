@@ -14,6 +14,8 @@ const CLASS_MASK: u32 = 0x8000_0000;
 const MAP_OFFSET: usize = 2;
 /// Byte counts and references have 30 bits: the next one is a flag.
 const MAX_BYTES: usize = 1 << 30;
+/// Strings of this length and more have four bytes for it.
+const LONG_STRING_BYTES: usize = 255;
 /// `TObject::kNotDeleted` and `kIsOnHeap`, as ROOT writes them with objects that were made with `new`.
 pub const ON_HEAP_BITS: u32 = 0x0300_0000;
 
@@ -38,6 +40,11 @@ pub struct Frame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference(u32);
 
+/// Bytes that a counted string of `n_bytes` takes.
+pub(crate) fn string_bytes(n_bytes: usize) -> usize {
+    n_bytes + if n_bytes < LONG_STRING_BYTES { 1 } else { 5 }
+}
+
 macro_rules! big_endian {
     ($($name:ident: $type:ty),* $(,)?) => {$(
         #[doc = concat!("Writes one big-endian `", stringify!($type), "`.")]
@@ -56,6 +63,20 @@ impl Output {
 
     big_endian! { u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64 }
 
+    /// Writes so many zeros.
+    pub fn zeros(&mut self, n_bytes: usize) {
+        self.bytes.resize(self.bytes.len() + n_bytes, 0);
+    }
+
+    /// Writes the number of items that follow.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if they are too many for any record.
+    pub fn count(&mut self, n_items: usize) -> Result<()> {
+        self.u32(self.checked(n_items)?);
+        Ok(())
+    }
+
     /// Writes bytes as they are.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
@@ -68,7 +89,7 @@ impl Output {
     /// [`Error::Unsupported`] if it is too long for any record.
     pub fn string(&mut self, text: &[u8]) -> Result<()> {
         match u8::try_from(text.len()) {
-            Ok(n_bytes) if n_bytes < 255 => self.u8(n_bytes),
+            Ok(n_bytes) if text.len() < LONG_STRING_BYTES => self.u8(n_bytes),
             _ => {
                 self.u8(255);
                 self.u32(self.checked(text.len())?);

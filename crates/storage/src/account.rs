@@ -29,13 +29,19 @@ pub enum Operation {
     CacheHit,
     /// Copied to a local disk.
     StageIn,
+    /// Writing: one range.
+    Write,
+    /// Waiting until what was written is safe.
+    Sync,
+    /// Giving a file its name.
+    Publish,
     /// Closing.
     Close,
 }
 
 impl Operation {
     /// All of them, in the order of reports.
-    pub const ALL: [Operation; 9] = [
+    pub const ALL: [Operation; 12] = [
         Operation::Open,
         Operation::Redirect,
         Operation::Stat,
@@ -44,6 +50,9 @@ impl Operation {
         Operation::Prefetch,
         Operation::CacheHit,
         Operation::StageIn,
+        Operation::Write,
+        Operation::Sync,
+        Operation::Publish,
         Operation::Close,
     ];
 
@@ -58,6 +67,9 @@ impl Operation {
             Operation::Prefetch => "prefetch",
             Operation::CacheHit => "cache-hit",
             Operation::StageIn => "stage-in",
+            Operation::Write => "write",
+            Operation::Sync => "sync",
+            Operation::Publish => "publish",
             Operation::Close => "close",
         }
     }
@@ -70,7 +82,7 @@ pub struct Totals {
     pub n_attempted: u64,
     /// How many of them succeeded.
     pub n_successful: u64,
-    /// Bytes that they brought, failed ones too where it was kept.
+    /// Bytes that they brought or wrote, failed ones too where it was kept.
     pub bytes: u64,
     /// Time of all of them, failed ones too.
     pub total_ns: u64,
@@ -148,7 +160,7 @@ impl Ledger {
         self.layer
     }
 
-    /// Does something and enters what it cost. `ranges` are what it reads: offsets and lengths in bytes.
+    /// Does something and enters what it cost. `ranges` are what it reads or writes: offsets and lengths in bytes.
     ///
     /// # Errors
     /// Those of the work.

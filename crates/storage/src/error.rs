@@ -1,4 +1,4 @@
-//! What can go wrong while bytes are fetched.
+//! What can go wrong while bytes are fetched or written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 const N_LISTED: usize = 8;
 const MAX_FAILURE_CHARS: usize = 400;
 
-/// What can go wrong while bytes are fetched. URLs in it hold no credentials.
+/// What can go wrong while bytes are fetched or written. URLs in it hold no credentials.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
     #[error("{url}: {doing}: {}", reason(source))]
     Io {
-        /// What was read.
+        /// What was read or written.
         url: String,
         /// What was being done to it.
         doing: String,
@@ -156,6 +156,14 @@ pub enum Error {
         /// Of each that was tried, its URL and why it failed.
         failures: Vec<(String, Error)>,
     },
+    /// Somebody goes on writing to a file that is no longer written.
+    #[error("{url}: cannot be written any more: it was {ending} before")]
+    Ended {
+        /// What was written.
+        url: String,
+        /// How it ended.
+        ending: Ending,
+    },
     /// A disk cache or a download directory failed.
     #[error("{path}: {doing}: {}", reason(source))]
     LocalDisk {
@@ -166,6 +174,24 @@ pub enum Error {
         /// The system's error.
         source: Arc<std::io::Error>,
     },
+}
+
+/// How the writing of a file ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It is there under its name.
+    Published,
+    /// It was given up.
+    Aborted,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Ending::Published => "published",
+            Ending::Aborted => "given up",
+        })
+    }
 }
 
 impl Error {
@@ -242,9 +268,16 @@ fn cut(text: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// What the system says, without the number that it says it with; where descriptors are scarce, what can be done.
+/// What the system says, without the number that it says it with; where something is scarce, what can be done.
 pub(crate) fn reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let text = error.to_string();
     let reason = text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_lowercase();
-    if error.is_scarcity() { format!("{reason}: {}", descriptors::remedy()) } else { reason }
+    match error.kind() {
+        _ if error.is_scarcity() => format!("{reason}: {}", descriptors::remedy()),
+        StorageFull => format!("{reason}: the disk is full; make room, or write to another one"),
+        QuotaExceeded => format!("{reason}: what you may store there is used up; make room, or write elsewhere"),
+        FileTooLarge => format!("{reason}: write several files, or allow larger ones with `ulimit -f`"),
+        _ => reason,
+    }
 }

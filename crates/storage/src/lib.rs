@@ -1,8 +1,8 @@
-//! Bytes: where they live, how they are fetched, and what that cost.
+//! Bytes: where they live, how they are fetched and written, and what that cost.
 //!
 //! A [`Source`] answers "these ranges, please". Layers wrap sources and are sources themselves; [`Accounted`] counts and
 //! times what passes. [`coalesce`] turns the ranges that a format asks for into the spans that are read. [`open`] finds
-//! the store of a URL.
+//! the store of a URL. A [`Sink`] takes the bytes of a file that is there once it is whole.
 
 mod account;
 mod background;
@@ -32,6 +32,7 @@ mod secret;
 mod segments;
 mod shared;
 pub mod simulate;
+mod sink;
 mod sizes;
 mod source;
 mod stack;
@@ -50,7 +51,7 @@ pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, 
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
 pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
-pub use error::{Error, Result, failures_text};
+pub use error::{Ending, Error, Result, failures_text};
 pub use http::open_http;
 pub use lazy_download::{Download, LazyDownload};
 pub use local::LocalFile;
@@ -64,6 +65,7 @@ pub use retry::{AllOrNothing, Attempt, Policy, Retry, open_again};
 pub use s3::open_s3;
 pub use secret::{Secret, redacted, scrubbed};
 pub use segments::Segmented;
+pub use sink::{AccountedSink, LocalSink, MemoryFile, MemorySink, Sink};
 pub use sizes::parse_size;
 pub use source::{AccessProfile, Opened, Part, Source, Speculation};
 pub use stack::{ScanSource, Stack};

@@ -1,10 +1,15 @@
-//! What every source must do, whatever its store and layers: for the tests of this crate and of those that add one.
+//! What every source and every sink must do, whatever its store and layers: for the tests of this crate and of those that add
+//! one.
 
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::protocol::Protocol;
 use crate::source::{AccessProfile, Part, Source};
+
+mod sinks;
+
+pub use sinks::{CreateSink, FullDisk, Published, check_sink};
 
 /// Bytes that differ from place to place, so that a wrong offset shows.
 pub fn content(n_bytes: usize) -> Vec<u8> {

@@ -6,8 +6,14 @@
 //! any number of threads. A [`TableFormat`] knows what the pieces of a cluster are; nothing else here knows baskets from
 //! pages.
 
+pub mod appender;
 pub mod cluster;
+pub mod error;
+pub mod file;
 pub mod table_format;
 
+pub use appender::Appender;
 pub use cluster::Cluster;
+pub use error::{Error, Result};
+pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use table_format::{EncodeTask, Encoded, TableFormat};

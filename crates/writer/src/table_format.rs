@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::cluster::Cluster;
-use arrowroot_format::Result;
 use arrowroot_format::codec::Compressor;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::file::FileWriter;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
@@ -30,6 +32,15 @@ pub trait TableFormat: Send + Sync + 'static {
     /// If a value cannot be stored: the error names the column and the entry.
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>>;
 
+    /// What [`tasks`](TableFormat::tasks) kept back of the clusters so far, as nothing was full with it: asked for once, behind
+    /// the last cluster. What the tasks make is placed with a cluster of no entries.
+    ///
+    /// # Errors
+    /// As for `tasks`.
+    fn rest(&self) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        Ok(Vec::new())
+    }
+
     /// Takes what the tasks of a cluster made, in the order of the tasks, when it is known where in the file they go: `offset`
     /// on. Fills in what depends on that, notes it for the metadata, and returns the parts to write one after the other.
     /// Clusters come here in their order, one at a time.
@@ -37,4 +48,10 @@ pub trait TableFormat: Send + Sync + 'static {
     /// # Errors
     /// If the format has no room for it.
     fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>>;
+
+    /// Writes the metadata of the table, now that all is placed, and lists it in its directory.
+    ///
+    /// # Errors
+    /// If the format has no room for it, or it cannot be written.
+    fn finish(&mut self, file: &FileWriter) -> Result<()>;
 }

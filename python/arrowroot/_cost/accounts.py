@@ -14,11 +14,11 @@ class Account(NamedTuple):
     #: The layer that was asked: "store" is where the bytes live.
     layer: str
     #: open, redirect (being sent on to another place), stat, read, readv (several ranges in one request), prefetch,
-    #: cache-hit, stage-in, close.
+    #: cache-hit, stage-in, write, sync, publish, close.
     operation: str
     n_attempted: int
     n_successful: int
-    #: Bytes that they brought.
+    #: Bytes that they brought or wrote.
     bytes: int
     total_ns: int
     #: Times of the fastest and slowest successful one; 0 if there was none.

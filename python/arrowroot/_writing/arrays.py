@@ -65,7 +65,7 @@ def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array 
 
 
 def _has_nulls(array: pa.Array | pa.ChunkedArray) -> bool:
-    return array.null_count > 0
+    return bool(array.null_count > 0)
 
 
 def from_masked(values: npt.NDArray[Any], *, copied: bool = False) -> pa.Array:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arrowroot._storage.url import Location
     from arrowroot._writing.data import TableData
     from arrowroot._writing.schema import SchemaLike
-    from arrowroot._writing.settings import Codec, Compression, FileOptions, Flush, Layout, TableOptions
+    from arrowroot._writing.settings import Codec, Compression, Flush, Layout, TableOptions
     from arrowroot._writing.table import TableWriter
 
 #: Memory for what waits to be compressed and written.
@@ -148,14 +148,12 @@ class WritableFile(WritableDirectory):
 
         Raises: StorageError; what closing a table raises.
         """
-        from arrowroot._writing.table import unfinished
+        from arrowroot._writing.table import check_finished
 
         if self._native is None:
             return
         try:
-            error = unfinished(self.tables)
-            if error is not None:
-                raise error
+            check_finished(self.tables)
             for table in self.tables:
                 table.close()
             self._native.close()

@@ -39,7 +39,7 @@ def local_path(path: Location) -> str:
     return text
 
 
-def path_and_name(text: str) -> tuple[str, str]:
+def path_and_name(text: Location) -> tuple[str, str]:
     """Return the file and the table of "FILE:TABLE".
 
     Raises: InvalidRequestError if no table is named.

@@ -16,11 +16,12 @@ from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from arrowroot._writing.data import Part
 
     #: A pyarrow schema, or types by name: pyarrow's, NumPy's, or the name of one.
-    SchemaLike = pa.Schema | Mapping[str, Any]
+    SchemaLike: TypeAlias = "pa.Schema | Mapping[str, Any]"
 
 _N_QUOTED = 5
 
@@ -60,14 +61,15 @@ def inferred(part: Part, sample: pa.Table) -> pa.Schema:
     """
     fields = []
     for place, field in enumerate(part.schema):
-        exact, wide = field.name in part.exact, field.name in part.wide
+        exact = field.name in part.exact
         kind = _without_metadata(field.type) if exact else field.type
-        kind = _narrow(kind) if wide else kind
-        chunks = sample.column(place).chunks
-        if not exact:
-            kind = _with_nulls(kind, chunks)
-            field = field.with_nullable(any(chunk.null_count for chunk in chunks))
-        fields.append(field.with_type(kind))
+        kind = _narrow(kind) if field.name in part.wide else kind
+        if exact:
+            fields.append(field.with_type(kind))
+        else:
+            chunks = sample.column(place).chunks
+            is_nullable = any(chunk.null_count for chunk in chunks)
+            fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
     return pa.schema(fields, metadata=_metadata(part.schema))
 
 
@@ -107,7 +109,7 @@ def _with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
     if not fields:
         return kind
     if pa.types.is_map(kind):
-        return pa.map_(fields[0].with_nullable(False), fields[1], keys_sorted=kind.keys_sorted)  # noqa: FBT003
+        return pa.map_(fields[0].with_nullable(False), fields[1], keys_sorted=kind.keys_sorted)
     if pa.types.is_struct(kind):
         return pa.struct(fields)
     if pa.types.is_fixed_size_list(kind):
@@ -209,7 +211,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if not _is_alike(array.type, kind):
         raise _OtherTypeError
     # pyarrow converts no nullable members to others, whether a null is among them or not.
-    return array.cast(_mapped(kind, lambda field: field.with_nullable(True)))  # noqa: FBT003 - the argument of pyarrow
+    return array.cast(_mapped(kind, lambda field: field.with_nullable(True)))
 
 
 def _has_layout(given: pa.DataType, kind: pa.DataType) -> bool:

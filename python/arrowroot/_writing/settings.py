@@ -5,14 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Literal, SupportsIndex
 
     #: One codec: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; "auto": ROOT's default.
     Codec = str | int | tuple[str, int] | None
@@ -47,15 +47,6 @@ class TableOptions(TypedDict, total=False):
     page_size: int | str | None
 
 
-class FileOptions(TypedDict, total=False):
-    """The keyword arguments of ``create`` but the path; :func:`arrowroot.create` explains them."""
-
-    compression: Codec
-    reproducible: bool
-    n_threads: int
-    buffers: int | str
-
-
 class FlushRule(NamedTuple):
     """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never"."""
 
@@ -87,9 +78,9 @@ def codec_number(codec: Codec, what: str = "compression") -> int | None:
             raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
         return _number_of(name.strip().lower(), int(level) if colon else None, what, codec)
     if isinstance(codec, tuple):
-        if len(codec) != 2 or not isinstance(codec[0], str):
+        if list(map(type, codec)) != [str, int]:
             raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
-        return _number_of(codec[0].lower(), _index(codec[1], what, codec), what, codec)
+        return _number_of(codec[0].lower(), codec[1], what, codec)
     number = _index(codec, what, codec)
     if number == 0:
         return 0
@@ -101,11 +92,12 @@ def codec_number(codec: Codec, what: str = "compression") -> int | None:
 
 def _index(value: object, what: str, whole: object) -> int:
     try:
-        if isinstance(value, bool):
-            raise TypeError
-        return operator.index(value)  # type: ignore[call-overload, no-any-return]
+        number = operator.index(cast("SupportsIndex", value))
     except TypeError:
-        raise InvalidRequestError(f"{what}={whole!r}: {_HOW}") from None
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InvalidRequestError(f"{what}={whole!r}: {_HOW}")
+    return number
 
 
 def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
@@ -120,6 +112,15 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     if level not in _LEVELS:
         raise InvalidRequestError(f"{what}={whole!r}: there is no level {level}: {_HOW}")
     return 100 * number + level
+
+
+def check_compression(compression: Compression) -> None:
+    """Raise InvalidRequestError for codecs that there are not."""
+    if isinstance(compression, Mapping):
+        for glob, codec in compression.items():
+            codec_number(codec, f"compression[{glob!r}]")
+    else:
+        codec_number(compression)
 
 
 def codec_numbers(

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 class TableWriter:
     """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
 
-    ``append`` adds entries, ``close`` ends it; the file closes what is still open. An exception that leaves the block of
-    ``with`` spoils the file: it cannot be whole any more, and none is left.
+    ``append`` adds entries, ``close`` ends it; the file closes what is still open. An exception that leaves the block
+    of ``with`` spoils the file: it cannot be whole any more, and none is left.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - of this room alone
         self,
         file: _native.FileWriter,
         place: tuple[str, str],
@@ -52,9 +52,7 @@ class TableWriter:
         self._flush = settings.flush_rule(options.get("flush", settings.AUTO), self._layout)
         self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size")
         self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size")
-        compression = options.get("compression", settings.AUTO)
-        for codec in compression.values() if hasattr(compression, "values") else [compression]:
-            settings.codec_number(codec)
+        settings.check_compression(options.get("compression", settings.AUTO))
         self._schema: pa.Schema | None = None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
@@ -219,11 +217,10 @@ def _check_unique(schema: pa.Schema, where: str) -> None:
         seen.add(name)
 
 
-def unfinished(tables: list[TableWriter]) -> ArrowrootError | None:
-    """Return the error of a file with a table that an exception left unfinished, None if there is no such table."""
+def check_finished(tables: list[TableWriter]) -> None:
+    """Raise ArrowrootError if an exception left a table unfinished: its file cannot be whole."""
     failed = [table.path for table in tables if table.failed]
-    if not failed:
-        return None
-    return ArrowrootError(
-        f"{', '.join(map(repr, failed))} was left by an exception: the file is not whole, and not kept"
-    )
+    if failed:
+        raise ArrowrootError(
+            f"an exception left {', '.join(map(repr, failed))} unfinished: the file is not whole, and not kept"
+        )

@@ -48,7 +48,7 @@ fn versions(versions: RangeInclusive<u16>, elements: impl Fn(u16) -> Vec<Element
         checksum: 0,
         version,
         info_version: 9,
-        elements: elements(version),
+        elements: elements(version), ..StreamerInfo::default()
     };
     versions.map(info).collect()
 }

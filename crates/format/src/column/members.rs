@@ -483,7 +483,14 @@ mod tests {
 
     fn info(version: u16, x: Element) -> StreamerInfo {
         let elements = vec![Element::member("n", "Int_t", COUNTER), x];
-        StreamerInfo { name: "A".to_owned(), checksum: u32::from(version), version, info_version: 9, elements }
+        StreamerInfo {
+            name: "A".to_owned(),
+            checksum: u32::from(version),
+            version,
+            info_version: 9,
+            elements,
+            ..StreamerInfo::default()
+        }
     }
 
     /// A class whose `x` was as given in version 1, and is an `int` in version 2.

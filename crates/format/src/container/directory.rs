@@ -1,11 +1,14 @@
 //! Directories and their key lists.
 
-use crate::container::{Datime, FileHeader, Key, KeyHead, Uuid};
+use crate::container::{Datime, FileHeader, Key, KeyHead, START_OF_LARGE, Uuid};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result, Within};
+use crate::output::Output;
 
 /// Smallest size of a key: the fixed fields with 32-bit offsets, and three empty texts.
 const SMALLEST_KEY_BYTES: usize = 29;
+/// What the version of a directory is raised by if its offsets have 64 bits.
+const LARGE: u16 = 1000;
 
 /// The directory object, without the key and texts before it.
 ///
@@ -48,6 +51,49 @@ impl Directory {
         parse(cursor).within(|| "directory")
     }
 
+    /// Writes the fields of a directory, without the zeros that fill its record up to [`Directory::MAX_BYTES`]. Offsets have
+    /// 64 bits if it says so.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset does not fit into 32 bits where it should.
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        output.u16(self.version + if self.is_large { LARGE } else { 0 });
+        output.u32(self.created.0);
+        output.u32(self.modified.0);
+        output.u32(self.n_bytes_keys);
+        output.u32(self.n_bytes_name);
+        for offset in [self.seek_dir, self.seek_parent, self.seek_keys] {
+            match u32::try_from(offset) {
+                _ if self.is_large => output.u64(offset),
+                Ok(offset) => output.u32(offset),
+                Err(_) => return Err(Error::unsupported(0, format!("no room for offset {offset} in a directory"))),
+            }
+        }
+        match self.uuid {
+            Some(uuid) if self.version > 2 => uuid.write(output),
+            Some(uuid) => output.raw(&uuid.0),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Writes all [`Directory::MAX_BYTES`] of a directory: zeros keep the room that offsets of 64 bits need, so that the record
+    /// never moves. They have 64 bits if any needs them.
+    ///
+    /// # Errors
+    /// None: they have room.
+    ///
+    /// # Source
+    /// `TDirectoryFile::FillBuffer` (ROOT 6.40).
+    pub fn write_record(&self, output: &mut Output) -> Result<()> {
+        let start = output.position();
+        let offsets = [self.seek_dir, self.seek_parent, self.seek_keys];
+        let is_large = offsets.into_iter().any(|offset| offset > START_OF_LARGE);
+        Directory { is_large, ..self.clone() }.write(output)?;
+        output.zeros((start + Self::MAX_BYTES).saturating_sub(output.position()));
+        Ok(())
+    }
+
     /// Whether it has a key list: one that was never saved has none.
     pub fn has_keys(&self) -> bool {
         self.seek_keys != 0 && self.n_bytes_keys != 0
@@ -57,8 +103,8 @@ impl Directory {
 fn parse(cursor: &mut Cursor<'_>) -> Result<Directory> {
     let start = cursor.position();
     let word = cursor.u16()?;
-    let (version, is_large) = (word % 1000, word > 1000);
-    if !(1..=20).contains(&version) || word > 2000 {
+    let (version, is_large) = (word % LARGE, word > LARGE);
+    if !(1..=20).contains(&version) || word > 2 * LARGE {
         return Err(Error::corrupt(start, format!("{word} is no version of a directory")));
     }
     let created = Datime(cursor.u32()?);
@@ -71,11 +117,12 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Directory> {
         None
     } else {
         if version > 2 {
-            cursor.skip(2)?;
+            Some(Uuid::parse(cursor)?)
+        } else {
+            let mut uuid = Uuid::default();
+            uuid.0.copy_from_slice(cursor.take(16)?);
+            Some(uuid)
         }
-        let mut uuid = Uuid::default();
-        uuid.0.copy_from_slice(cursor.take(16)?);
-        Some(uuid)
     };
     Ok(Directory {
         version,
@@ -96,6 +143,8 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Directory> {
 pub struct RootRecord {
     /// Key of the record. Its name is the path of the file when it was made.
     pub key: Key,
+    /// Name of the file as the payload repeats it.
+    pub name: String,
     /// Title of the file.
     pub title: String,
     /// The root directory.
@@ -118,21 +167,37 @@ impl RootRecord {
             let key = Key::parse(&mut cursor)?;
             // The name and title come again at the start of the payload. ROOT takes the title from there.
             cursor.seek(usize::from(key.key_bytes));
-            let title = cursor.string_bytes().and_then(|_name| cursor.string()).unwrap_or_else(|_| key.title.clone());
+            let (name, title) = match (cursor.string(), cursor.string()) {
+                (Ok(name), Ok(title)) => (name, title),
+                _ => (key.name.clone(), key.title.clone()),
+            };
             // ROOT's own limits.
             if !(10..=10_000).contains(&header.n_bytes_name) {
                 return Err(Error::corrupt(0, format!("the name cannot take {} bytes", header.n_bytes_name)));
             }
             let directory = Directory::parse(&mut Cursor::at(data, header.n_bytes_name as usize))?;
-            Ok(RootRecord { key, title, directory })
+            Ok(RootRecord { key, name, title, directory })
         };
         parse().map_err(|error| error.within("root directory record").at(header.begin))
+    }
+
+    /// Writes the whole record.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset or a text does not fit.
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        self.key.write(output)?;
+        output.string(self.name.as_bytes())?;
+        output.string(self.title.as_bytes())?;
+        self.directory.write_record(output)
     }
 }
 
 /// The keys of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyList {
+    /// The key of its own record.
+    pub own_key: Key,
     /// In the order of the list.
     pub keys: Vec<Key>,
     /// Whether its record is marked as free. A writer does so before it writes the next list, and may have ended between.
@@ -154,6 +219,16 @@ impl KeyList {
     pub fn parse(record: &[u8], seek_keys: u64) -> Result<Self> {
         parse_key_list(record, seek_keys).within(|| "key list")
     }
+
+    /// Writes the record of a key list: its own key, the number of keys, the keys.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset or a text does not fit.
+    pub fn write<'k>(own_key: &Key, keys: impl ExactSizeIterator<Item = &'k Key>, output: &mut Output) -> Result<()> {
+        own_key.write(output)?;
+        output.count(keys.len())?;
+        keys.into_iter().try_for_each(|key| key.write(output))
+    }
 }
 
 /// What a list of a large file may be longer than its keys.
@@ -167,11 +242,11 @@ fn parse_key_list(record: &[u8], seek_keys: u64) -> Result<KeyList> {
     });
     let record = unmarked.as_deref().unwrap_or(record);
     let mut cursor = Cursor::new(record);
-    let own = list_key(&mut cursor)?;
+    let own_key = list_key(&mut cursor)?;
     // One writer knows neither place nor size in this key.
-    let is_this = own.seek_key == seek_keys && own.n_bytes as usize == record.len();
-    if own.seek_key != 0 && !is_this {
-        let Key { head: KeyHead { n_bytes, seek_key, .. }, class_name, .. } = own;
+    let is_this = own_key.seek_key == seek_keys && own_key.n_bytes as usize == record.len();
+    if own_key.seek_key != 0 && !is_this {
+        let Key { head: KeyHead { n_bytes, seek_key, .. }, class_name, .. } = own_key;
         let what = format!(
             "a key list of {} bytes expected, found a record of {n_bytes} bytes of class {class_name:?} that \
              belongs at byte {seek_key}",
@@ -179,7 +254,7 @@ fn parse_key_list(record: &[u8], seek_keys: u64) -> Result<KeyList> {
         );
         return Err(Error::corrupt(0, what));
     }
-    cursor.seek(usize::from(own.key_bytes));
+    cursor.seek(usize::from(own_key.key_bytes));
     let n_keys = cursor.count(SMALLEST_KEY_BYTES)?;
     let may_lack_keys = n_keys == 0 && cursor.remaining() > SPARE_BYTES;
     // Each key is as long as it is: in lists of before ROOT 5.34 its stated length may be 4 bytes less.
@@ -192,7 +267,7 @@ fn parse_key_list(record: &[u8], seek_keys: u64) -> Result<KeyList> {
         }
         keys.push(key);
     }
-    Ok(KeyList { keys, is_freed, may_lack_keys })
+    Ok(KeyList { own_key, keys, is_freed, may_lack_keys })
 }
 
 /// A key of a list, or of the list itself. A block of the file that was never written has zeros.

@@ -1,9 +1,10 @@
 //! The first bytes of a file.
 
 use crate::codec::CompressionSetting;
-use crate::container::Uuid;
+use crate::container::{START_OF_LARGE, Uuid};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
+use crate::output::Output;
 
 /// Bytes that hold any file header; shorter ones end earlier, and files may be shorter too.
 pub const HEADER_BYTES: usize = 100;
@@ -52,6 +53,49 @@ impl FileHeader {
         parse(data).within(|| "file header")
     }
 
+    /// Writes the header. Offsets have 64 bits if it says so, whatever they are. What is left up to the first record is not
+    /// written.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset does not fit into 32 bits where it should.
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        output.raw(MAGIC);
+        output.u32(self.version + if self.is_large { LARGE.unsigned_abs() } else { 0 });
+        let offset = |output: &mut Output, offset: u64| match u32::try_from(offset) {
+            _ if self.is_large => {
+                output.u64(offset);
+                Ok(())
+            }
+            Ok(offset) => {
+                output.u32(offset);
+                Ok(())
+            }
+            Err(_) => Err(Error::unsupported(0, format!("no room for offset {offset} in the header of a small file"))),
+        };
+        output.u32(
+            u32::try_from(self.begin)
+                .map_err(|_| Error::unsupported(8, format!("a first record at {}", self.begin)))?,
+        );
+        offset(output, self.end)?;
+        offset(output, self.seek_free)?;
+        output.u32(self.n_bytes_free);
+        output.u32(self.n_free);
+        output.u32(self.n_bytes_name);
+        output.u8(self.units);
+        output.i32(self.compression.0);
+        offset(output, self.seek_info)?;
+        output.u32(self.n_bytes_info);
+        if has_uuid(output.position(), self.begin) {
+            self.uuid.write(output);
+        }
+        Ok(())
+    }
+
+    /// Whether the header of a file with this end has offsets of 64 bits. Source: `TFile::WriteHeader`.
+    pub fn is_large_at(end: u64) -> bool {
+        end > START_OF_LARGE
+    }
+
     /// The ROOT version as ROOT writes it: `6.28/04`.
     pub fn root_version(&self) -> String {
         format!("{}.{:02}/{:02}", self.version / 10_000, self.version / 100 % 100, self.version % 100)
@@ -63,6 +107,7 @@ impl FileHeader {
     }
 }
 
+const MAGIC: &[u8; 4] = b"root";
 /// What the version of a large file is raised by.
 const LARGE: i32 = 1_000_000;
 
@@ -71,7 +116,7 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
     let Some(magic) = data.first_chunk::<4>() else {
         return Err(Error::truncated(0, format!("not a ROOT file: it has {} bytes", data.len())));
     };
-    if magic != b"root" {
+    if magic != MAGIC {
         return Err(Error::corrupt(0, not_root(data)));
     }
     cursor.skip(4)?;
@@ -110,13 +155,11 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
 
 /// The identifier after its class version, where there is room for it before the first record.
 fn uuid(cursor: &mut Cursor<'_>, begin: u64) -> Result<Uuid> {
-    if (cursor.position() + 18) as u64 > begin {
-        return Ok(Uuid::default());
-    }
-    cursor.skip(2)?;
-    let mut uuid = Uuid::default();
-    uuid.0.copy_from_slice(cursor.take(16)?);
-    Ok(uuid)
+    if has_uuid(cursor.position(), begin) { Uuid::parse(cursor) } else { Ok(Uuid::default()) }
+}
+
+fn has_uuid(position: usize, begin: u64) -> bool {
+    (position + Uuid::STORED_BYTES) as u64 <= begin
 }
 
 /// Says what a file that does not start with `root` starts with, and what that looks like.

@@ -5,12 +5,22 @@ use std::ops::{Deref, Range};
 use crate::container::Datime;
 use crate::cursor::Cursor;
 use crate::error::{Error, Place, Result, Within};
+use crate::output::{Output, string_bytes};
 
 /// Bytes that hold the fixed fields of any key.
 pub const KEY_HEAD_BYTES: usize = 34;
+/// Bytes of the fixed fields with 32-bit offsets.
+const SMALL_HEAD_BYTES: usize = 26;
 
+/// Files, and offsets in them, are large if they are beyond this. Source: `TFile::kStartBigFile` (ROOT 6.40).
+pub const START_OF_LARGE: u64 = 2_000_000_000;
+
+/// Class version of keys, and what it is raised by if offsets have 64 bits. Source: `TKey` (ROOT 6.40).
+const KEY_VERSION: u16 = 4;
+const LARGE: u16 = 1000;
 /// The upper 16 bits of a large key's directory offset hold an index of process identifiers.
-const SEEK_DIR_MASK: u64 = 0x0000_ffff_ffff_ffff;
+const SEEK_DIR_BITS: u32 = 48;
+const SEEK_DIR_MASK: u64 = (1 << SEEK_DIR_BITS) - 1;
 
 /// The fixed fields of a key without its texts: all that the reading of a basket needs.
 ///
@@ -30,10 +40,14 @@ pub struct KeyHead {
     pub key_bytes: u16,
     /// Cycle: which of the objects of that name in the directory, the last one being the highest.
     pub cycle: u16,
+    /// Whether the object is not to be purged: the cycle is stored with a minus sign then.
+    pub is_kept: bool,
     /// Offset of the record in the file.
     pub seek_key: u64,
     /// Offset of the record of the directory that holds it; 0 for the root directory itself.
     pub seek_dir: u64,
+    /// Added to the indices of process identifiers in the object (fPidOffset); keys with 32-bit offsets have none.
+    pub pid_offset: u16,
 }
 
 /// A key: where a record is, how large, and what it holds. Its fixed fields are read as its own.
@@ -76,12 +90,14 @@ impl KeyHead {
         let object_bytes = cursor.u32()?;
         let datime = Datime(cursor.u32()?);
         let key_bytes = cursor.u16()?;
-        // Negative for keys that are not to be purged.
-        let cycle = cursor.i16()?.unsigned_abs();
-        let (seek_key, seek_dir) = if version > 1000 {
-            (cursor.u64()?, cursor.u64()? & SEEK_DIR_MASK)
+        let cycle = cursor.i16()?;
+        let (is_kept, cycle) = (cycle < 0, cycle.unsigned_abs());
+        let (seek_key, seek_dir, pid_offset) = if version > LARGE {
+            let (seek_key, word) = (cursor.u64()?, cursor.u64()?);
+            let [high, low, ..] = word.to_be_bytes();
+            (seek_key, word & SEEK_DIR_MASK, u16::from_be_bytes([high, low]))
         } else {
-            (u64::from(cursor.u32()?), u64::from(cursor.u32()?))
+            (u64::from(cursor.u32()?), u64::from(cursor.u32()?), 0)
         };
         if object_bytes > i32::MAX.unsigned_abs() || key_bytes > i16::MAX.unsigned_abs() {
             return Err(Error::corrupt(
@@ -89,7 +105,50 @@ impl KeyHead {
                 format!("a key cannot be of {key_bytes} bytes for an object of {object_bytes}"),
             ));
         }
-        Ok(KeyHead { n_bytes, version, object_bytes, datime, key_bytes, cycle, seek_key, seek_dir })
+        Ok(KeyHead {
+            n_bytes,
+            version,
+            object_bytes,
+            datime,
+            key_bytes,
+            cycle,
+            is_kept,
+            seek_key,
+            seek_dir,
+            pid_offset,
+        })
+    }
+
+    /// Writes the fixed fields of a key; the texts follow.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset does not fit into the layout that the version says.
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        output.u32(self.n_bytes);
+        output.u16(self.version);
+        output.u32(self.object_bytes);
+        output.u32(self.datime.0);
+        output.u16(self.key_bytes);
+        output.u16(if self.is_kept { self.cycle.wrapping_neg() } else { self.cycle });
+        if self.is_large() {
+            let has_room = self.seek_dir <= SEEK_DIR_MASK;
+            output.u64(self.seek_key);
+            output.u64(u64::from(self.pid_offset) << SEEK_DIR_BITS | self.seek_dir & SEEK_DIR_MASK);
+            has_room
+        } else {
+            let narrow = |offset| u32::try_from(offset).ok();
+            let (seek_key, seek_dir) = (narrow(self.seek_key), narrow(self.seek_dir));
+            output.u32(seek_key.unwrap_or_default());
+            output.u32(seek_dir.unwrap_or_default());
+            seek_key.is_some() && seek_dir.is_some() && self.pid_offset == 0
+        }
+        .then_some(())
+        .ok_or_else(|| Error::unsupported(0, format!("no room for the offsets of a key of version {}", self.version)))
+    }
+
+    /// Whether its offsets have 64 bits.
+    pub fn is_large(&self) -> bool {
+        self.version > LARGE
     }
 
     /// Size in bytes of the payload as it is stored.
@@ -131,6 +190,65 @@ impl Key {
             title: text()?,
             header_bytes_parsed: cursor.position() - start,
         })
+    }
+
+    /// Writes the key, from its fixed fields to its texts.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset does not fit into the layout that the version says.
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        self.head.write(output)?;
+        [&self.class_name, &self.name, &self.title].into_iter().try_for_each(|text| output.string(text.as_bytes()))
+    }
+
+    /// A key of a record that is to be written: its length is that of its fields and texts, its cycle 1; all else is not known
+    /// yet. `is_large`: whether offsets have 64 bits, which ROOT decides by the end of the file when it makes the key
+    /// ([`START_OF_LARGE`]), and always for baskets.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the texts are too long for a key.
+    ///
+    /// # Source
+    /// `TKey::Build`, `TKey::Sizeof` (ROOT 6.40).
+    pub fn new(is_large: bool, class_name: &str, name: &str, title: &str) -> Result<Self> {
+        let texts_bytes: usize = [class_name, name, title].map(|text| string_bytes(text.len())).into_iter().sum();
+        let n_bytes = texts_bytes + if is_large { KEY_HEAD_BYTES } else { SMALL_HEAD_BYTES };
+        let key_bytes = u16::try_from(n_bytes).ok().filter(|n_bytes| *n_bytes <= i16::MAX.unsigned_abs());
+        let Some(key_bytes) = key_bytes else {
+            let start: String = name.chars().take(40).collect();
+            let what = format!("class, name and title of {start:?} take {texts_bytes} bytes: a key has at most 32767");
+            return Err(Error::unsupported(0, what));
+        };
+        let head = KeyHead {
+            n_bytes: u32::from(key_bytes),
+            version: if is_large { KEY_VERSION + LARGE } else { KEY_VERSION },
+            object_bytes: 0,
+            datime: Datime(0),
+            key_bytes,
+            cycle: 1,
+            is_kept: false,
+            seek_key: 0,
+            seek_dir: 0,
+            pid_offset: 0,
+        };
+        let [class_name, name, title] = [class_name, name, title].map(str::to_owned);
+        Ok(Key { head, class_name, name, title, header_bytes_parsed: n_bytes })
+    }
+
+    /// Says how large the object is, and what is stored of it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if that is too large for a record.
+    pub fn set_payload(&mut self, object_bytes: usize, stored_bytes: usize) -> Result<()> {
+        let n_bytes = u32::try_from(stored_bytes + usize::from(self.head.key_bytes)).ok();
+        match (u32::try_from(object_bytes), n_bytes) {
+            (Ok(object_bytes), Some(n_bytes)) if object_bytes.max(n_bytes) <= i32::MAX.unsigned_abs() => {
+                (self.head.object_bytes, self.head.n_bytes) = (object_bytes, n_bytes);
+                Ok(())
+            }
+            _ => Err(Error::unsupported(0, format!("{object_bytes} bytes in one record: at most 2 GiB"))
+                .within(format!("record of {:?}", self.name))),
+        }
     }
 
     /// Size in bytes of the payload as it is stored.

@@ -3,6 +3,10 @@
 
 use std::fmt;
 
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::output::Output;
+
 mod directory;
 mod free;
 mod header;
@@ -15,7 +19,7 @@ pub use directory::{
 };
 pub use free::{FreeSegment, parse_free_segments};
 pub use header::{FileHeader, HEADER_BYTES};
-pub use key::{KEY_HEAD_BYTES, Key, KeyHead};
+pub use key::{KEY_HEAD_BYTES, Key, KeyHead, START_OF_LARGE};
 pub use recovery::{Recovered, RecoveredKey, recovered_directory, without_remains};
 pub use walk::{FoundRecord, RecordWalk};
 
@@ -26,6 +30,16 @@ pub use walk::{FoundRecord, RecordWalk};
 pub struct Datime(pub u32);
 
 impl Datime {
+    /// What stands for every date in a reproducible file: the first second of 1970, before the first year that there is room
+    /// for. Source: `TDatime(1)` in `TKey::FillBuffer` (ROOT 6.40), at UTC.
+    pub const REPRODUCIBLE: Datime = Datime(0x9c42_0001);
+
+    /// Packs year, month, day, hour, minute and second.
+    pub fn from_fields([year, month, day, hour, minute, second]: [u32; 6]) -> Self {
+        let year = year.clamp(1995, 2058) - 1995;
+        Datime(year << 26 | month << 22 | day << 17 | hour << 12 | minute << 6 | second)
+    }
+
     /// Year (1995 to 2058), month, day, hour, minute and second; not checked to be a date.
     pub fn fields(self) -> [u32; 6] {
         let word = self.0;
@@ -43,6 +57,33 @@ impl fmt::Display for Datime {
 /// The universally unique identifier of a file or directory; all zero where none was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Uuid(pub [u8; 16]);
+
+/// Class version of an identifier. Source: `TUUID` (ROOT 6.40).
+const UUID_VERSION: u16 = 1;
+
+impl Uuid {
+    /// Bytes it takes where it is stored: a class version and the identifier.
+    const STORED_BYTES: usize = 18;
+
+    /// An identifier of version 4 (RFC 9562) of random bytes.
+    pub fn of_random(mut bytes: [u8; 16]) -> Self {
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        Uuid(bytes)
+    }
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        cursor.skip(2)?;
+        let mut uuid = Uuid::default();
+        uuid.0.copy_from_slice(cursor.take(16)?);
+        Ok(uuid)
+    }
+
+    fn write(&self, output: &mut Output) {
+        output.u16(UUID_VERSION);
+        output.raw(&self.0);
+    }
+}
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::output::Output;
 use crate::streamer::packing::PackingRange;
 use crate::streamer::typename::Primitive;
 use crate::streamer::{ObjectSlots, name_text, named_base};
@@ -15,6 +16,11 @@ const ARRAY_CODE: i32 = 20;
 /// Code of a standard library container, and of a pointer to one.
 const STL_CODE: i32 = 300;
 const STL_POINTER_CODE: i32 = 71;
+/// What is stored for both. Source: `TStreamerSTL::Streamer`.
+const STORED_STL_CODE: i32 = 500;
+/// Class versions of `TStreamerElement` and `TObjArray`, as ROOT 6.40 writes them.
+const ELEMENT_VERSION: u16 = 4;
+const ARRAY_VERSION: u16 = 3;
 
 /// Which subclass of `TStreamerElement` describes the member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,23 +54,30 @@ pub enum ElementClass {
 }
 
 impl ElementClass {
+    /// All of them by name, with the class version that ROOT 6.40 writes.
+    const NAMES: [(ElementClass, &'static str, u16); 13] = [
+        (ElementClass::Base, "TStreamerBase", 3),
+        (ElementClass::BasicType, "TStreamerBasicType", 2),
+        (ElementClass::BasicPointer, "TStreamerBasicPointer", 2),
+        (ElementClass::Loop, "TStreamerLoop", 2),
+        (ElementClass::Object, "TStreamerObject", 2),
+        (ElementClass::ObjectAny, "TStreamerObjectAny", 2),
+        (ElementClass::ObjectPointer, "TStreamerObjectPointer", 2),
+        (ElementClass::ObjectAnyPointer, "TStreamerObjectAnyPointer", 1),
+        (ElementClass::String, "TStreamerString", 2),
+        (ElementClass::Stl, "TStreamerSTL", 3),
+        (ElementClass::StlString, "TStreamerSTLstring", 2),
+        (ElementClass::Artificial, "TStreamerArtificial", 0),
+        (ElementClass::Plain, "TStreamerElement", 4),
+    ];
+
     fn from_name(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"TStreamerBase" => ElementClass::Base,
-            b"TStreamerBasicType" => ElementClass::BasicType,
-            b"TStreamerBasicPointer" => ElementClass::BasicPointer,
-            b"TStreamerLoop" => ElementClass::Loop,
-            b"TStreamerObject" => ElementClass::Object,
-            b"TStreamerObjectAny" => ElementClass::ObjectAny,
-            b"TStreamerObjectPointer" => ElementClass::ObjectPointer,
-            b"TStreamerObjectAnyPointer" => ElementClass::ObjectAnyPointer,
-            b"TStreamerString" => ElementClass::String,
-            b"TStreamerSTL" => ElementClass::Stl,
-            b"TStreamerSTLstring" => ElementClass::StlString,
-            b"TStreamerArtificial" => ElementClass::Artificial,
-            b"TStreamerElement" => ElementClass::Plain,
-            _ => return None,
-        })
+        Self::NAMES.iter().find(|(_, of_class, _)| of_class.as_bytes() == name).map(|(class, ..)| *class)
+    }
+
+    fn name_and_version(self) -> (&'static str, u16) {
+        let found = Self::NAMES.iter().find(|(class, ..)| *class == self);
+        found.map(|(_, name, version)| (*name, *version)).unwrap_or_default()
     }
 }
 
@@ -122,6 +135,31 @@ pub struct Element {
     pub stl_type: i32,
     /// Type code of what a container holds; 0 if it is none.
     pub contained_type: i32,
+    /// Its numbers as they were stored, where it was read from a file; `None` where it was made here.
+    pub stored: Option<StoredElement>,
+}
+
+/// Numbers of an element as they are stored. An [`Element`] has what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredElement {
+    /// Which subclass of `TStreamerElement` it was stored as.
+    pub class: ElementClass,
+    /// Class version of that, of `TStreamerSTL` in a `TStreamerSTLstring`, and of `TStreamerElement`.
+    pub versions: [u16; 3],
+    /// Status bits.
+    pub bits: u32,
+    /// Type code.
+    pub type_code: i32,
+    /// Size in bytes in the memory of the writer.
+    pub size: i32,
+    /// Number of dimensions (fArrayDim).
+    pub n_dimensions: u32,
+    /// Extents, or the checksum of a base class in the second (fMaxIndex).
+    pub extents: [u32; 5],
+    /// Kind of container.
+    pub stl_type: i32,
+    /// Version of the class that has the counter.
+    pub count_version: i32,
 }
 
 impl Element {
@@ -149,6 +187,7 @@ impl Element {
             count_class: String::new(),
             stl_type: 0,
             contained_type: 0,
+            stored: None,
         }
     }
 
@@ -160,47 +199,61 @@ impl Element {
                 format!("elements of class {} are not known", String::from_utf8_lossy(class)),
             ));
         };
-        let frame = match class {
+        let frames = match class {
             // It has the frame of TStreamerElement alone.
-            ElementClass::Plain => None,
-            ElementClass::StlString => {
-                cursor.version()?;
-                Some(cursor.version()?)
-            }
-            _ => Some(cursor.version()?),
+            ElementClass::Plain => [None, None],
+            ElementClass::StlString => [Some(cursor.version()?), Some(cursor.version()?)],
+            _ => [None, Some(cursor.version()?)],
         };
-        let mut element = Self::parse_common(class, cursor)?;
-        let version = frame.map_or(0, |frame| frame.version);
+        let (mut element, mut stored) = Self::parse_common(class, cursor)?;
+        let version = frames[1].map_or(0, |frame| frame.version);
+        stored.versions[..2].copy_from_slice(&frames.map(|frame| frame.map_or(0, |frame| frame.version)));
         element.fix_basic_type();
         match class {
             ElementClass::Base if version > 2 => element.base_version = cursor.i32()?,
             ElementClass::BasicPointer | ElementClass::Loop => {
-                cursor.skip(4)?;
+                stored.count_version = cursor.i32()?;
                 element.count_name = cursor.string()?;
                 element.count_class = cursor.string()?;
             }
             ElementClass::Stl | ElementClass::StlString => {
-                element.stl_type = cursor.i32()?;
+                stored.stl_type = cursor.i32()?;
+                element.stl_type = stored.stl_type;
                 element.contained_type = cursor.i32()?;
                 element.fix_container();
             }
             _ => {}
         }
+        element.stored = Some(stored);
         Ok(element)
     }
 
     /// The part that all elements have: `TStreamerElement::Streamer`.
-    fn parse_common(class: ElementClass, cursor: &mut Cursor<'_>) -> Result<Self> {
+    fn parse_common(class: ElementClass, cursor: &mut Cursor<'_>) -> Result<(Self, StoredElement)> {
         let frame = cursor.version()?;
         let version = frame.version;
         let (bits, name, title) = named_base(cursor)?;
         let (name, title) = (Arc::from(name_text(name)), name_text(title));
         let type_code = cursor.i32()?;
-        let size = cursor.i32()?.unsigned_abs();
+        let size = cursor.i32()?;
         let array_length = cursor.u32()?;
-        let n_dimensions = cursor.u32()? as usize;
+        let n_dimensions = cursor.u32()?;
         let n_extents = if version == 1 { cursor.count(4)? } else { 5 };
         let extents = (0..n_extents).map(|_| cursor.u32()).collect::<Result<Vec<_>>>()?;
+        let mut stored = StoredElement {
+            class,
+            versions: [0, 0, version],
+            bits,
+            type_code,
+            size,
+            n_dimensions,
+            extents: [0; 5],
+            stl_type: 0,
+            count_version: 0,
+        };
+        stored.extents.iter_mut().zip(&extents).for_each(|(kept, extent)| *kept = *extent);
+        let n_dimensions = n_dimensions as usize;
+        let size = size.unsigned_abs();
         let type_name = cursor.string()?;
         let range = if version == 3 {
             PackingRange { min: cursor.f64()?, max: cursor.f64()?, factor: cursor.f64()? }
@@ -228,6 +281,7 @@ impl Element {
             count_class: String::new(),
             stl_type: 0,
             contained_type: 0,
+            stored: None,
         };
         if class == ElementClass::Base {
             // The checksum of a base is in the place of an extent.
@@ -245,7 +299,7 @@ impl Element {
             // It was the size of one value then.
             element.size = element.size.saturating_mul(array_length);
         }
-        Ok(element)
+        Ok((element, stored))
     }
 
     /// Before ROOT 5 some objects and pointers were described as basic types: `TStreamerInfo::Streamer`.
@@ -322,6 +376,96 @@ impl Element {
         };
         Primitive::from_type_code(code)
     }
+}
+
+impl Element {
+    /// Writes it as an object behind a pointer.
+    ///
+    /// # Source
+    /// `TStreamerElement::Streamer` and those of its subclasses (ROOT 6.40).
+    fn write(&self, output: &mut Output) -> Result<()> {
+        let stored = self.stored.unwrap_or_else(|| self.as_root_stores());
+        let (name, _) = stored.class.name_and_version();
+        let (slot, _) = output.begin_object(name)?;
+        let [outer, version, _] = stored.versions;
+        let outer = (stored.class == ElementClass::StlString).then(|| output.begin(outer));
+        let inner = (stored.class != ElementClass::Plain).then(|| output.begin(version));
+        self.write_common(&stored, output)?;
+        match stored.class {
+            ElementClass::Base if version > 2 => output.i32(self.base_version),
+            ElementClass::BasicPointer | ElementClass::Loop => {
+                output.i32(stored.count_version);
+                output.string(self.count_name.as_bytes())?;
+                output.string(self.count_class.as_bytes())?;
+            }
+            ElementClass::Stl | ElementClass::StlString => {
+                output.i32(stored.stl_type);
+                output.i32(self.contained_type);
+            }
+            _ => {}
+        }
+        [inner, outer, Some(slot)].into_iter().flatten().try_for_each(|frame| output.end(frame))
+    }
+
+    fn write_common(&self, stored: &StoredElement, output: &mut Output) -> Result<()> {
+        let [.., version] = stored.versions;
+        let frame = output.begin(version);
+        output.named_base(stored.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        output.i32(stored.type_code);
+        output.i32(stored.size);
+        output.u32(self.array_length);
+        output.u32(stored.n_dimensions);
+        let mut extents = stored.extents.as_slice();
+        if version == 1 {
+            extents = &extents[..extents.len().min(stored.n_dimensions as usize)];
+            output.count(extents.len())?;
+        }
+        extents.iter().for_each(|&extent| output.u32(extent));
+        output.string(self.type_name.as_bytes())?;
+        if version == 3 {
+            [self.range.min, self.range.max, self.range.factor].into_iter().for_each(|limit| output.f64(limit));
+        }
+        output.end(frame)
+    }
+
+    /// What ROOT 6.40 would store of an element that was made here.
+    fn as_root_stores(&self) -> StoredElement {
+        let (_, version) = self.class.name_and_version();
+        let mut extents = [0; 5];
+        extents.iter_mut().zip(&self.max_index).for_each(|(kept, extent)| *kept = *extent);
+        if self.class == ElementClass::Base {
+            extents[1] = self.base_checksum;
+        }
+        let is_container = matches!(self.class, ElementClass::Stl | ElementClass::StlString);
+        let (_, of_stl) = ElementClass::Stl.name_and_version();
+        StoredElement {
+            class: self.class,
+            versions: match self.class {
+                ElementClass::StlString => [version, of_stl, ELEMENT_VERSION],
+                _ => [0, version, ELEMENT_VERSION],
+            },
+            bits: if self.range == PackingRange::default() { 0 } else { HAS_RANGE },
+            type_code: if is_container { STORED_STL_CODE } else { self.type_code },
+            size: i32::try_from(self.size).unwrap_or(i32::MAX),
+            n_dimensions: u32::try_from(self.max_index.len()).unwrap_or_default(),
+            extents,
+            stl_type: self.stl_type,
+            count_version: 0,
+        }
+    }
+}
+
+/// Writes a `TObjArray` of elements.
+pub(super) fn write_elements(elements: &[Element], output: &mut Output) -> Result<()> {
+    let (slot, _) = output.begin_object("TObjArray")?;
+    let frame = output.begin(ARRAY_VERSION);
+    output.object_base(0);
+    output.string(b"")?;
+    output.count(elements.len())?;
+    output.u32(0); // the lower bound
+    elements.iter().try_for_each(|element| element.write(output))?;
+    output.end(frame)?;
+    output.end(slot)
 }
 
 /// Reads a `TObjArray` of elements; those that cannot be read are an error.

@@ -7,17 +7,24 @@ use crate::codec::Decompressor;
 use crate::column::Compiled;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
-use crate::streamer::element::{Element, ElementClass, parse_elements};
+use crate::output::{Frame, Output};
+use crate::streamer::element::{Element, ElementClass, parse_elements, write_elements};
 use crate::streamer::typename::{Primitive, TypeName};
 use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_base};
 
 /// A list in which more entries cannot be read is given up: it is damaged as a whole.
 const MAX_FAILED: usize = 100;
+const INFO_CLASS: &str = "TStreamerInfo";
+/// Name of the list of rules in the list of streamer information.
+const RULES: &str = "listOfRules";
+/// Class versions of `TList` and `TObjString`, as ROOT 6.40 writes them.
+const LIST_VERSION: u16 = 5;
+const OBJECT_STRING_VERSION: u16 = 1;
 /// Length of the key of `builtin.bin`.
 const BUILTIN_KEY_BYTES: usize = 64;
 
 /// What the file says about one version of a class.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamerInfo {
     /// Name of the class.
     pub name: String,
@@ -27,11 +34,32 @@ pub struct StreamerInfo {
     pub version: u16,
     /// Class version of the `TStreamerInfo` itself, on which the encoding of some members depends.
     pub info_version: u16,
+    /// Title and status bits of the `TStreamerInfo` itself.
+    pub title: String,
+    /// See [`StreamerInfo::COMPILED_BITS`].
+    pub bits: u32,
     /// Its bases and members, in the order they are stored.
     pub elements: Vec<Element>,
 }
 
 impl StreamerInfo {
+    /// Class version of `TStreamerInfo`, as ROOT 6.40 writes it.
+    pub const INFO_VERSION: u16 = 10;
+    /// Status bits of what ROOT writes: `TVirtualStreamerInfo::kIsCompiled`.
+    pub const COMPILED_BITS: u32 = 0x1_0000;
+
+    /// Writes it as an object behind a pointer.
+    fn write(&self, output: &mut Output) -> Result<()> {
+        let (slot, _) = output.begin_object(INFO_CLASS)?;
+        let frame = output.begin(self.info_version);
+        output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        output.u32(self.checksum);
+        output.u32(self.version.into());
+        write_elements(&self.elements, output)?;
+        output.end(frame)?;
+        output.end(slot)
+    }
+
     /// The member, or base, of that name.
     pub fn element(&self, name: &str) -> Option<&Element> {
         self.elements.iter().find(|element| &*element.name == name)
@@ -60,6 +88,8 @@ pub struct StreamerInfos {
     /// Those whose usual spelling differs from the name.
     by_spelling: HashMap<String, Vec<usize>>,
     failed: Vec<FailedInfo>,
+    /// Rules of schema evolution, as they are written in a dictionary.
+    rules: Vec<String>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
     /// What was made of them: a copy of the information shares it.
     compiled: OnceLock<Arc<Compiled>>,
@@ -131,7 +161,7 @@ impl StreamerInfos {
     /// Reads one entry of the list; an error means that the rest of the list is lost.
     fn entry<'a>(&mut self, cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>, list_version: u16) -> Result<()> {
         if let ObjectSlot::Object { class, end, .. } = slots.read(cursor)? {
-            if class == b"TStreamerInfo" {
+            if class == INFO_CLASS.as_bytes() {
                 match parse_info(cursor, slots) {
                     Ok(info) => {
                         self.infos.push(info);
@@ -143,8 +173,10 @@ impl StreamerInfos {
                     Err(failed) => return Err(failed.error),
                 }
             } else if end.is_none() {
-                // Lists of schema evolution rules are passed over.
                 cursor.skip_object()?;
+            } else if class == b"TList" {
+                // Nothing is read by them.
+                self.rules.extend(parse_rules(&mut cursor.clone(), &mut slots.clone()).unwrap_or_default());
             }
             if let Some(end) = end {
                 cursor.seek(end);
@@ -158,6 +190,44 @@ impl StreamerInfos {
             cursor.skip(n_bytes)?;
         }
         Ok(())
+    }
+
+    /// Writes the object of the record of streamer information. `output` must know the length of its key.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it is too long.
+    ///
+    /// # Source
+    /// `TFile::WriteStreamerInfo`, `TList::Streamer` (ROOT 6.40).
+    pub fn write(&self, output: &mut Output) -> Result<()> {
+        let has_rules = !self.rules.is_empty();
+        let frame = begin_list(output, "", self.infos.len() + usize::from(has_rules))?;
+        for info in &self.infos {
+            info.write(output)?;
+            output.u8(0); // no option
+        }
+        if has_rules {
+            let (slot, _) = output.begin_object("TList")?;
+            let rules = begin_list(output, RULES, self.rules.len())?;
+            for rule in &self.rules {
+                let (slot, _) = output.begin_object("TObjString")?;
+                let frame = output.begin(OBJECT_STRING_VERSION);
+                output.object_base(0);
+                output.string(rule.as_bytes())?;
+                output.end(frame)?;
+                output.end(slot)?;
+                output.u8(0);
+            }
+            output.end(rules)?;
+            output.end(slot)?;
+            output.u8(0);
+        }
+        output.end(frame)
+    }
+
+    /// Rules of schema evolution, as they are written in a dictionary.
+    pub fn rules(&self) -> &[String] {
+        &self.rules
     }
 
     fn index(&mut self) {
@@ -336,6 +406,36 @@ fn builtin() -> &'static StreamerInfos {
     BUILTIN.get_or_init(|| unpack().unwrap_or_default())
 }
 
+/// Begins a `TList`.
+fn begin_list(output: &mut Output, name: &str, n_entries: usize) -> Result<Frame> {
+    let frame = output.begin(LIST_VERSION);
+    output.object_base(0);
+    output.string(name.as_bytes())?;
+    output.count(n_entries)?;
+    Ok(frame)
+}
+
+/// Reads a `TList` of `TObjString`s after its class tag.
+fn parse_rules<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<Vec<String>> {
+    let frame = cursor.version()?;
+    object_base(cursor)?;
+    let name = cursor.string()?;
+    let n_entries = cursor.count(4)?;
+    let mut rules = Vec::new();
+    if name != RULES || frame.version != LIST_VERSION {
+        return Ok(rules);
+    }
+    for _ in 0..n_entries {
+        if let ObjectSlot::Object { class: b"TObjString", .. } = slots.read(cursor)? {
+            cursor.version()?;
+            object_base(cursor)?;
+            rules.push(cursor.string()?);
+        }
+        cursor.u8()?;
+    }
+    Ok(rules)
+}
+
 /// The spelling in which names are compared when they are not equal as written.
 fn usual_spelling(name: &str) -> Option<String> {
     if !name.contains(['<', ' ']) && !name.starts_with("std::") {
@@ -349,7 +449,7 @@ fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Resul
     let mut name = String::new();
     let mut parse = || {
         let info_version = cursor.version()?.version;
-        let (_, name_bytes, _) = named_base(cursor)?;
+        let (bits, name_bytes, title) = named_base(cursor)?;
         name = name_text(name_bytes);
         let checksum = cursor.u32()?;
         let version = cursor.i32()?.unsigned_abs();
@@ -359,11 +459,11 @@ fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Resul
             ObjectSlot::Object { .. } => parse_elements(cursor, slots)?,
             _ => Vec::new(),
         };
-        Ok((info_version, checksum, version, elements))
+        Ok((info_version, bits, name_text(title), checksum, version, elements))
     };
     match parse() {
-        Ok((info_version, checksum, version, elements)) => {
-            Ok(StreamerInfo { name, checksum, version, info_version, elements })
+        Ok((info_version, bits, title, checksum, version, elements)) => {
+            Ok(StreamerInfo { name, checksum, version, info_version, title, bits, elements })
         }
         Err(error) => {
             let error: Error = error;

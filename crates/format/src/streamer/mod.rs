@@ -1,12 +1,13 @@
 //! Streamer information: what the file says about its classes, and how their members are stored.
 
+mod checksum;
 mod element;
 mod info;
 mod objects;
 mod packing;
 mod typename;
 
-pub use element::{Element, ElementClass, StlKind};
+pub use element::{Element, ElementClass, StlKind, StoredElement};
 pub use info::{FailedInfo, StreamerInfo, StreamerInfos};
 pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};

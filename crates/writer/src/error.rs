@@ -1,0 +1,78 @@
+//! What can go wrong while a file is written.
+
+use arrowroot_format as format;
+use arrowroot_storage as storage;
+
+/// Result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong while a file is written; a variant is what the caller can do about it.
+///
+/// An error of a thread that compresses is told at the next call and again at the end, so it can be cloned.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes cannot be written.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    /// The format has no room for it, or arrowroot does not write it.
+    #[error("cannot be written: {0}")]
+    Format(#[from] format::Error),
+    /// A value that the table cannot store, or that readers would silently read differently.
+    #[error("column {column}, entry {entry}: {what}")]
+    Value {
+        /// The column.
+        column: String,
+        /// Number of the entry in the table.
+        entry: u64,
+        /// What is wrong with it, and what can be done.
+        what: String,
+    },
+    /// Columns or settings that no table can have, or that are not those of the table.
+    #[error("{what}")]
+    InvalidRequest {
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// It was interrupted.
+    #[error("writing was interrupted")]
+    Interrupted,
+    /// A thread that compressed panicked.
+    #[error("a compressing thread failed: {what}")]
+    Panicked {
+        /// What it said.
+        what: String,
+    },
+    /// A name that no key can have, or that is taken.
+    #[error("name {name:?} {what}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A class that is not known here.
+    #[error("class {name:?} is not described here: describe it first")]
+    UnknownClass {
+        /// The class.
+        name: String,
+    },
+    /// The system gives no random bytes.
+    #[error("no random bytes for an identifier: {what}; a file that is reproducible needs none")]
+    Random {
+        /// What the system said.
+        what: String,
+    },
+    /// Somebody goes on writing to what was closed or given up.
+    #[error("{what} is closed: nothing can be written to it")]
+    Closed {
+        /// The table or file.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn name(name: &str, what: &'static str) -> Self {
+        Error::Name { name: name.to_owned(), what }
+    }
+}

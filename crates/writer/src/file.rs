@@ -1,0 +1,344 @@
+//! The file being written: its directories, keys and class descriptions, and the appender that owns its bytes.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrowroot_format as format;
+use arrowroot_storage::Sink;
+use format::Output;
+use format::codec::{CompressionSetting, Compressor};
+use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyList, START_OF_LARGE, Uuid};
+use format::streamer::StreamerInfo;
+
+use crate::appender::Appender;
+use crate::error::{Error, Result};
+
+mod classes;
+mod clock;
+mod directories;
+
+use classes::Classes;
+use directories::Directories;
+pub use directories::{DirectoryId, ROOT_DIRECTORY};
+
+/// Which ROOT's layouts are written, as its header says. Source: `TFile::fVersion` of ROOT 6.40/00.
+const ROOT_VERSION: u32 = 64_000;
+/// Where the first record is. Source: `TFile::kBEGIN`.
+const BEGIN: u64 = 100;
+/// Objects of so many bytes are not compressed. Source: `TKey::TKey` (ROOT 6.40).
+const MAX_PLAIN_BYTES: usize = 256;
+/// The class of a file, in the keys of its own records.
+const FILE_CLASS: &str = "TFile";
+
+/// What holds for a file as a whole.
+#[derive(Debug, Clone)]
+pub struct FileSettings {
+    /// Name of the file as it is stored in it, three times: its path, or what stands for it in a reproducible file.
+    pub name: String,
+    /// How objects are compressed, and tables where nothing else is said.
+    pub compression: CompressionSetting,
+    /// Whether dates and identifiers are fixed, so that the same data make the same file on any day.
+    pub is_reproducible: bool,
+    /// How many threads compress.
+    pub n_threads: usize,
+    /// Most bytes that wait to be compressed or written.
+    pub buffer_bytes: usize,
+}
+
+/// A file being written; it is there when it is [closed](FileWriter::close). Dropped before, nothing is left of it.
+///
+/// The order of its records is ROOT's: the root directory, data and subdirectories, streamer information, key lists, free
+/// segments; then the fields of the directories and the header are filled in.
+pub struct FileWriter {
+    url: String,
+    settings: FileSettings,
+    datime: Datime,
+    compressor: Mutex<Compressor>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` once the file is closed or given up.
+    appender: Option<Appender>,
+    directories: Directories,
+    classes: Classes,
+}
+
+impl fmt::Debug for FileWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileWriter").field("url", &self.url).field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl FileWriter {
+    /// Begins a file: room for its header, and its root directory.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if nothing can be written to the sink, [`Error::Format`] if the name is too long.
+    pub fn create(sink: Arc<dyn Sink>, settings: FileSettings) -> Result<Arc<FileWriter>> {
+        let url = sink.url().to_owned();
+        let datime = if settings.is_reproducible { Datime::REPRODUCIBLE } else { clock::now() };
+        let mut appender = Appender::new(sink);
+        let uuid = uuid(&settings)?;
+        let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
+        appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
+        let state = State { appender: Some(appender), directories, classes: Classes::default() };
+        Ok(Arc::new(FileWriter { url, settings, datime, compressor: Mutex::default(), state: Mutex::new(state) }))
+    }
+
+    /// Where it is written to.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What holds for the file.
+    pub fn settings(&self) -> &FileSettings {
+        &self.settings
+    }
+
+    /// The date of its keys: when it was begun, or what stands for every date.
+    pub fn datime(&self) -> Datime {
+        self.datime
+    }
+
+    /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if a part of the path names an object, or cannot be a name.
+    pub fn directory(&self, path: &str) -> Result<DirectoryId> {
+        let mut state = self.lock();
+        let State { appender, directories, .. } = &mut *state;
+        let mut directory = ROOT_DIRECTORY;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            directory = match directories.child(directory, name) {
+                Some(child) => child,
+                None => {
+                    let appender = appender.as_mut().ok_or_else(|| self.closed())?;
+                    let record = Record { seek_key: appender.position(), datime: self.datime };
+                    let (child, bytes) = directories.add(directory, name, record, uuid(&self.settings)?)?;
+                    appender.append(&[&bytes])?;
+                    child
+                }
+            };
+        }
+        Ok(directory)
+    }
+
+    /// Offset of the record of a directory, which the keys of all that it holds name.
+    pub fn seek_of(&self, directory: DirectoryId) -> u64 {
+        self.lock().directories.seek_of(directory)
+    }
+
+    /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else
+    /// uses meanwhile.
+    ///
+    /// # Errors
+    /// What `append` says, and [`Error::Closed`].
+    pub fn with_appender<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
+        append(self.lock().appender.as_mut().ok_or_else(|| self.closed())?)
+    }
+
+    /// Whether a key that is made now has offsets of 64 bits: the file has grown over 2 GB.
+    pub fn is_large(&self) -> bool {
+        self.lock().appender.as_ref().is_some_and(|appender| appender.position() > START_OF_LARGE)
+    }
+
+    /// Writes an object as a record of its own, and lists it in a directory: with the next cycle if one of its name is there.
+    /// `write` writes the object; it may be called again if the file has grown over 2 GB meanwhile, and calls nothing of this
+    /// file. Returns the key.
+    ///
+    /// # Errors
+    /// [`Error::Name`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
+    ///
+    /// # Source
+    /// `TKey::TKey`, `TDirectoryFile::AppendKey` (ROOT 6.40).
+    pub fn write_object(
+        &self,
+        directory: DirectoryId,
+        class: &str,
+        name: &str,
+        title: &str,
+        setting: CompressionSetting,
+        write: impl Fn(&mut Output) -> format::Result<()>,
+    ) -> Result<Key> {
+        loop {
+            let is_large = self.is_large();
+            let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
+            let mut state = self.lock();
+            let State { appender, directories, .. } = &mut *state;
+            let appender = appender.as_mut().ok_or_else(|| self.closed())?;
+            // References in the object count from the start of its key, so its length must stay.
+            if is_large != (appender.position() > START_OF_LARGE) {
+                continue;
+            }
+            let key = directories.list(directory, key, appender.position())?;
+            append_record(appender, &key, &payload)?;
+            return Ok(key);
+        }
+    }
+
+    /// Has the file describe a class.
+    pub fn add_class(&self, info: StreamerInfo) {
+        self.lock().classes.add(info);
+    }
+
+    /// Has the file describe one of ROOT's own classes, with its bases and the classes of its members.
+    ///
+    /// # Errors
+    /// [`Error::UnknownClass`] if it is not known here.
+    pub fn need_class(&self, name: &str) -> Result<()> {
+        self.lock().classes.need(name)
+    }
+
+    /// Ends the file, and publishes it under its name. Returns its size in bytes. Afterwards nothing can be written.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it cannot be written: then nothing is left of it.
+    ///
+    /// # Source
+    /// `TFile::Close` (ROOT 6.40).
+    pub fn close(&self) -> Result<u64> {
+        let mut state = self.lock();
+        let State { appender, directories, classes } = &mut *state;
+        let mut open = appender.take().ok_or_else(|| self.closed())?;
+        match self.end(&mut open, directories, classes) {
+            Ok(end) => open.publish().map(|()| end),
+            Err(error) => {
+                open.abort();
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the file up: nothing is left of it, and an older file of its name stays.
+    pub fn abort(&self) {
+        if let Some(appender) = self.lock().appender.take() {
+            appender.abort();
+        }
+    }
+
+    fn end(&self, appender: &mut Appender, directories: &mut Directories, classes: &Classes) -> Result<u64> {
+        let is_large = |appender: &Appender| appender.position() > START_OF_LARGE;
+        let seek_info = appender.position();
+        let texts = ["TList", "StreamerInfo", "Doubly linked list"];
+        let (mut info_key, payload) =
+            self.pack(is_large(appender), texts, self.settings.compression, |output| classes.write(output))?;
+        (info_key.head.seek_key, info_key.head.seek_dir) = (seek_info, BEGIN);
+        append_record(appender, &info_key, &payload)?;
+
+        for directory in directories.in_order() {
+            let mut key = directories.key_of_list(directory, is_large(appender))?;
+            let keys: Vec<&Key> = directories.keys(directory).collect();
+            let mut output = Output::new(0);
+            let n_bytes = keys.iter().map(|key| usize::from(key.key_bytes)).sum::<usize>() + 4;
+            key.set_payload(n_bytes, n_bytes)?;
+            key.head.seek_key = appender.position();
+            KeyList::write(&key, keys.into_iter(), &mut output)?;
+            appender.append(&[&output.into_bytes()])?;
+            directories.set_list(directory, &key);
+        }
+
+        let seek_free = appender.position();
+        let mut key = directories.key_of_list(ROOT_DIRECTORY, is_large(appender))?;
+        // The segment begins behind its own record.
+        let segment_at = |n_bytes: usize| FreeSegment::behind(seek_free + u64::from(key.key_bytes) + n_bytes as u64);
+        let n_bytes = segment_at(segment_at(0).stored_bytes()).stored_bytes();
+        let segment = segment_at(n_bytes);
+        key.set_payload(n_bytes, n_bytes)?;
+        key.head.seek_key = seek_free;
+        let mut output = Output::new(0);
+        key.write(&mut output)?;
+        segment.write(&mut output);
+        appender.append(&[&output.into_bytes()])?;
+
+        for (offset, bytes) in directories.fields()? {
+            appender.write_at(offset, &bytes)?;
+        }
+        let end = appender.position();
+        let is_large = FileHeader::is_large_at(end);
+        let header = FileHeader {
+            version: ROOT_VERSION,
+            is_large,
+            begin: BEGIN,
+            end,
+            seek_free,
+            n_bytes_free: key.n_bytes,
+            n_free: 1,
+            n_bytes_name: directories.n_bytes_name(),
+            units: if is_large { 8 } else { 4 },
+            compression: self.settings.compression,
+            seek_info,
+            n_bytes_info: info_key.n_bytes,
+            uuid: directories.uuid(),
+        };
+        let mut output = Output::new(0);
+        header.write(&mut output)?;
+        appender.write_at(0, &output.into_bytes())?;
+        appender.sync()?;
+        Ok(end)
+    }
+
+    /// Makes the key and the payload of a record, as they will be but for what depends on where it is.
+    fn pack(
+        &self,
+        is_large: bool,
+        [class, name, title]: [&str; 3],
+        setting: CompressionSetting,
+        write: impl Fn(&mut Output) -> format::Result<()>,
+    ) -> Result<(Key, Vec<u8>)> {
+        let mut key = Key::new(is_large, class, name, title)?;
+        key.head.datime = self.datime;
+        let mut output = Output::new(key.key_bytes.into());
+        write(&mut output)?;
+        let object = output.into_bytes();
+        let mut payload = Vec::new();
+        if object.len() > MAX_PLAIN_BYTES {
+            let mut compressor = self.compressor.lock().unwrap_or_else(PoisonError::into_inner);
+            compressor.compress(setting, &object, &mut payload)?;
+            key.set_payload(object.len(), payload.len())?;
+        } else {
+            key.set_payload(object.len(), object.len())?;
+            payload = object;
+        }
+        Ok((key, payload))
+    }
+
+    fn closed(&self) -> Error {
+        Error::Closed { what: self.url.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What a panic left is still in order: state changes after what may fail.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}
+
+/// Where and when a record is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    seek_key: u64,
+    datime: Datime,
+}
+
+fn append_record(appender: &mut Appender, key: &Key, payload: &[u8]) -> Result<()> {
+    let mut output = Output::new(0);
+    key.write(&mut output)?;
+    appender.append(&[&output.into_bytes(), payload])?;
+    Ok(())
+}
+
+/// A new identifier, of the system's randomness.
+fn uuid(settings: &FileSettings) -> Result<Uuid> {
+    if settings.is_reproducible {
+        return Ok(Uuid::default());
+    }
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Random { what: error.to_string() })?;
+    Ok(Uuid::of_random(bytes))
+}

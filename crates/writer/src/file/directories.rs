@@ -1,0 +1,215 @@
+//! The directories of a file being written, and their keys.
+
+use std::collections::HashMap;
+
+use arrowroot_format as format;
+use format::Output;
+use format::container::{Datime, Directory, Key, RootRecord, Uuid};
+
+use super::{FILE_CLASS, Record};
+use crate::error::{Error, Result};
+
+/// Class version of a directory. Source: `TDirectoryFile` (ROOT 6.40).
+const VERSION: u16 = 5;
+/// What the class of a directory is called in its key, whatever it is. Source: `TKey::Build`.
+const CLASS: &str = "TDirectory";
+
+/// Bytes of the fields of a directory.
+const MAX_BYTES: u32 = 60;
+
+/// A directory of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DirectoryId(usize);
+
+/// The directory that a file itself is.
+pub const ROOT_DIRECTORY: DirectoryId = DirectoryId(0);
+
+/// All directories, parents before what they hold.
+#[derive(Debug)]
+pub(super) struct Directories {
+    root: RootRecord,
+    directories: Vec<Held>,
+}
+
+/// A directory and what it holds.
+#[derive(Debug)]
+struct Held {
+    key: Key,
+    fields: Directory,
+    children: Vec<DirectoryId>,
+    /// The keys of each name, in the order in which the names came; the cycles of a name rise.
+    names: Vec<Vec<Key>>,
+    places: HashMap<String, usize>,
+    /// Directories in it by name.
+    by_name: HashMap<String, DirectoryId>,
+}
+
+impl Directories {
+    /// The root directory of a file of this name, whose record is at `begin`.
+    pub(super) fn new(name: &str, datime: Datime, uuid: Uuid, begin: u64) -> Result<Self> {
+        let mut key = Key::new(false, FILE_CLASS, name, "")?;
+        let mut texts = Output::new(0);
+        texts.string(name.as_bytes())?;
+        texts.string(b"")?;
+        let object_bytes = texts.position() + Directory::MAX_BYTES;
+        key.set_payload(object_bytes, object_bytes)?;
+        // It names no directory, unlike all other keys: ROOT makes it before it knows where the directory is.
+        (key.head.seek_key, key.head.datime) = (begin, datime);
+        let fields = Directory {
+            version: VERSION,
+            is_large: false,
+            created: datime,
+            modified: datime,
+            n_bytes_keys: 0,
+            n_bytes_name: key.n_bytes - MAX_BYTES,
+            seek_dir: begin,
+            seek_parent: 0,
+            seek_keys: 0,
+            uuid: Some(uuid),
+        };
+        let root =
+            RootRecord { key: key.clone(), name: name.to_owned(), title: String::new(), directory: fields.clone() };
+        Ok(Directories { root, directories: vec![Held::new(key, fields)] })
+    }
+
+    /// The record of the root directory.
+    pub(super) fn root_record(&self) -> Result<Vec<u8>> {
+        let mut output = Output::new(0);
+        self.root.write(&mut output)?;
+        Ok(output.into_bytes())
+    }
+
+    /// Bytes from the start of the root directory's record to its fields.
+    pub(super) fn n_bytes_name(&self) -> u32 {
+        self.root.directory.n_bytes_name
+    }
+
+    /// The identifier of the file.
+    pub(super) fn uuid(&self) -> Uuid {
+        self.root.directory.uuid.unwrap_or_default()
+    }
+
+    /// The directory of that name in another.
+    pub(super) fn child(&self, parent: DirectoryId, name: &str) -> Option<DirectoryId> {
+        self.directories[parent.0].by_name.get(name).copied()
+    }
+
+    /// Makes a directory. Returns the bytes of its record, whose fields are rewritten in the end.
+    pub(super) fn add(
+        &mut self,
+        parent: DirectoryId,
+        name: &str,
+        record: Record,
+        uuid: Uuid,
+    ) -> Result<(DirectoryId, Vec<u8>)> {
+        if self.directories[parent.0].places.contains_key(name) {
+            return Err(Error::name(name, "is the name of an object there, and cannot be that of a directory"));
+        }
+        let is_large = record.seek_key > format::container::START_OF_LARGE;
+        let mut key = Key::new(is_large, CLASS, name, name)?;
+        key.set_payload(Directory::MAX_BYTES, Directory::MAX_BYTES)?;
+        key.head.datime = record.datime;
+        let seek_parent = self.seek_of(parent);
+        let fields = Directory {
+            n_bytes_name: key.key_bytes.into(),
+            seek_dir: record.seek_key,
+            seek_parent,
+            uuid: Some(uuid),
+            ..self.root.directory.clone()
+        };
+        let key = self.list(parent, key, record.seek_key)?;
+        let mut output = Output::new(0);
+        key.write(&mut output)?;
+        fields.write_record(&mut output)?;
+        let id = DirectoryId(self.directories.len());
+        self.directories.push(Held::new(key, fields));
+        let parent = &mut self.directories[parent.0];
+        parent.by_name.insert(name.to_owned(), id);
+        parent.children.push(id);
+        Ok((id, output.into_bytes()))
+    }
+
+    /// Gives a key its cycle and its place in a directory, and lists it.
+    pub(super) fn list(&mut self, directory: DirectoryId, mut key: Key, seek_key: u64) -> Result<Key> {
+        check_name(&key.name)?;
+        let held = &mut self.directories[directory.0];
+        if held.by_name.contains_key(&key.name) {
+            return Err(Error::name(&key.name, "is the name of a directory there, and cannot be that of an object"));
+        }
+        (key.head.seek_key, key.head.seek_dir) = (seek_key, held.fields.seek_dir);
+        let place = *held.places.entry(key.name.clone()).or_insert(held.names.len());
+        if place == held.names.len() {
+            held.names.push(Vec::new());
+        }
+        let cycles = &mut held.names[place];
+        key.head.cycle = cycles.last().map_or(0, |last| last.cycle) + 1;
+        if key.cycle > i16::MAX.unsigned_abs() {
+            return Err(Error::name(&key.name, "has 32767 objects there already: no more cycles"));
+        }
+        cycles.push(key.clone());
+        Ok(key)
+    }
+
+    /// Offset of the record of a directory.
+    pub(super) fn seek_of(&self, directory: DirectoryId) -> u64 {
+        self.directories[directory.0].fields.seek_dir
+    }
+
+    /// All directories in the order of ROOT's key lists: a directory, then what it holds.
+    pub(super) fn in_order(&self) -> Vec<DirectoryId> {
+        let (mut order, mut waiting) = (Vec::new(), vec![ROOT_DIRECTORY]);
+        while let Some(directory) = waiting.pop() {
+            order.push(directory);
+            waiting.extend(self.directories[directory.0].children.iter().rev());
+        }
+        order
+    }
+
+    /// The keys of a directory in the order of its list: the highest cycle of a name first, as ROOT takes the first.
+    pub(super) fn keys(&self, directory: DirectoryId) -> impl Iterator<Item = &Key> {
+        self.directories[directory.0].names.iter().flat_map(|cycles| cycles.iter().rev())
+    }
+
+    /// The key of a directory's key list, but for place and size: it names the directory itself as its directory.
+    pub(super) fn key_of_list(&self, directory: DirectoryId, is_large: bool) -> Result<Key> {
+        let Held { key, fields, .. } = &self.directories[directory.0];
+        let mut own = Key::new(is_large, &key.class_name, &key.name, &key.title)?;
+        (own.head.seek_dir, own.head.datime) = (fields.seek_dir, key.datime);
+        Ok(own)
+    }
+
+    /// Says where the key list of a directory is.
+    pub(super) fn set_list(&mut self, directory: DirectoryId, list: &Key) {
+        let fields = &mut self.directories[directory.0].fields;
+        (fields.seek_keys, fields.n_bytes_keys) = (list.seek_key, list.n_bytes);
+    }
+
+    /// The fields of all directories as they are in the end, and where they are; those of the root directory last.
+    pub(super) fn fields(&self) -> Result<Vec<(u64, Vec<u8>)>> {
+        let fields = |held: &Held| {
+            let mut output = Output::new(0);
+            held.fields.write_record(&mut output)?;
+            Ok((held.fields.seek_dir + u64::from(held.fields.n_bytes_name), output.into_bytes()))
+        };
+        self.directories.iter().rev().map(fields).collect()
+    }
+}
+
+impl Held {
+    fn new(key: Key, fields: Directory) -> Self {
+        let (children, names) = (Vec::new(), Vec::new());
+        Held { key, fields, children, names, places: HashMap::new(), by_name: HashMap::new() }
+    }
+}
+
+/// Whether a key may have this name: readers take what stands before a slash for a directory, and a number behind a
+/// semicolon for a cycle.
+fn check_name(name: &str) -> Result<()> {
+    match name {
+        "" => Err(Error::name(name, "is empty, which no name can be")),
+        _ if name.contains(['/', ';', '\0']) => {
+            Err(Error::name(name, "has a slash, a semicolon or a zero, which no name can have"))
+        }
+        _ => Ok(()),
+    }
+}
