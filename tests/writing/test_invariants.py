@@ -30,10 +30,11 @@ FILES = [
 #: Members of a tree's record that a writer may choose, or that only pictures and sessions use: no rule is about them.
 FREE = {
     "fUniqueID", "fBits", "fTitle", "fLineColor", "fLineStyle", "fLineWidth", "fFillColor", "fFillStyle",
-    "fMarkerColor", "fMarkerStyle", "fMarkerSize", "fScanField", "fTimerInterval", "fUpdate", "fDefaultEntryOffsetLen",
-    "fMaxEntries",     "fMaxEntryLoop", "fMaxVirtualSize", "fAutoSave", "fAutoFlush", "fEstimate", "fSavedBytes", "fFlushedBytes",
-    "fIOBits", "fCompress", "fBasketSize", "fSplitLevel", "fOffset", "fMinimum", "fIsUnsigned", "fID", "fType",
-    "fStreamerType", "fClassVersion", "fCheckSum", "fParentName", "fClonesName", "fClassName",
+    "fMarkerColor", "fMarkerStyle", "fMarkerSize", "fScanField", "fTimerInterval", "fUpdate",
+    "fDefaultEntryOffsetLen", "fMaxEntries", "fMaxEntryLoop", "fMaxVirtualSize", "fAutoSave", "fAutoFlush",
+    "fEstimate", "fSavedBytes", "fFlushedBytes", "fIOBits", "fCompress", "fBasketSize", "fSplitLevel",
+    "fOffset", "fMinimum", "fIsUnsigned", "fID", "fType", "fStreamerType", "fClassVersion", "fCheckSum",
+    "fParentName", "fClonesName", "fClassName",
 }  # fmt: skip
 #: And those of which only some values are wrong.
 SOMETIMES = {"fMaximum", "fEntryOffsetLen", "fIsRange"}
