@@ -2,8 +2,8 @@
 
 ``read_with_root.py JOBS OUT``: JOBS is a JSON list of ``{"path", "table", "layout"}``. OUT gets one JSON line for each
 file: ``{"path", "columns": {ROUTE: {COLUMN: {"type", "values"}}}}``; instead of values there may be ``error``, or
-``skipped`` for types that read_with_root.h has no function for. A line is written when a file is done, so what makes ROOT
-crash is the first file that has none.
+``skipped`` for types that read_with_root.h has no function for. A line is written when a file is done, so what makes
+ROOT crash is the first file that has none.
 """
 
 from __future__ import annotations

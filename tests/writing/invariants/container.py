@@ -5,8 +5,9 @@ Sources: root-io-spec, 01-container (FileHeader, Record, Directory, FreeSegments
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .reading import Cursor, DamagedError, Findings, string_bytes, unpacked
 
@@ -76,7 +77,10 @@ class Container:
     """A file whose container was walked. What it breaks is in ``findings``."""
 
     def __init__(self, path: Path, findings: Findings) -> None:
-        self.data = path.read_bytes()
+        #: Large files are mapped: a slice is bytes in either case.
+        with path.open("rb") as file:
+            is_large = path.stat().st_size > 1 << 27
+            self.data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if is_large else file.read()
         self.findings = findings
         self.records: dict[int, Key] = {}
         self.gaps: list[tuple[int, int]] = []
