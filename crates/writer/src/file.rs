@@ -153,11 +153,7 @@ impl FileWriter {
     }
 
     /// Appends something. If that fails the file is given up: what stands in it is not known.
-    fn append<T>(
-        &self,
-        appender: &mut Option<Appender>,
-        append: impl FnOnce(&mut Appender) -> Result<T>,
-    ) -> Result<T> {
+    fn append<T>(&self, appender: &mut Option<Appender>, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
         let done = append(appender.as_mut().ok_or_else(|| self.closed())?);
         if matches!(done, Err(Error::Storage(_)))
             && let Some(appender) = appender.take()
@@ -272,7 +268,7 @@ impl FileWriter {
         (info_key.head.seek_key, info_key.head.seek_dir) = (seek_info, BEGIN);
         append_record(appender, &info_key, &payload)?;
 
-        for directory in directories.in_order() {
+        for directory in directories.with_lists() {
             let mut key = directories.key_of_list(directory, is_large(appender))?;
             let keys: Vec<&Key> = directories.keys(directory).collect();
             let mut output = Output::new(0);
@@ -316,6 +312,7 @@ impl FileWriter {
             seek_info,
             n_bytes_info: info_key.n_bytes,
             uuid: directories.uuid(),
+            uuid_version: Uuid::VERSION,
         };
         let mut output = Output::new(0);
         header.write(&mut output)?;

@@ -18,6 +18,7 @@ mod pipeline;
 mod pool;
 pub mod queue;
 pub mod settings;
+pub mod table;
 pub mod table_format;
 pub mod tree;
 
@@ -28,4 +29,5 @@ pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
 pub use pipeline::Written;
 pub use queue::{Queue, QueueReport, QueueSettings};
 pub use settings::{Flush, Layout, TableSettings};
+pub use table::TableWriter;
 pub use table_format::{EncodeTask, Encoded, TableFormat};

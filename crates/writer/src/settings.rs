@@ -1,9 +1,14 @@
 //! What is wanted of a table.
 
+use std::sync::Arc;
+
+use arrow_schema::Schema;
 use arrowroot_format::codec::CompressionSetting;
 
 /// Compressed bytes of a cluster of a tree. Source: `TTree::fAutoFlush` (ROOT 6.40).
 pub const TREE_CLUSTER_BYTES: u64 = 30_000_000;
+/// Most bytes of a page before compression. Source: `RNTupleWriteOptions::fMaxUnzippedPageSize` (ROOT 6.40).
+pub const PAGE_BYTES: u32 = 1 << 20;
 /// A cluster takes at most so much before it is compressed, unless more is asked for.
 pub const MAX_CLUSTER_BYTES: u64 = 64_000_000;
 
@@ -37,6 +42,8 @@ pub struct TableSettings {
     /// For each column of a tree, the counter that its lists share with those of other columns, `None` for one of its own; empty:
     /// all have their own. The lists of columns that share one have the same lengths, which is checked.
     pub counters: Vec<Option<String>>,
+    /// The schema to give back when the table is read; `None`: the one that says what is stored.
+    pub schema: Option<Arc<Schema>>,
     /// Where clusters end.
     pub flush: Flush,
     /// Most bytes of a cluster before it is compressed, where [`Flush::Bytes`] would make it larger. One entry may exceed it.
@@ -54,6 +61,7 @@ impl Default for TableSettings {
             compression: Vec::new(),
             titles: Vec::new(),
             counters: Vec::new(),
+            schema: None,
             flush: Flush::Bytes(TREE_CLUSTER_BYTES),
             max_cluster_bytes: MAX_CLUSTER_BYTES,
             basket_bytes: None,

@@ -33,7 +33,10 @@ impl Classes {
             }
             Some(made) if made.checksum == info.checksum && made.version == info.version => Ok(()),
             Some(_) => Err(Error::InvalidRequest {
-                what: format!("class {:?} is described already, in another way: give one of them another name", info.name),
+                what: format!(
+                    "class {:?} is described already, in another way: give one of them another name",
+                    info.name
+                ),
             }),
         }
     }
@@ -80,7 +83,7 @@ impl Classes {
             self.made.iter().filter(|info| self.described.contains(&info.name)).cloned().collect();
         let rules_of = |info: &StreamerInfo| {
             let source = format!("sourceClass=\"{}\"", info.name);
-            StreamerInfos::of_root().rules().iter().filter(move |rule| rule.contains(&source)).cloned()
+            StreamerInfos::of_root().rules().iter().filter(move |rule| rule.text.contains(&source)).cloned()
         };
         let rules = infos.iter().flat_map(rules_of).collect();
         StreamerInfos::of(infos).with_rules(rules).write(output)

@@ -60,7 +60,8 @@ pub(super) fn write(
         let values = Buffer::from_vec(vec![value; len]);
         vec![Stored::Numbers { primitive: Primitive::UInt64, values }]
     };
-    let members = vec![texts(attributes.iter().map(|(key, _)| *key)), texts(attributes.iter().map(|(_, value)| *value))];
+    let members =
+        vec![texts(attributes.iter().map(|(key, _)| *key)), texts(attributes.iter().map(|(_, value)| *value))];
     let values = vec![numbers(0), numbers(n_entries), vec![Stored::Struct { len, members }]];
     let cluster = Arc::new(Cluster { first_entry: 0, n_entries: len, columns: values });
 

@@ -101,11 +101,7 @@ impl NtupleFormat {
     /// # Errors
     /// [`Error::InvalidRequest`] for a column that no RNTuple holds, a compression setting that is not written, or a size of
     /// pages that none can have; what the file says.
-    pub fn new(
-        file: &FileWriter,
-        columns: &[NtupleColumn],
-        settings: NtupleSettings,
-    ) -> Result<NtupleFormat> {
+    pub fn new(file: &FileWriter, columns: &[NtupleColumn], settings: NtupleSettings) -> Result<NtupleFormat> {
         let page_bytes = settings.page_bytes;
         if !(1..=MAX_PAGE_BYTES).contains(&page_bytes) {
             let what = format!("pages of {page_bytes} bytes: they may have 1 to {MAX_PAGE_BYTES}");
