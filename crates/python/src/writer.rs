@@ -89,7 +89,7 @@ impl PyFileWriter {
             compression: compression.into_iter().map(CompressionSetting).collect(),
             titles,
             counters,
-            schema: Some(schema_in(&recorded)?),
+            schema: Some(Arc::new(schema_in(&recorded)?)),
             flush,
             basket_bytes,
             page_bytes,

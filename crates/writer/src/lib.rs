@@ -23,6 +23,7 @@ pub mod table_format;
 pub mod tree;
 
 pub use appender::Appender;
+pub use arrowroot_arrow::stored::StoreError;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
