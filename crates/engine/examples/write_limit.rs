@@ -106,7 +106,8 @@ fn pages(source: &LocalFile, anchor: &Anchor) -> Result<Vec<Vec<u8>>> {
         for cluster in &list.columns {
             for (column, pages) in schema.columns.iter().zip(cluster) {
                 for page in list.pages(pages) {
-                    let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).ok_or("a page too large")?;
+                    let n_bytes =
+                        column.column_type.page_bytes(u64::from(page.n_elements)).ok_or("a page too large")?;
                     let stored = read_range(source, page.offset, page.stored_bytes)?;
                     payloads.push(unpacked(stored, n_bytes, &mut decompressor)?);
                 }
