@@ -41,6 +41,7 @@ void decorate(TH1 &h, TRandom3 &random)
    h.SetLineColor(random.Integer(20));
 }
 
+// Not the classes of 64-bit integers: they have no version in ROOT 6.40.
 template <class H> void one(const char *name, TRandom3 &random)
 {
    int n = 1 + random.Integer(20);
@@ -99,13 +100,13 @@ void write_objects(const char *path, unsigned seed)
    TParameter<Long64_t>("long", -(1ll << 40)).Write();
    TParameter<bool>("bool", true).Write();
    file.mkdir("one")->cd();
-   one<TH1C>("c", random); one<TH1S>("s", random); one<TH1I>("i", random); one<TH1L>("l", random);
+   one<TH1C>("c", random); one<TH1S>("s", random); one<TH1I>("i", random);
    one<TH1F>("f", random); one<TH1D>("d", random); one<TProfile>("p", random);
    file.mkdir("more")->mkdir("two")->cd();
-   two<TH2C>("c", random); two<TH2S>("s", random); two<TH2I>("i", random); two<TH2L>("l", random);
+   two<TH2C>("c", random); two<TH2S>("s", random); two<TH2I>("i", random);
    two<TH2F>("f", random); two<TH2D>("d", random);
    file.cd("more");
-   three<TH3C>("c", random); three<TH3S>("s", random); three<TH3I>("i", random); three<TH3L>("l", random);
+   three<TH3C>("c", random); three<TH3S>("s", random); three<TH3I>("i", random);
    three<TH3F>("f", random); three<TH3D>("d", random);
    TProfile2D profile("p2", "", 3, 0, 1, 2, 0, 1);
    decorate(profile, random);

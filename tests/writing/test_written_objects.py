@@ -11,7 +11,7 @@ import arrowroot as ar
 from tests.differential import root_peer
 
 HERE = Path(__file__).resolve().parent
-N_OBJECTS = 33
+N_OBJECTS = 30
 
 
 def records(data: bytes) -> list[tuple[int, bytes]]:
