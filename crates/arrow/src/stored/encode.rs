@@ -9,18 +9,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt64Array, make_array};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType as ArrowType, Field};
+use arrow_schema::{DataType as ArrowType, Field};
 use arrow_select::take::take;
 
-/// What is wrong, as a text.
-type Result<T> = std::result::Result<T, String>;
-
-fn of_arrow(error: ArrowError) -> String {
-    error.to_string()
-}
+use super::error::{Result, StoreError};
 
 /// The values as a dictionary of the type `to`, in the order in which they first occur.
-pub(super) fn dictionary(values: &ArrayRef, key: &ArrowType, to: &ArrowType) -> Result<ArrayRef> {
+pub(super) fn dictionary(column: &str, values: &ArrayRef, key: &ArrowType, to: &ArrowType) -> Result<ArrayRef> {
+    let wrong = StoreError::of_arrow(column);
     let compared = Compared::of(values);
     let mut places = Vec::new();
     let mut numbers: HashMap<&[u8], usize> = HashMap::new();
@@ -38,15 +34,19 @@ pub(super) fn dictionary(values: &ArrayRef, key: &ArrowType, to: &ArrowType) -> 
             }
         });
     }
-    let distinct = take(values, &UInt64Array::from(places), None).map_err(of_arrow)?;
-    let too_many = || format!("{} different values in a batch, too many for a dictionary of {key}", distinct.len());
+    let distinct = take(values, &UInt64Array::from(places), None).map_err(&wrong)?;
+    let too_many = || StoreError::TooMany {
+        column: column.to_owned(),
+        what: format!("{} different values in a batch, too many for a dictionary of {key}", distinct.len()),
+    };
     let keys = integers(&keys, key).ok_or_else(too_many)?;
     let data = ArrayData::builder(to.clone()).len(values.len()).add_buffer(keys).add_child_data(distinct.to_data());
-    Ok(make_array(data.nulls(values.nulls().cloned()).build().map_err(of_arrow)?))
+    Ok(make_array(data.nulls(values.nulls().cloned()).build().map_err(&wrong)?))
 }
 
 /// The values as runs of the type `to`.
-pub(super) fn runs(values: &ArrayRef, ends: &Field, to: &ArrowType) -> Result<ArrayRef> {
+pub(super) fn runs(column: &str, values: &ArrayRef, ends: &Field, to: &ArrowType) -> Result<ArrayRef> {
+    let wrong = StoreError::of_arrow(column);
     let compared = Compared::of(values);
     let are_equal = |one: usize, other: usize| match (values.is_valid(one), values.is_valid(other)) {
         (true, true) => compared.bytes(one).is_some_and(|bytes| compared.bytes(other) == Some(bytes)),
@@ -55,14 +55,17 @@ pub(super) fn runs(values: &ArrayRef, ends: &Field, to: &ArrowType) -> Result<Ar
     let firsts: Vec<usize> = (0..values.len()).filter(|&place| place == 0 || !are_equal(place - 1, place)).collect();
     let run_ends: Vec<usize> =
         firsts.iter().skip(1).copied().chain((!firsts.is_empty()).then_some(values.len())).collect();
-    let too_many = || format!("{} values in a batch, too many for runs of {}", values.len(), ends.data_type());
+    let too_many = || StoreError::TooMany {
+        column: column.to_owned(),
+        what: format!("{} values in a batch, too many for runs of {}", values.len(), ends.data_type()),
+    };
     let buffer = integers(&run_ends, ends.data_type()).ok_or_else(too_many)?;
     let ends = ArrayData::builder(ends.data_type().clone()).len(run_ends.len()).add_buffer(buffer);
-    let ends = ends.build().map_err(of_arrow)?;
+    let ends = ends.build().map_err(&wrong)?;
     let firsts = UInt64Array::from(firsts.iter().map(|&place| place as u64).collect::<Vec<_>>());
-    let of_runs = take(values, &firsts, None).map_err(of_arrow)?;
+    let of_runs = take(values, &firsts, None).map_err(&wrong)?;
     let data = ArrayData::builder(to.clone()).len(values.len()).child_data(vec![ends, of_runs.to_data()]);
-    Ok(make_array(data.build().map_err(of_arrow)?))
+    Ok(make_array(data.build().map_err(&wrong)?))
 }
 
 /// Integers of a type; `None` if one has no room there.
@@ -154,9 +157,9 @@ mod tests {
     fn more_values_than_keys_are_told() {
         let values: ArrayRef = Arc::new(StringArray::from_iter_values((0..200).map(|n| n.to_string())));
         let to = |key: &ArrowType| ArrowType::Dictionary(Box::new(key.clone()), Box::new(ArrowType::Utf8));
-        let of = |key: ArrowType| dictionary(&values, &key, &to(&key));
+        let of = |key: ArrowType| dictionary("x", &values, &key, &to(&key));
         assert_eq!(of(ArrowType::UInt8).unwrap().as_any_dictionary().values().len(), 200);
-        assert!(of(ArrowType::Int8).unwrap_err().contains("200 different values in a batch"));
+        assert!(of(ArrowType::Int8).unwrap_err().to_string().contains("200 different values in a batch"));
     }
 
     #[test]
@@ -165,15 +168,15 @@ mod tests {
         let values: ArrayRef = Arc::new(Float64Array::from(numbers));
         let key = ArrowType::UInt16;
         let to = ArrowType::Dictionary(Box::new(key.clone()), Box::new(ArrowType::Float64));
-        let found = dictionary(&values, &key, &to).unwrap();
+        let found = dictionary("x", &values, &key, &to).unwrap();
         assert_eq!((found.as_any_dictionary().values().len(), found.null_count()), (3, 2));
         let ends = Field::new("run_ends", ArrowType::Int16, false);
         let of = Field::new("values", ArrowType::Float64, true);
         let to = ArrowType::RunEndEncoded(Arc::new(ends.clone()), Arc::new(of));
-        let found = runs(&values, &ends, &to).unwrap();
+        let found = runs("x", &values, &ends, &to).unwrap();
         let found = found.as_run::<arrow_array::types::Int16Type>();
         assert_eq!(found.run_ends().values(), [2, 4, 5, 6, 7]);
-        let none = runs(&values.slice(0, 0), &ends, &to).unwrap();
+        let none = runs("x", &values.slice(0, 0), &ends, &to).unwrap();
         assert_eq!(none.len(), 0);
     }
 }

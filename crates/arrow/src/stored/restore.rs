@@ -96,11 +96,11 @@ impl Restoring<'_> {
         Ok(match to {
             ArrowType::Dictionary(key, value) => {
                 let values = self.array(array, value)?;
-                dictionary(&values, key, to).map_err(|what| self.malformed(&what))?
+                dictionary(self.column, &values, key, to)?
             }
             ArrowType::RunEndEncoded(ends, values) => {
                 let values = self.array(array, values.data_type())?;
-                runs(&values, ends, to).map_err(|what| self.malformed(&what))?
+                runs(self.column, &values, ends, to)?
             }
             ArrowType::Float16 => {
                 let wide = array.as_primitive_opt::<Float32Type>().ok_or_else(|| self.other_type(array, to))?;

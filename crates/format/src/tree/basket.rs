@@ -371,12 +371,17 @@ impl EmbeddedBasket {
 ///
 /// # Source
 /// `TBasket::WriteBuffer` (ROOT 6.40).
-pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: impl ExactSizeIterator<Item = u32>) -> Result<()> {
+pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
     let n_offsets = u32::try_from(starts.len() + 1).ok().filter(|n| *n <= i32::MAX.unsigned_abs());
     let n_offsets = n_offsets.ok_or_else(|| Error::unsupported(0, "a basket of 2^31 - 1 entries"))?;
     payload.reserve(8 + 4 * starts.len());
     payload.extend(n_offsets.to_be_bytes());
-    starts.for_each(|start| payload.extend(start.to_be_bytes()));
+    // A block at a time is vector code.
+    let mut block = [[0; 4]; 256];
+    for starts in starts.chunks(block.len()) {
+        block.iter_mut().zip(starts).for_each(|(to, start)| *to = start.to_be_bytes());
+        payload.extend_from_slice(block[..starts.len()].as_flattened());
+    }
     payload.extend([0; 4]);
     Ok(())
 }
