@@ -1,6 +1,7 @@
 """Writes crates/format/src/streamer/builtin.bin: what ROOT says of its own classes that files hold most often.
 
-A file that was not closed has lost its descriptions of classes; those of these classes are then taken from here.
+A file that was not closed has lost its descriptions of classes; those of these classes are then taken from here. So is what a
+file that arrowroot writes says of them.
 
 usage: python tools/builtin_classes.py
 """
@@ -15,6 +16,7 @@ import ROOT
 
 OUTPUT = Path(__file__).parents[1] / "crates/format/src/streamer/builtin.bin"
 NUMBERS = ("double", "float", "int", "Long64_t", "bool", "long")
+LEAVES = ("B", "S", "I", "L", "G", "F", "D", "O", "C", "F16", "D32", "Element", "Object")
 CLASSES = [
     "TNamed",
     "TObjString",
@@ -39,6 +41,7 @@ CLASSES = [
     "TF1",
     "TF2",
     "TF3",
+    "TF1AbsComposition",
     "TFormula",
     *(f"TParameter<{number}>" for number in NUMBERS),
     "TVectorT<double>",
@@ -71,6 +74,13 @@ CLASSES = [
     "TArrow",
     "TEllipse",
     "TMarker",
+    "TTree",
+    "ROOT::TIOFeatures",
+    "TBranch",
+    "TBranchElement",
+    "TBranchRef",
+    *(f"TLeaf{kind}" for kind in LEAVES),
+    "ROOT::RNTuple",
 ]
 _ZSTD = 519
 # Where the header has the place of the record, and the record its length and that of its key.
@@ -110,7 +120,9 @@ def described(kind: object, file: object, seen: set[str] = set()) -> None:  # no
         inner = ROOT.TClass.GetClass(element.GetTypeName().rstrip("*")) or element.GetClassPointer()
         if element.IsBase():
             inner = element.GetClassPointer()
-        if inner and not inner.GetCollectionProxy():
+        # ROOT describes no abstract class for pointers to nothing.
+        is_abstract = inner and inner.Property() & ROOT.kIsAbstract and not element.IsBase()
+        if inner and not inner.GetCollectionProxy() and not is_abstract:
             described(inner, file)
 
 

@@ -1,6 +1,7 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
 mod branches;
+mod concat;
 mod counters;
 mod data_type;
 mod error;
@@ -15,6 +16,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
 
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use concat::concat;
 pub use counters::shared_counters;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};

@@ -1,5 +1,6 @@
 //! What can go wrong while a file is written.
 
+use arrowroot_arrow::stored::StoreError;
 use arrowroot_format as format;
 use arrowroot_storage as storage;
 
@@ -18,6 +19,9 @@ pub enum Error {
     /// The format has no room for it, or arrowroot does not write it.
     #[error("cannot be written: {0}")]
     Format(#[from] format::Error),
+    /// A column that no layout holds, or values that are not those of the table.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A value that the table cannot store, or that readers would silently read differently.
     #[error("column {column}, entry {entry}: {what}")]
     Value {
@@ -34,37 +38,20 @@ pub enum Error {
         /// What is wrong, and what would be right.
         what: String,
     },
-    /// It was interrupted.
-    #[error("writing was interrupted")]
-    Interrupted,
+    /// The system gives no random bytes for an identifier.
+    #[error("no random bytes for an identifier: {what}; reproducible files need none")]
+    NoRandomness {
+        /// What the system said.
+        what: String,
+    },
     /// A thread that compressed panicked.
     #[error("a compressing thread failed: {what}")]
     Panicked {
         /// What it said.
         what: String,
     },
-    /// A name that no key can have, or that is taken.
-    #[error("name {name:?} {what}")]
-    Name {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// A class that is not known here.
-    #[error("class {name:?} is not described here: describe it first")]
-    UnknownClass {
-        /// The class.
-        name: String,
-    },
-    /// The system gives no random bytes.
-    #[error("no random bytes for an identifier: {what}; a file that is reproducible needs none")]
-    Random {
-        /// What the system said.
-        what: String,
-    },
     /// Somebody goes on writing to what was closed or given up.
-    #[error("{what} is closed: nothing can be written to it")]
+    #[error("{what} is closed")]
     Closed {
         /// The table or file.
         what: String,
@@ -72,7 +59,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn name(name: &str, what: &'static str) -> Self {
-        Error::Name { name: name.to_owned(), what }
+    /// A name in the file that cannot be one, or is taken.
+    pub(crate) fn name(name: &str, what: &str) -> Self {
+        Error::InvalidRequest { what: format!("name {name:?} {what}") }
     }
 }

@@ -12,6 +12,7 @@ use format::streamer::StreamerInfo;
 
 use crate::appender::Appender;
 use crate::error::{Error, Result};
+use crate::queue::{Queue, QueueSettings};
 
 mod classes;
 mod clock;
@@ -39,9 +40,9 @@ pub struct FileSettings {
     pub compression: CompressionSetting,
     /// Whether dates and identifiers are fixed, so that the same data make the same file on any day.
     pub is_reproducible: bool,
-    /// How many threads compress.
+    /// How many threads compress, that of the caller among them.
     pub n_threads: usize,
-    /// Most bytes that wait to be compressed or written.
+    /// Most bytes of tables that wait to be compressed or written.
     pub buffer_bytes: usize,
 }
 
@@ -54,6 +55,7 @@ pub struct FileWriter {
     settings: FileSettings,
     datime: Datime,
     compressor: Mutex<Compressor>,
+    queue: Queue,
     state: Mutex<State>,
 }
 
@@ -83,7 +85,10 @@ impl FileWriter {
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
         let state = State { appender: Some(appender), directories, classes: Classes::default() };
-        Ok(Arc::new(FileWriter { url, settings, datime, compressor: Mutex::default(), state: Mutex::new(state) }))
+        let queue =
+            Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
+        let (compressor, state) = (Mutex::default(), Mutex::new(state));
+        Ok(Arc::new(FileWriter { url, settings, datime, compressor, queue, state }))
     }
 
     /// Where it is written to.
@@ -104,8 +109,9 @@ impl FileWriter {
     /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made.
     ///
     /// # Errors
-    /// [`Error::Name`] if a part of the path names an object, or cannot be a name.
+    /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
+        self.queue.wait()?;
         let mut state = self.lock();
         let State { appender, directories, .. } = &mut *state;
         let mut directory = ROOT_DIRECTORY;
@@ -113,11 +119,13 @@ impl FileWriter {
             directory = match directories.child(directory, name) {
                 Some(child) => child,
                 None => {
-                    let appender = appender.as_mut().ok_or_else(|| self.closed())?;
-                    let record = Record { seek_key: appender.position(), datime: self.datime };
-                    let (child, bytes) = directories.add(directory, name, record, uuid(&self.settings)?)?;
-                    appender.append(&[&bytes])?;
-                    child
+                    let uuid = uuid(&self.settings)?;
+                    self.append(appender, |appender| {
+                        let record = Record { seek_key: appender.position(), datime: self.datime };
+                        let (child, bytes) = directories.add(directory, name, record, uuid)?;
+                        appender.append(&[&bytes])?;
+                        Ok(child)
+                    })?
                 }
             };
         }
@@ -129,13 +137,30 @@ impl FileWriter {
         self.lock().directories.seek_of(directory)
     }
 
+    /// What clusters of tables go through. Everything else that is appended waits for it first, so that the file depends on the
+    /// order of calls alone.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
     /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else
     /// uses meanwhile.
     ///
     /// # Errors
     /// What `append` says, and [`Error::Closed`].
     pub fn with_appender<T>(&self, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
-        append(self.lock().appender.as_mut().ok_or_else(|| self.closed())?)
+        self.append(&mut self.lock().appender, append)
+    }
+
+    /// Appends something. If that fails the file is given up: what stands in it is not known.
+    fn append<T>(&self, appender: &mut Option<Appender>, append: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
+        let done = append(appender.as_mut().ok_or_else(|| self.closed())?);
+        if matches!(done, Err(Error::Storage(_)))
+            && let Some(appender) = appender.take()
+        {
+            appender.abort();
+        }
+        done
     }
 
     /// Whether a key that is made now has offsets of 64 bits: the file has grown over 2 GB.
@@ -148,7 +173,7 @@ impl FileWriter {
     /// file. Returns the key.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
+    /// [`Error::InvalidRequest`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
     ///
     /// # Source
     /// `TKey::TKey`, `TDirectoryFile::AppendKey` (ROOT 6.40).
@@ -161,33 +186,48 @@ impl FileWriter {
         setting: CompressionSetting,
         write: impl Fn(&mut Output) -> format::Result<()>,
     ) -> Result<Key> {
+        self.queue.wait()?;
         loop {
             let is_large = self.is_large();
             let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
             let mut state = self.lock();
             let State { appender, directories, .. } = &mut *state;
-            let appender = appender.as_mut().ok_or_else(|| self.closed())?;
-            // References in the object count from the start of its key, so its length must stay.
-            if is_large != (appender.position() > START_OF_LARGE) {
-                continue;
+            let appended = self.append(appender, |appender| {
+                // References in the object count from the start of its key, so its length must stay.
+                if is_large != (appender.position() > START_OF_LARGE) {
+                    return Ok(None);
+                }
+                let key = directories.list(directory, key, appender.position())?;
+                append_record(appender, &key, &payload)?;
+                Ok(Some(key))
+            })?;
+            if let Some(key) = appended {
+                return Ok(key);
             }
-            let key = directories.list(directory, key, appender.position())?;
-            append_record(appender, &key, &payload)?;
-            return Ok(key);
         }
     }
 
-    /// Has the file describe a class.
-    pub fn add_class(&self, info: StreamerInfo) {
-        self.lock().classes.add(info);
-    }
-
-    /// Has the file describe one of ROOT's own classes, with its bases and the classes of its members.
+    /// Has the file describe a class that is not ROOT's own.
     ///
     /// # Errors
-    /// [`Error::UnknownClass`] if it is not known here.
+    /// [`Error::InvalidRequest`] if another class of that name is described.
+    pub fn add_class(&self, info: StreamerInfo) -> Result<()> {
+        self.lock().classes.add(info)
+    }
+
+    /// Has the file describe one of ROOT's own classes whose objects it holds, with its bases. Call it in the order in which
+    /// the objects are written.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if it is not known here.
     pub fn need_class(&self, name: &str) -> Result<()> {
         self.lock().classes.need(name)
+    }
+
+    /// Has the file describe the class of a pointer to nothing, with all classes that it needs, as ROOT does. Nothing is
+    /// described of what is not known here.
+    pub fn need_class_of_null(&self, name: &str) {
+        self.lock().classes.need_for_null(name);
     }
 
     /// Ends the file, and publishes it under its name. Returns its size in bytes. Afterwards nothing can be written.
@@ -198,20 +238,22 @@ impl FileWriter {
     /// # Source
     /// `TFile::Close` (ROOT 6.40).
     pub fn close(&self) -> Result<u64> {
+        let placed = self.queue.wait();
+        self.queue.end();
         let mut state = self.lock();
         let State { appender, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
-        match self.end(&mut open, directories, classes) {
-            Ok(end) => open.publish().map(|()| end),
-            Err(error) => {
-                open.abort();
-                Err(error)
-            }
+        let ended = placed.and_then(|()| self.end(&mut open, directories, classes));
+        if ended.is_err() {
+            open.abort();
         }
+        ended
     }
 
-    /// Gives the file up: nothing is left of it, and an older file of its name stays.
+    /// Gives the file up: nothing is left of it, and an older file of its name stays. Whoever still writes to it, on any thread,
+    /// is told that it is closed.
     pub fn abort(&self) {
+        self.queue.stop(self.closed());
         if let Some(appender) = self.lock().appender.take() {
             appender.abort();
         }
@@ -274,7 +316,7 @@ impl FileWriter {
         let mut output = Output::new(0);
         header.write(&mut output)?;
         appender.write_at(0, &output.into_bytes())?;
-        appender.sync()?;
+        appender.publish()?;
         Ok(end)
     }
 
@@ -315,7 +357,10 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        self.abort();
+        // A child that was forked from the process has the file, too, and perhaps locks that nobody will open.
+        if self.queue.is_own_process() {
+            self.abort();
+        }
     }
 }
 
@@ -339,6 +384,9 @@ fn uuid(settings: &FileSettings) -> Result<Uuid> {
         return Ok(Uuid::default());
     }
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Random { what: error.to_string() })?;
+    getrandom::fill(&mut bytes).map_err(|error| Error::NoRandomness { what: error.to_string() })?;
     Ok(Uuid::of_random(bytes))
 }
+
+#[cfg(test)]
+mod tests;

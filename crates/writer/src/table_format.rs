@@ -25,6 +25,9 @@ pub trait TableFormat: Send + Sync + 'static {
     /// What is known of the pieces that one task made.
     type Pieces: Send + 'static;
 
+    /// Whether clusters of one number of entries are said in a shorter way than others.
+    const HAS_REGULAR_CLUSTERS: bool = false;
+
     /// Cuts a cluster into tasks of at least 64 KiB where it can, so that each is worth a thread's while. What they make does
     /// not depend on when or where they run.
     ///
@@ -43,7 +46,7 @@ pub trait TableFormat: Send + Sync + 'static {
 
     /// Takes what the tasks of a cluster made, in the order of the tasks, when it is known where in the file they go: `offset`
     /// on. Fills in what depends on that, notes it for the metadata, and returns the parts to write one after the other.
-    /// Clusters come here in their order, one at a time.
+    /// Clusters come here in their order, one at a time, and without their columns, whose memory is free again.
     ///
     /// # Errors
     /// If the format has no room for it.

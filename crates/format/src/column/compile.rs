@@ -602,7 +602,14 @@ mod tests {
         let list = Element { contained_type: UNSIGNED_CHAR, ..Element::member("x", "vector<E>", 300) };
         let list = Element { class: ElementClass::Stl, ..list };
         let elements = vec![Element::member("first", "E", UNSIGNED_CHAR), Element::member("second", "E", code::INT)];
-        let pair = StreamerInfo { name: "pair<E,E>".to_owned(), checksum: 1, version: 1, info_version: 9, elements, ..StreamerInfo::default() };
+        let pair = StreamerInfo {
+            name: "pair<E,E>".to_owned(),
+            checksum: 1,
+            version: 1,
+            info_version: 9,
+            elements,
+            ..StreamerInfo::default()
+        };
         let infos = StreamerInfos::of(vec![pair]);
         let mut compiler = Compiler::new(&infos);
         let number = |primitive| Node::Number(Number::plain(primitive));
@@ -623,7 +630,8 @@ mod tests {
             checksum: 1,
             version: 0,
             info_version: 9,
-            elements: vec![items.clone()], ..StreamerInfo::default()
+            elements: vec![items.clone()],
+            ..StreamerInfo::default()
         };
         let first = Element::member("first", "int", code::INT);
         let pair = StreamerInfo {
@@ -649,7 +657,8 @@ mod tests {
             checksum: 1,
             version: 1,
             info_version: 9,
-            elements, ..StreamerInfo::default()
+            elements,
+            ..StreamerInfo::default()
         };
         let list = Element { class: ElementClass::Stl, ..Element::member("items", "vector<Item>", 300) };
         let items_of = |class: &str, at: &str, contained_type: i32| {
@@ -679,7 +688,14 @@ mod tests {
                 true => Element::member("x", "int", code::INT),
                 false => Element::member("m", &format!("C{}", place + 1), code::ANY),
             };
-            StreamerInfo { name: format!("C{place}"), checksum: 1, version: 1, info_version: 9, elements: vec![member], ..StreamerInfo::default() }
+            StreamerInfo {
+                name: format!("C{place}"),
+                checksum: 1,
+                version: 1,
+                info_version: 9,
+                elements: vec![member],
+                ..StreamerInfo::default()
+            }
         };
         StreamerInfos::of((0..n_classes).map(class).collect())
     }

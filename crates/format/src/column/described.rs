@@ -48,7 +48,8 @@ fn versions(versions: RangeInclusive<u16>, elements: impl Fn(u16) -> Vec<Element
         checksum: 0,
         version,
         info_version: 9,
-        elements: elements(version), ..StreamerInfo::default()
+        elements: elements(version),
+        ..StreamerInfo::default()
     };
     versions.map(info).collect()
 }

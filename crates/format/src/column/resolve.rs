@@ -591,7 +591,14 @@ mod tests {
     fn a_number_that_counts_members_of_rules_gives_way_to_the_name() {
         let members = [("Base", 0), ("x", 5), ("n", 3), ("list", 300)];
         let elements = members.map(|(name, code)| Element::member(name, "T", code)).to_vec();
-        let info = StreamerInfo { name: "C".to_owned(), checksum: 9, version: 2, info_version: 9, elements, ..StreamerInfo::default() };
+        let info = StreamerInfo {
+            name: "C".to_owned(),
+            checksum: 9,
+            version: 2,
+            info_version: 9,
+            elements,
+            ..StreamerInfo::default()
+        };
         let infos = StreamerInfos::of(vec![info]);
         let name_of = |branch: &str, id| {
             let part = ElementPart { class_name: "C".to_owned(), checksum: 9, id, ..ElementPart::default() };

@@ -18,18 +18,18 @@ mod schema;
 mod shape;
 mod slots;
 mod tables;
-mod writer;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use anchor::{ANCHOR_BYTES, ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS, WRITTEN_VERSION};
+pub use description::{ExtraInfo, FieldDescription};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};
 pub use footer::{AttributeSet, ClusterGroup, Footer};
 pub use members::{Member, Members};
 pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
-pub use description::{ExtraInfo, FieldDescription};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::{Shape, StreamedField};
+pub use shape::{Shape, StreamedField, number_type_name};
 pub use slots::{Domain, Slot, SlotId, Slots};

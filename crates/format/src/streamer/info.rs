@@ -105,11 +105,23 @@ impl StreamerInfos {
         self
     }
 
-    #[cfg(test)]
-    pub(crate) fn of(infos: Vec<StreamerInfo>) -> Self {
+    /// These, in this order.
+    pub fn of(infos: Vec<StreamerInfo>) -> Self {
         let mut all = StreamerInfos { infos, ..StreamerInfos::default() };
         all.index();
         all
+    }
+
+    /// The same with rules of schema evolution.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Vec<String>) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// What ROOT 6.40 says of its own classes that files hold most often.
+    pub fn of_root() -> &'static StreamerInfos {
+        builtin()
     }
 
     pub(crate) fn compiled(&self) -> &Arc<Compiled> {

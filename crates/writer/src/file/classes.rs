@@ -1,33 +1,102 @@
 //! What the streamer information of a file being written must describe.
 
+use std::collections::HashSet;
+
 use arrowroot_format as format;
 use format::Output;
-use format::streamer::StreamerInfo;
+use format::streamer::{ElementClass, StreamerInfo, StreamerInfos};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// The classes to describe.
+/// The classes to describe, as ROOT finds and orders them.
+///
+/// ROOT describes the classes whose objects it wrote by their description; classes that write themselves are not among them.
+/// For a pointer to nothing it describes the class that it could have pointed to, with all that this one needs.
+/// It numbers descriptions when it makes them, which it does for the bases of a class at once, and writes them in that order.
+///
+/// Source: `TStreamerInfo::Build`, `TStreamerInfo::ForceWriteInfo`, `TFile::WriteStreamerInfo` (ROOT 6.40).
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    infos: Vec<StreamerInfo>,
+    /// In the order in which they are made.
+    made: Vec<StreamerInfo>,
+    described: HashSet<String>,
 }
 
 impl Classes {
-    /// Adds a class, if it is not there.
-    pub(super) fn add(&mut self, info: StreamerInfo) {
-        let is_same = |other: &StreamerInfo| other.name == info.name && other.version == info.version;
-        if !self.infos.iter().any(is_same) {
-            self.infos.push(info);
+    /// Adds a class that is not ROOT's own.
+    pub(super) fn add(&mut self, info: StreamerInfo) -> Result<()> {
+        match self.made.iter().find(|made| made.name == info.name) {
+            None => {
+                self.described.insert(info.name.clone());
+                self.made.push(info);
+                Ok(())
+            }
+            Some(made) if made.checksum == info.checksum && made.version == info.version => Ok(()),
+            Some(_) => Err(Error::InvalidRequest {
+                what: format!(
+                    "class {:?} is described already, in another way: give one of them another name",
+                    info.name
+                ),
+            }),
         }
     }
 
-    /// Adds one of ROOT's own classes, with its bases and the classes of its members.
-    pub(super) fn need(&mut self, _name: &str) -> Result<()> {
-        Ok(())
+    /// Describes a class whose objects are written by their description, with the bases that are, too.
+    pub(super) fn need(&mut self, name: &str) -> Result<()> {
+        if writes_itself(name) || !self.described.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let info = self.make(name).ok_or_else(|| unknown(name))?;
+        let bases: Vec<String> = info.bases().map(|base| base.name.to_string()).collect();
+        bases.iter().try_for_each(|base| self.need(base))
+    }
+
+    /// Describes a class that a pointer to nothing could have pointed to, and all that it needs, as far as that is known.
+    pub(super) fn need_for_null(&mut self, name: &str) {
+        let Some(info) = self.make(name) else { return };
+        if !self.described.insert(name.to_owned()) {
+            return;
+        }
+        for element in &info.elements {
+            match element.class {
+                ElementClass::Base => self.need_for_null(&element.name),
+                ElementClass::BasicType | ElementClass::BasicPointer => {}
+                _ => self.need_for_null(element.type_name.trim_end_matches('*')),
+            }
+        }
+    }
+
+    /// Makes the description of a class, and those of its bases; `None` if the class is not known.
+    fn make(&mut self, name: &str) -> Option<StreamerInfo> {
+        if let Some(made) = self.made.iter().find(|made| made.name == name) {
+            return Some(made.clone());
+        }
+        let info = StreamerInfos::of_root().latest(name)?;
+        self.made.push(info.clone());
+        info.bases().for_each(|base| _ = self.make(&base.name));
+        Some(info.clone())
     }
 
     /// Writes the object of the record of streamer information.
-    pub(super) fn write(&self, _output: &mut Output) -> format::Result<()> {
-        Ok(())
+    pub(super) fn write(&self, output: &mut Output) -> format::Result<()> {
+        let infos: Vec<StreamerInfo> =
+            self.made.iter().filter(|info| self.described.contains(&info.name)).cloned().collect();
+        let rules_of = |info: &StreamerInfo| {
+            let source = format!("sourceClass=\"{}\"", info.name);
+            StreamerInfos::of_root().rules().iter().filter(move |rule| rule.contains(&source)).cloned()
+        };
+        let rules = infos.iter().flat_map(rules_of).collect();
+        StreamerInfos::of(infos).with_rules(rules).write(output)
     }
+}
+
+/// Whether a class writes itself, and is described only where a pointer needs it.
+fn writes_itself(class: &str) -> bool {
+    matches!(class, "TObject" | "TString" | "TList" | "THashList" | "TObjArray" | "TCollection" | "TSeqCollection")
+        || class.strip_prefix("TArray").is_some_and(|kind| kind.len() <= 3)
+}
+
+fn unknown(name: &str) -> Error {
+    let what = format!("class {name:?} is not known: describe it first, as files written by ROOT do");
+    Error::InvalidRequest { what }
 }

@@ -66,7 +66,8 @@ fn read(objects: &[Vec<u8>; 2], behind: &[u8]) -> Result<ObjectGraph> {
         checksum: 1,
         version: 2,
         info_version: 9,
-        elements, ..StreamerInfo::default(),
+        elements,
+        ..StreamerInfo::default()
     };
     let int = |name: &str| Element::member(name, "int", INT);
     let inner = |name: &str| Element::member(name, "Inner", ANY);

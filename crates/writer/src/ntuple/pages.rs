@@ -1,0 +1,177 @@
+//! Pages: cutting the elements of a column, encoding and compressing them.
+
+use std::ops::Range;
+
+use arrow_buffer::BooleanBuffer;
+use arrowroot_format::codec::{CompressionSetting, Compressor};
+use arrowroot_format::rntuple::{ColumnType, Encoding, checksum, encode, kernels};
+use arrowroot_format::{Error, Result};
+
+use super::elements::{Elements, Part};
+
+/// A page before it is written.
+#[derive(Debug, Clone)]
+pub(super) struct PageCut {
+    /// Place of its column.
+    pub(super) column: usize,
+    /// Its elements of those of the column in the cluster.
+    pub(super) elements: Range<usize>,
+    /// Bytes when uncompressed.
+    pub(super) n_bytes: usize,
+}
+
+/// A page that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrittenPage {
+    /// Place of its column.
+    pub(super) column: usize,
+    /// Number of elements.
+    pub(super) n_elements: u32,
+    /// Bytes as stored, without the checksum behind them.
+    pub(super) stored_bytes: usize,
+    /// Bytes when uncompressed.
+    pub(super) n_bytes: usize,
+}
+
+/// Cuts the elements of a column into pages of at most `page_bytes`, all but equally long.
+pub(super) fn cut(column: usize, column_type: ColumnType, n_elements: usize, page_bytes: usize) -> Vec<PageCut> {
+    let bits = usize::from(column_type.bits).max(1);
+    let most = (page_bytes.saturating_mul(8) / bits).clamp(1, i32::MAX.unsigned_abs() as usize);
+    let n_pages = n_elements.div_ceil(most);
+    let each = n_elements.checked_div(n_pages).unwrap_or_default();
+    let n_longer = n_elements.checked_rem(n_pages).unwrap_or_default();
+    let start_of = |page: usize| page * each + page.min(n_longer);
+    let page = |page: usize| {
+        let elements = start_of(page)..start_of(page + 1);
+        let n_bytes = (elements.len() * bits).div_ceil(8);
+        PageCut { column, elements, n_bytes }
+    };
+    (0..n_pages).map(page).collect()
+}
+
+/// Encodes and compresses a page, and appends it to `out` with its checksum. `scratch`: memory for the page.
+///
+/// # Errors
+/// Unsupported for a compression setting that is not written.
+pub(super) fn write_page(
+    cut: &PageCut,
+    column_type: ColumnType,
+    elements: &Elements,
+    setting: CompressionSetting,
+    compressor: &mut Compressor,
+    scratch: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<WrittenPage> {
+    let start = out.len();
+    if setting.algorithm()?.is_none() {
+        out.resize(start + cut.n_bytes, 0);
+        encode_page(cut, column_type, elements, &mut out[start..])?;
+    } else {
+        // The whole page is written over, but for the bits behind the last bool.
+        scratch.resize(cut.n_bytes, 0);
+        encode_page(cut, column_type, elements, scratch)?;
+        compressor.compress(setting, scratch, out)?;
+    }
+    let stored_bytes = out.len() - start;
+    let sum = checksum(&out[start..]);
+    out.extend_from_slice(&sum.to_le_bytes());
+    let n_elements = u32::try_from(cut.elements.len());
+    let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
+    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes })
+}
+
+fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
+    let n = cut.elements.len();
+    let unexpected = || Error::unsupported(0, format!("such values in a column of type {}", column_type.name()));
+    let encoding = column_type.encoding.ok_or_else(unexpected)?;
+    if let (Encoding::Bit, Some(last)) = (encoding, page.last_mut()) {
+        *last = 0;
+    }
+    for (part, range, at) in elements.parts_in(cut.elements.clone()) {
+        match (part, encoding) {
+            (Part::Numbers { values, width }, _) => {
+                numbers(&values[range.start * width..range.end * width], *width, encoding, page, n, at);
+            }
+            (Part::Picked { values, width, valid }, _) => {
+                let values = picked(values, *width, valid, range);
+                numbers(&values, *width, encoding, page, n, at);
+            }
+            (Part::Bits(bits), Encoding::Bit) => {
+                let range = bits.offset() + range.start..bits.offset() + range.end;
+                kernels::copy_bits(bits.values(), &range, page, at);
+            }
+            (Part::Ends { offsets, shift }, Encoding::Index { is_delta, .. }) => {
+                ends(&offsets[range.start..=range.end], *shift, is_delta, page, n, at);
+            }
+            (Part::Valid { valid, before }, Encoding::Index { is_delta, .. }) => {
+                let skipped = valid.slice(0, range.start).count_set_bits();
+                let skipped = i64::try_from(skipped).map_err(|_| unexpected())?;
+                let mut end = before + skipped;
+                let mut offsets = Vec::with_capacity(range.len() + 1);
+                offsets.push(end);
+                offsets.extend(valid.slice(range.start, range.len()).iter().map(|is_there| {
+                    end += i64::from(is_there);
+                    end
+                }));
+                ends(&offsets, 0, is_delta, page, n, at);
+            }
+            _ => return Err(unexpected()),
+        }
+    }
+    Ok(())
+}
+
+fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: usize, at: usize) {
+    match encoding {
+        Encoding::Split(_) => encode::split(values, width, page, n, at),
+        Encoding::ZigZag(_) => encode::split_zigzag(values, width, page, n, at),
+        _ => kernels::copy_plain(values, &(0..values.len() / width), width, &mut page[at * width..]),
+    }
+}
+
+fn ends(offsets: &[i64], shift: i64, is_delta: bool, page: &mut [u8], n: usize, at: usize) {
+    if is_delta {
+        encode::split_ends(offsets, shift, page, n, at);
+    } else {
+        encode::ends(offsets, shift, page, at);
+    }
+}
+
+/// The numbers that are there, of which `range` are wanted.
+fn picked(values: &[u8], width: usize, valid: &BooleanBuffer, range: Range<usize>) -> Vec<u8> {
+    let mut numbers = Vec::with_capacity(range.len() * width);
+    let (mut before, n_wanted) = (range.start, range.len() * width);
+    for (start, end) in valid.set_slices() {
+        let skipped = before.min(end - start);
+        before -= skipped;
+        let run = &values[(start + skipped) * width..end * width];
+        numbers.extend_from_slice(&run[..run.len().min(n_wanted - numbers.len())]);
+        if numbers.len() == n_wanted {
+            break;
+        }
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pages_are_about_equal_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
+            let column_type = ColumnType::of(if wide { Encoding::Switch } else { Encoding::Bit }).unwrap();
+            let pages = cut(3, column_type, n_elements, page_bytes);
+            let mut end = 0;
+            for page in &pages {
+                prop_assert_eq!((page.column, page.elements.start), (3, end));
+                prop_assert!(page.n_bytes <= page_bytes || page.elements.len() == 1);
+                end = page.elements.end;
+            }
+            prop_assert_eq!(end, n_elements);
+            let lengths = || pages.iter().map(|page| page.elements.len());
+            prop_assert!(lengths().max().unwrap_or(0) - lengths().min().unwrap_or(0) <= 1);
+        }
+    }
+}
