@@ -233,18 +233,24 @@ class FileWriter:
         schema: Any,
         layout: str,
         *,
+        recorded: Any,
         compression: Sequence[int],
         titles: Sequence[str],
+        counters: Sequence[str | None],
         flush: tuple[str, int],
         basket_bytes: int | None,
         page_bytes: int | None,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
 
-        compression, titles: one for each column; ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
+        recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
+        compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
+        ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
         "never", and how many.
         """
-    def write_object(self, directory: str, name: str, title: str, class_name: str, members: Mapping[str, Any]) -> None:
+    def write_object(
+        self, directory: str, name: str, title: str, class_name: str, members: Mapping[str, Any]
+    ) -> None:
         """Write an object from its members, by the names that its class gives them; those of bases are among them.
 
         An object inside is a tuple (class name, members), or None for a pointer to nothing; lists hold objects. Arrays

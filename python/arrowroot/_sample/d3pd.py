@@ -187,12 +187,12 @@ def entries(seed: int, step: int, n: int) -> pa.RecordBatch:
     for name, (mean, most, pt, members) in _OBJECTS.items():
         lists[name] = of.Lists(draws, of.counts_of(draws, busy, mean, most))
         made |= _objects(draws, name, lists[name], pt, members)
-    for name, kind, mean, members in _NESTED:
+    for name, kind, mean, nested in _NESTED:
         # The items of one object are the same for all of these members.
         counts = draws.of(of.poisson(mean, int(4 * mean) + 2), lists[name].n)
         inner = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=inner[1:])
-        for member in members.split():
+        for member in nested.split():
             values = draws.of(_kinds()[kind], int(inner[-1]))
             made[f"{name}_{member}"] = nested_list_of(lists[name].offsets, inner, values)
     for name in _MET:

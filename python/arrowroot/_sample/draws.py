@@ -53,7 +53,8 @@ def truncated(values: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float32]:
     """Return single-precision numbers with so many bits after the point: the others are zeros for the compressor."""
     single: npt.NDArray[np.float32] = values.astype(np.float32)
     kept = np.uint32(((1 << 32) - 1) ^ ((1 << (_MANTISSA_BITS - bits)) - 1))
-    return (single.view(np.uint32) & kept).view(np.float32)
+    result: npt.NDArray[np.float32] = (single.view(np.uint32) & kept).view(np.float32)
+    return result
 
 
 def quantiles(function: Callable[[float], float], bits: int = 10) -> Table:
@@ -99,7 +100,8 @@ def mostly(value: float, share: float, function: Callable[..., Table], *argument
     other = function(*arguments)
     table = other[np.arange(_N_FINE) * 40503 % _N_FINE].copy()
     table[: int(share * _N_FINE)] = value
-    return table
+    result: Table = table
+    return result
 
 
 @cache
@@ -162,7 +164,8 @@ class Lists:
 
 def activity(draws: Draws, n: int) -> npt.NDArray[np.uint8]:
     """Return how much happens in each entry, from 0 to 3: what is in the same entry goes together."""
-    return draws.coarse(n) >> 6
+    quarters: npt.NDArray[np.uint8] = draws.coarse(n) >> np.uint8(6)
+    return quarters
 
 
 def counts_of(

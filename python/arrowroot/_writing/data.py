@@ -28,6 +28,8 @@ class Part(NamedTuple):
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    #: Whether the schema is what the user has, and not what this library made of other types.
+    is_arrow: bool = False
     #: All that is in the batches, where it is in memory.
     table: pa.Table | None = None
     #: Columns whose types say exactly what may be null, at every depth.
@@ -71,14 +73,14 @@ def is_table_data(value: object) -> bool:
 
 def _part_of(data: TableData, *, copied: bool) -> Part | None:
     if isinstance(data, pa.RecordBatch):
-        return _of_table(pa.Table.from_batches([data]))
+        return _of_table(pa.Table.from_batches([data]))._replace(is_arrow=True)
     if isinstance(data, pa.Table):
-        return _of_table(data)
+        return _of_table(data)._replace(is_arrow=True)
     if isinstance(data, pa.RecordBatchReader):
-        return Part(data.schema, iter(data))
+        return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
-        return Part(data.schema, iter(data))
+        return Part(data.schema, iter(data), is_arrow=True)
     if _is_of(data, "pandas", "DataFrame"):
         return _of_table(_from_pandas(data))
     if _is_of(data, "polars", "LazyFrame"):
@@ -93,14 +95,15 @@ def _part_of(data: TableData, *, copied: bool) -> Part | None:
         return _of_mapping(data, copied=copied)
     if hasattr(data, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(data)
-        return Part(reader.schema, iter(reader))
+        return Part(reader.schema, iter(reader), is_arrow=True)
     if hasattr(data, "__arrow_c_array__"):
         array = pa.array(data)
         if not pa.types.is_struct(array.type):
             raise InvalidRequestError(
                 f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"
             )
-        return _of_table(pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)]))
+        table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        return _of_table(table)._replace(is_arrow=True)
     return None
 
 

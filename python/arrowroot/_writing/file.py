@@ -50,8 +50,8 @@ class WritableDirectory:
         """Begin a table; ``name`` may begin with directories, which are made.
 
         schema: a pyarrow schema, or types by name (``{"x": "float32", "n": np.int64}``). A field that is nullable takes
-            missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a schema
-            the first batch says it, and what has no missing value there must have none later.
+            missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
+            schema the first batch says it, and what has no missing value there must have none later.
 
         The options are those of :func:`arrowroot.write`. Several tables may be open at a time.
 
@@ -78,9 +78,9 @@ class WritableDirectory:
     def __setitem__(self, name: str, value: Any) -> None:
         """Write an object; ``name`` may begin with directories, which are made.
 
-        value: a histogram of hist, boost-histogram or NumPy (counts and edges), what ``arrowroot.open`` gives of one, of
-            a graph, a text, a name, a parameter or another object whose class is known; text; or data as for ``tree``, a
-            table then.
+        value: a histogram of hist, boost-histogram or NumPy (counts and edges), what ``arrowroot.open`` gives of one,
+            of a graph, a text, a name, a parameter or another object whose class is known; text; or data as for
+            ``tree``, a table then.
 
         A name that is taken gets another cycle; readers take the highest.
 
@@ -114,8 +114,8 @@ class WritableDirectory:
 class WritableFile(WritableDirectory):
     """A ROOT file being written: :func:`create` makes it; a context manager.
 
-    It is ``NAME.part`` until ``close`` publishes it under its name, whole, in the place of an older file. If an exception
-    leaves the block of ``with``, nothing is left, and an older file is what it was.
+    It is ``NAME.part`` until ``close`` publishes it under its name, whole, in the place of an older file. If an
+    exception leaves the block of ``with``, nothing is left, and an older file is what it was.
     """
 
     def __init__(self, native: _native.FileWriter, path: str, codec: int | None) -> None:
@@ -252,20 +252,20 @@ def write(
     path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
         one is whole.
     data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
-        array interface (a :class:`Scan`, DuckDB, nanoarrow, ...), a dictionary of arrays (NumPy, Awkward, lists, ...), a
-        structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy arrays of several
+        array interface (a :class:`Scan`, DuckDB, nanoarrow, ...), a dictionary of arrays (NumPy, Awkward, lists, ...),
+        a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy arrays of several
         dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices those with a name
         become columns.
     schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
         that are in memory, or in the first batch of a stream, may have missing values.
-    layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which is
-        smaller and is written and read faster, from ROOT 6.34 on.
+    layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
+        is smaller and is written and read faster, from ROOT 6.34 on.
     title: of the table; ``titles``: of columns, by name.
     compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
         ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
         lzma, levels 1 to 9. "auto": ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
-    flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None, of
-        a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster has at
+    flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
+        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster has at
         most 64 MB uncompressed then.
     basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
         cluster, pages are as ROOT's.

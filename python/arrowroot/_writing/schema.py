@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
@@ -54,13 +53,13 @@ def _field_of(name: object, kind: object) -> pa.Field:
     return pa.field(name, found, nullable=False)
 
 
-def inferred(part: Part, sample: pa.Table) -> pa.Schema:
+def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
     """Return the schema of data whose user gave none: what has a null in ``sample`` may have more.
 
     sample: the whole data where they are in memory, the first batch of a stream.
     """
     fields = []
-    for place, field in enumerate(part.schema):
+    for place, field in enumerate(schema):
         exact = field.name in part.exact
         kind = _without_metadata(field.type) if exact else field.type
         kind = _narrow(kind) if field.name in part.wide else kind
@@ -70,7 +69,45 @@ def inferred(part: Part, sample: pa.Table) -> pa.Schema:
             chunks = sample.column(place).chunks
             is_nullable = any(chunk.null_count for chunk in chunks)
             fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
-    return pa.schema(fields, metadata=_metadata(part.schema))
+    return pa.schema(fields, metadata=_metadata(schema))
+
+
+def nullable_as_found(
+    schema: pa.Schema, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+) -> pa.Schema:
+    """Return a schema whose nullable fields are those that have a null.
+
+    read: reads some columns, batch by batch; it is called for those that may have one.
+    """
+    asked = [field.name for field in schema if _may_have_nulls(field)]
+    found: list[pa.Field | None] = [None] * len(asked)
+    if asked:
+        for batch in read(asked):
+            for place, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
+                one = pa.field(name, _with_nulls(array.type, [array]), nullable=array.null_count > 0)
+                known = found[place]
+                found[place] = one if known is None else _either(known, one)
+    by_name = dict(zip(asked, found, strict=True))
+    fields = []
+    for field in schema:
+        one = by_name.get(field.name)
+        if field.name not in by_name:
+            fields.append(field)
+        elif one is None:  # there are no entries
+            fields.append(field.with_type(_with_nulls(field.type, [])).with_nullable(False))
+        else:
+            fields.append(field.with_type(one.type).with_nullable(one.nullable))
+    return pa.schema(fields, metadata=_metadata(schema))
+
+
+def _may_have_nulls(field: pa.Field) -> bool:
+    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in _fields(field.type))
+
+
+def _either(one: pa.Field, other: pa.Field) -> pa.Field:
+    """Return a field that is nullable, at every depth, where one of two is."""
+    inner = [_either(a, b) for a, b in zip(_fields(one.type), _fields(other.type), strict=True)]
+    return one.with_type(_with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
 
 
 def _metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
@@ -132,7 +169,7 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
     fields = _fields(kind)
     if pa.types.is_map(kind):
-        inner = [[array.keys for array in arrays], [array.items for array in arrays]]
+        inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
         inner = [[array.field(place) for array in arrays] for place in range(len(fields))]
     else:
@@ -154,8 +191,8 @@ def conformed(
 
     first_entry: number of its first entry, for messages.
 
-    Raises: InvalidRequestError, which names column and entry, for other types, for values that do not fit, and for a
-    missing value where none is stored; NoSuchColumnError for columns that the table does not have.
+    Raises: InvalidRequestError, which names the column, for other types and for values that do not fit;
+    NoSuchColumnError for columns that the table does not have.
     """
     _check_names(batch.schema, schema, where)
     arrays = []
@@ -176,7 +213,6 @@ def conformed(
                 f"{where}: column {field.name!r} is {field.type}, and from entry {first_entry} on {array.type} came; "
                 "schema= says what all of them are"
             ) from None
-        _check_nulls(array, field, where, first_entry)
         arrays.append(array)
     # Flags of inner fields may differ from the table's: the engine goes by the schema that it was given.
     yield pa.RecordBatch.from_arrays(arrays, names=schema.names)
@@ -264,45 +300,8 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return bool(is_of.is_binary(kind) or is_of.is_large_binary(kind) or is_of.is_binary_view(kind))
 
 
-def _check_nulls(array: pa.Array, field: pa.Field, where: str, first_entry: int) -> None:
-    place = _first_null(array, field)
-    if place is not None:
-        raise InvalidRequestError(
-            f"{where}: column {field.name!r}: a value is missing in entry {first_entry + place}, and the table was "
-            f"begun without missing values in it; say so with schema=, where {field.name!r} is nullable"
-        )
-
-
-def _first_null(array: pa.Array, field: pa.Field) -> int | None:
-    """Return the place of the first value in which one is null that must not be."""
-    if array.null_count and not field.nullable and not pa.types.is_null(field.type):
-        is_null = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
-        return int(np.argmax(is_null))
-    kind = field.type
-    if pa.types.is_map(kind):
-        inner = [(array.keys, kind.key_field), (array.items, kind.item_field)]
-        return _of_lists(array, inner)
-    if pa.types.is_struct(kind):
-        # Members of what is missing count as missing, too.
-        found = [
-            _first_null(array.field(place), member)
-            for place, member in enumerate(_fields(kind))
-            if not array.null_count
-        ]
-        return min((place for place in found if place is not None), default=None)
-    return _of_lists(array, [(array.flatten(), kind.value_field)]) if _is_list(kind) else None
-
-
-def _of_lists(array: pa.Array, inner: Sequence[tuple[pa.Array, pa.Field]]) -> int | None:
-    """Return the first list that has a null item, among the items of all lists that are there."""
-    places = [place for items, field in inner if (place := _first_null(items, field)) is not None]
-    if not places:
-        return None
-    if pa.types.is_fixed_size_list(array.type):
-        lengths = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, array.type.list_size)
-    elif pa.types.is_map(array.type):
-        offsets = np.asarray(array.offsets.to_numpy())
-        return int(np.searchsorted(offsets, min(places) + int(offsets[0]), side="right")) - 1
-    else:
-        lengths = np.nan_to_num(array.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
-    return int(np.searchsorted(np.cumsum(lengths), min(places), side="right"))
+def items_of_maps(array: pa.MapArray) -> tuple[pa.Array, pa.Array]:
+    """Return the keys and the items of maps: those of a slice alone."""
+    offsets = array.offsets.to_numpy()
+    first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+    return array.keys.slice(first, last - first), array.items.slice(first, last - first)

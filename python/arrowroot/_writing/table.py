@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchColumnError, nearest, not_picklable
+from arrowroot._errors import (
+    ArrowrootError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    UnsupportedError,
+    nearest,
+    not_picklable,
+)
 from arrowroot._sizes import counted
 from arrowroot._writing import settings
+from arrowroot._writing.counters import counters_of
 from arrowroot._writing.data import parts_of, reraised
 from arrowroot._writing.schema import conformed, inferred, schema_of
 
@@ -53,13 +62,12 @@ class TableWriter:
         self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size")
         self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size")
         settings.check_compression(options.get("compression", settings.AUTO))
-        self._schema: pa.Schema | None = None
+        self._schema = None if schema is None else checked_schema(schema_of(schema), where)
+        self._is_inferred = schema is None
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._is_closed = False
         self.failed = False
-        if schema is not None:
-            self._begin(schema_of(schema))
 
     @property
     def name(self) -> str:
@@ -121,16 +129,14 @@ class TableWriter:
 
     def _add_part(self, part: Part, progress: Callable[[int], object] | None) -> None:
         batches = part.batches
-        if self._schema is None:
-            _check_unique(part.schema, self._where)
-            if part.table is not None:
-                sample = part.table
-            else:
+        if self._native is None:
+            sample = part.table
+            if sample is None:
                 first = next(batches, None)
                 found = [] if first is None else [first]
                 sample = pa.Table.from_batches(found, part.schema)
                 batches = chain(found, batches)
-            self._begin(inferred(part, sample))
+            self._begin(part, sample)
         for batch in batches:
             self._write(batch)
             if progress is not None:
@@ -141,13 +147,30 @@ class TableWriter:
             raise InvalidRequestError(f"{self._where}: the table has no columns yet")
         # All of it is checked before some of it is taken.
         for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
-            self._native.append(one)
+            with self._named():
+                self._native.append(one)
             self._n_entries += one.num_rows
 
-    def _begin(self, schema: pa.Schema) -> None:
-        _check_unique(schema, self._where)
-        if not len(schema):
-            raise InvalidRequestError(f"{self._where}: a table without columns")
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the table in errors of the engine, which knows columns and entries; those of the store have the file."""
+        try:
+            yield
+        except (InvalidRequestError, UnsupportedError) as error:
+            error.args = (f"{self._where}: {error.args[0]}",)
+            raise
+
+    def _begin(self, part: Part | None, sample: pa.Table | None) -> _native.TableWriter:
+        """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none."""
+        if self._schema is None:
+            if part is None or sample is None:
+                raise InvalidRequestError(
+                    f"{self._where}: neither a schema nor entries were given: a table has columns"
+                )
+            self._schema = inferred(checked_schema(part.schema, self._where), part, sample)
+        schema = self._schema
+        # What the user has said of missing values comes back, also where none is missing.
+        recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
         options = self._options
         titles = options.get("titles") or {}
         for name in titles:
@@ -159,19 +182,25 @@ class TableWriter:
         numbers = settings.codec_numbers(
             options.get("compression", settings.AUTO), self._of_file, self._layout, schema.names, self._where
         )
-        self._native = self._file.table(
-            self._place[0],
-            self._place[1],
-            options.get("title", ""),
-            schema,
-            self._layout,
-            compression=numbers,
-            titles=[titles.get(name, "") for name in schema.names],
-            flush=(self._flush.kind, self._flush.amount),
-            basket_bytes=self._basket_bytes,
-            page_bytes=self._page_bytes,
-        )
-        self._schema = schema
+        counters: list[str | None] = [None] * len(schema)
+        if self._layout == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
+            counters = counters_of(schema, sample)
+        with self._named():
+            self._native = self._file.table(
+                self._place[0],
+                self._place[1],
+                options.get("title", ""),
+                schema,
+                self._layout,
+                recorded=recorded,
+                compression=numbers,
+                titles=[titles.get(name, "") for name in schema.names],
+                counters=counters,
+                flush=(self._flush.kind, self._flush.amount),
+                basket_bytes=self._basket_bytes,
+                page_bytes=self._page_bytes,
+            )
+        return self._native
 
     def close(self) -> None:
         """Write what is still in memory and the table's description; nothing happens if it is closed.
@@ -180,12 +209,10 @@ class TableWriter:
         """
         if self._is_closed:
             return
-        if self._native is None:
-            raise InvalidRequestError(
-                f"{self._where}: neither a schema nor entries were given: a table has columns"
-            )
+        native = self._native or self._begin(None, None)
         self._is_closed = True
-        self._native.close()
+        with self._named():
+            native.close()
 
     def __enter__(self) -> Self:
         return self
@@ -207,7 +234,10 @@ class TableWriter:
         return f"<TableWriter {self.path!r} ({self._layout}): {columns}, {entries}{state}>"
 
 
-def _check_unique(schema: pa.Schema, where: str) -> None:
+def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
+    """Return a schema. Raises: InvalidRequestError for one without columns, or with names that are none, or twice."""
+    if not len(schema):
+        raise InvalidRequestError(f"{where}: a table without columns")
     seen: set[str] = set()
     for name in schema.names:
         if name in seen:
@@ -215,6 +245,7 @@ def _check_unique(schema: pa.Schema, where: str) -> None:
         if not name:
             raise InvalidRequestError(f"{where}: a column without a name")
         seen.add(name)
+    return schema
 
 
 def check_finished(tables: list[TableWriter]) -> None:
