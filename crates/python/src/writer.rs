@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{invalid, writing_to_python};
 use crate::interface::{batch_in, schema_in};
+use crate::members::objects_in;
 use crate::patience::patiently;
 
 /// Begins a file. An `OsString` takes text as `os.fsdecode` makes it.
@@ -102,6 +103,25 @@ impl PyFileWriter {
         })?;
         let table = begun.map_err(writing_to_python)?;
         Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
+    }
+
+    /// Writes an object of one of ROOT's classes from its members.
+    fn write_object(
+        &self,
+        py: Python<'_>,
+        directory: String,
+        name: String,
+        title: String,
+        class_name: &str,
+        members: Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let objects = objects_in(class_name, &members)?;
+        let file = Arc::clone(&self.file);
+        let written = patiently(py, true, move || {
+            let directory = file.directory(&directory)?;
+            file.write_members(directory, &name, &title, file.settings().compression, &objects).map(|_| ())
+        })?;
+        written.map_err(writing_to_python)
     }
 
     /// Ends the file and publishes it.

@@ -14,6 +14,7 @@ mod cutter;
 pub mod error;
 pub mod file;
 pub mod ntuple;
+pub mod objects;
 mod pipeline;
 mod pool;
 pub mod queue;
