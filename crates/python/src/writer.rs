@@ -12,7 +12,11 @@ use pyo3::types::PyDict;
 
 use crate::errors::{invalid, writing_to_python};
 use crate::interface::{batch_in, schema_in};
+<<<<<<< HEAD
 use crate::members::objects_in;
+=======
+use crate::members::objects_of;
+>>>>>>> refs/heads/face
 use crate::patience::patiently;
 
 /// Begins a file. An `OsString` takes text as `os.fsdecode` makes it.
@@ -105,17 +109,30 @@ impl PyFileWriter {
         Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
     }
 
+<<<<<<< HEAD
     /// Writes an object of one of ROOT's classes from its members.
+=======
+    /// Writes an object from its members.
+>>>>>>> refs/heads/face
     fn write_object(
         &self,
         py: Python<'_>,
         directory: String,
+<<<<<<< HEAD
         name: String,
         title: String,
         class_name: &str,
         members: Bound<'_, PyDict>,
     ) -> PyResult<()> {
         let objects = objects_in(class_name, &members)?;
+=======
+        class_name: String,
+        name: String,
+        title: String,
+        members: Bound<'_, PyMapping>,
+    ) -> PyResult<()> {
+        let objects = objects_of(class_name, &members)?;
+>>>>>>> refs/heads/face
         let file = Arc::clone(&self.file);
         let written = patiently(py, true, move || {
             let directory = file.directory(&directory)?;
