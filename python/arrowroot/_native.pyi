@@ -249,12 +249,13 @@ class FileWriter:
         "never", and how many.
         """
     def write_object(
-        self, directory: str, name: str, title: str, class_name: str, members: Mapping[str, Any]
+        self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]
     ) -> None:
         """Write an object from its members, by the names that its class gives them; those of bases are among them.
 
-        An object inside is a tuple (class name, members), or None for a pointer to nothing; lists hold objects. Arrays
-        are NumPy's or anything with the buffer interface.
+        An object inside is a Record or a tuple (class name, members), or None for a pointer to nothing; one that is
+        there twice is one object. Lists hold objects, or for a TList dictionaries of "object" and "option". Arrays are
+        NumPy's.
         """
     def close(self) -> None:
         """Write the directories and publish the file. Its tables must be closed."""

@@ -4,6 +4,7 @@ mod branch;
 mod errors;
 mod file;
 mod interface;
+mod members;
 mod object;
 mod options;
 mod patience;

@@ -8,10 +8,11 @@ use arrowroot::format::codec::CompressionSetting;
 use arrowroot::storage::LocalSink;
 use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, TableSettings, TableWriter};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
 use crate::errors::{invalid, writing_to_python};
 use crate::interface::{batch_in, schema_in};
+use crate::members::objects_of;
 use crate::patience::patiently;
 
 /// Begins a file. An `OsString` takes text as `os.fsdecode` makes it.
@@ -89,7 +90,7 @@ impl PyFileWriter {
             compression: compression.into_iter().map(CompressionSetting).collect(),
             titles,
             counters,
-            schema: Some(schema_in(&recorded)?),
+            schema: Some(Arc::new(schema_in(&recorded)?)),
             flush,
             basket_bytes,
             page_bytes,
@@ -102,6 +103,25 @@ impl PyFileWriter {
         })?;
         let table = begun.map_err(writing_to_python)?;
         Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
+    }
+
+    /// Writes an object from its members.
+    fn write_object(
+        &self,
+        py: Python<'_>,
+        directory: String,
+        class_name: String,
+        name: String,
+        title: String,
+        members: Bound<'_, PyMapping>,
+    ) -> PyResult<()> {
+        let objects = objects_of(class_name, &members)?;
+        let file = Arc::clone(&self.file);
+        let written = patiently(py, true, move || {
+            let directory = file.directory(&directory)?;
+            file.write_members(directory, &name, &title, file.settings().compression, &objects).map(|_| ())
+        })?;
+        written.map_err(writing_to_python)
     }
 
     /// Ends the file and publishes it.
