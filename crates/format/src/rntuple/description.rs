@@ -215,6 +215,7 @@ impl Schema {
         schema.name.push_str(name);
         schema.description.push_str(description);
         schema.writer.push_str(writer);
+        schema.has_extension = true;
         schema
     }
 
@@ -252,7 +253,7 @@ impl Schema {
         writer.envelope(Kind::Header)
     }
 
-    /// Writes what was added after the header, if anything was.
+    /// Writes what was added after the header: four lists, which ROOT writes if nothing was, too, and uproot expects.
     pub(super) fn write_extension(&self, writer: &mut Writer) -> Result<()> {
         let counts = self.counts();
         if !self.has_extension && counts == self.in_header {

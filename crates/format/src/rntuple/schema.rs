@@ -218,7 +218,7 @@ pub struct Schema {
     extra_infos: Vec<ExtraInfo>,
     /// What of all this the header has; the rest is in the extension.
     pub(super) in_header: Counts,
-    /// There is an extension, be it of empty lists.
+    /// The extension has its four lists, be they empty.
     pub(super) has_extension: bool,
 }
 

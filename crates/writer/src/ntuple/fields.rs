@@ -10,10 +10,12 @@
 //! | struct | untyped record |
 //! | map | untyped collection of untyped records of `key` and `value` |
 //! | list, fixed list or optional of what has no type name | untyped collection, of at most one item for an optional |
+//! | optional anywhere inside an untyped collection | `std::vector<T>` of at most one item |
 //! | what takes no bytes | `bool`: whether it is there |
 //!
-//! ROOT reads all of these without dictionaries. It has no name for an array or an optional of an untyped record, and
-//! refuses the ones that it writes itself (`std::array<,3>`, 6.40); `std::map` needs a dictionary.
+//! ROOT 6.40 reads all of these without dictionaries. It refuses the arrays and optionals of untyped records that it writes
+//! itself (`std::array<,3>`), and needs a dictionary for `std::map`. With a `std::optional` inside an untyped collection
+//! RDataFrame opens no column of the file (`RNTupleDS::AddField` makes the collection by its empty type name).
 
 use arrowroot_arrow::stored::stored_name;
 use arrowroot_format::column::DataType;
@@ -61,19 +63,29 @@ pub(super) fn add_column(
     data_type: &DataType,
     is_split: bool,
 ) -> Result<Node> {
-    Adding { schema, is_split }.field(&stored_name(name), title, data_type, None)
+    Adding { schema, is_split }.field(&stored_name(name), title, data_type, Around::default())
 }
 
-/// The C++ type of a column's values; `None` if it is untyped.
-pub(super) fn type_name(data_type: &DataType) -> Option<String> {
+/// What is around a field.
+#[derive(Debug, Clone, Copy, Default)]
+struct Around {
+    parent: Option<FieldId>,
+    /// It is in an untyped collection, be it with others between.
+    is_untyped: bool,
+}
+
+/// The C++ type of values; `None` if they are untyped. `is_untyped`: whether an untyped collection is around.
+fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
+    let name = |item: &DataType| type_name(item, is_untyped);
     Some(match data_type {
         DataType::Primitive(primitive) => number_type_name(*primitive)?.to_owned(),
         DataType::Text => "std::string".to_owned(),
         DataType::Bytes => "std::vector<std::byte>".to_owned(),
-        DataType::List(item) => format!("std::vector<{}>", type_name(item)?),
-        DataType::FixedList(item, n_items) => format!("std::array<{},{n_items}>", type_name(item)?),
+        DataType::List(item) => format!("std::vector<{}>", name(item)?),
+        DataType::FixedList(item, n_items) => format!("std::array<{},{n_items}>", name(item)?),
         DataType::Optional(value) if **value == DataType::Nothing => "bool".to_owned(),
-        DataType::Optional(value) => format!("std::optional<{}>", type_name(value)?),
+        DataType::Optional(value) if is_untyped => format!("std::vector<{}>", name(value)?),
+        DataType::Optional(value) => format!("std::optional<{}>", name(value)?),
         DataType::Struct(_) | DataType::Map(..) | DataType::Nothing | DataType::Link => return None,
     })
 }
@@ -87,11 +99,11 @@ struct Adding<'s> {
 const ITEM: &str = "_0";
 
 impl Adding<'_> {
-    fn field(&mut self, name: &str, title: &str, data_type: &DataType, parent: Option<FieldId>) -> Result<Node> {
-        let typed = type_name(data_type);
+    fn field(&mut self, name: &str, title: &str, data_type: &DataType, around: Around) -> Result<Node> {
+        let typed = type_name(data_type, around.is_untyped);
         let is_typed = typed.is_some();
         let typed = typed.unwrap_or_default();
-        let mut field = FieldDescription::new(name, &typed, Role::Leaf, parent);
+        let mut field = FieldDescription::new(name, &typed, Role::Leaf, around.parent);
         field.description = title;
         match data_type {
             DataType::Primitive(Primitive::Bool) => {
@@ -108,42 +120,42 @@ impl Adding<'_> {
                 Ok(Node::Text { ends, bytes: self.schema.add_column(NtupleColumn::new(ColumnType::CHAR, id))? })
             }
             DataType::Bytes => {
-                let (id, ends) = self.collection(field)?;
-                let byte = FieldDescription::new(ITEM, "std::byte", Role::Leaf, Some(id));
+                let (inside, ends) = self.collection(field, around)?;
+                let byte = FieldDescription::new(ITEM, "std::byte", Role::Leaf, inside.parent);
                 let byte = self.schema.add_field(&byte)?;
                 let column = self.schema.add_column(NtupleColumn::new(ColumnType::BYTE, byte))?;
                 Ok(Node::List { ends, item: Box::new(Node::Numbers { column }) })
             }
             DataType::List(item) => {
-                let (id, ends) = self.collection(field)?;
-                Ok(Node::List { ends, item: Box::new(self.field(ITEM, "", item, Some(id))?) })
+                let (inside, ends) = self.collection(field, around)?;
+                Ok(Node::List { ends, item: Box::new(self.field(ITEM, "", item, inside)?) })
             }
             DataType::FixedList(item, n_items) if is_typed && *n_items > 0 => {
                 field.array_size = Some(u64::from(*n_items));
-                let id = self.schema.add_field(&field)?;
-                Ok(Node::Fixed { item: Box::new(self.field(ITEM, "", item, Some(id))?) })
+                let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
+                Ok(Node::Fixed { item: Box::new(self.field(ITEM, "", item, inside)?) })
             }
             DataType::FixedList(item, _) => {
                 field.type_name = "";
-                let (id, ends) = self.collection(field)?;
-                Ok(Node::FixedAsList { ends, item: Box::new(self.field(ITEM, "", item, Some(id))?) })
+                let (inside, ends) = self.collection(field, around)?;
+                Ok(Node::FixedAsList { ends, item: Box::new(self.field(ITEM, "", item, inside)?) })
             }
             DataType::Map(key, value) => {
-                let (id, ends) = self.collection(field)?;
+                let (inside, ends) = self.collection(field, around)?;
                 let members = [("key", &**key), ("value", &**value)];
-                Ok(Node::List { ends, item: Box::new(self.record(ITEM, "", members, Some(id))?) })
+                Ok(Node::List { ends, item: Box::new(self.record(ITEM, "", members, inside)?) })
             }
             DataType::Struct(members) => {
                 let members = members.iter().map(|(name, member)| (&**name, member));
-                self.record(name, title, members, parent)
+                self.record(name, title, members, around)
             }
             DataType::Optional(value) if **value == DataType::Nothing => {
                 let id = self.schema.add_field(&field)?;
                 Ok(Node::Validity { column: self.column(id, Encoding::Bit)? })
             }
             DataType::Optional(value) => {
-                let (id, ends) = self.collection(field)?;
-                Ok(Node::Optional { ends, item: Box::new(self.field(ITEM, "", value, Some(id))?) })
+                let (inside, ends) = self.collection(field, around)?;
+                Ok(Node::Optional { ends, item: Box::new(self.field(ITEM, "", value, inside)?) })
             }
             DataType::Nothing | DataType::Link => {
                 Err(Error::unsupported(0, format!("field {name:?}: an RNTuple holds no values of type {data_type:?}")))
@@ -156,18 +168,20 @@ impl Adding<'_> {
         name: &str,
         title: &str,
         members: impl IntoIterator<Item = (&'t str, &'t DataType)>,
-        parent: Option<FieldId>,
+        around: Around,
     ) -> Result<Node> {
-        let mut field = FieldDescription::new(name, "", Role::Record, parent);
+        let mut field = FieldDescription::new(name, "", Role::Record, around.parent);
         field.description = title;
-        let id = self.schema.add_field(&field)?;
-        let add = |(name, member)| self.field(&stored_name(name), "", member, Some(id));
+        let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
+        let add = |(name, member)| self.field(&stored_name(name), "", member, inside);
         Ok(Node::Struct { members: members.into_iter().map(add).collect::<Result<_>>()? })
     }
 
-    fn collection(&mut self, field: FieldDescription<'_>) -> Result<(FieldId, ColumnId)> {
+    /// Adds a collection; returns what is around its items, and the column of its ends.
+    fn collection(&mut self, field: FieldDescription<'_>, around: Around) -> Result<(Around, ColumnId)> {
+        let is_untyped = around.is_untyped || field.type_name.is_empty();
         let id = self.schema.add_field(&FieldDescription { role: Role::Collection, ..field })?;
-        Ok((id, self.ends(id)?))
+        Ok((Around { parent: Some(id), is_untyped }, self.ends(id)?))
     }
 
     fn ends(&mut self, field: FieldId) -> Result<ColumnId> {
