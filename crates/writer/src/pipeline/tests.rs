@@ -18,7 +18,7 @@ struct Toy {
     is_bad_at: Option<u64>,
 }
 
-const SETTING: u32 = 505;
+const SETTING: i32 = 505;
 
 impl TableFormat for Toy {
     type Pieces = u64;
