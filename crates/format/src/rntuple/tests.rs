@@ -355,7 +355,11 @@ fn envelopes_of_another_kind_length_or_checksum_are_corrupt() {
     let whole = schema().write().unwrap();
     let mut changed = whole.clone();
     changed[30] ^= 4;
-    for wrong in [envelope(Kind::Footer, |writer| writer.raw(&whole[8..whole.len() - 8])), whole[..whole.len() - 1].to_vec(), changed] {
+    for wrong in [
+        envelope(Kind::Footer, |writer| writer.raw(&whole[8..whole.len() - 8])),
+        whole[..whole.len() - 1].to_vec(),
+        changed,
+    ] {
         assert!(matches!(Schema::parse(&wrong), Err(Error::Corrupt(_))));
     }
 }
