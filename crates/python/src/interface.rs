@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, RecordBatchReader, StructArray, make_array};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray, make_array};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -65,8 +65,8 @@ pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>) -> PyRes
     // SAFETY: the producer promises that the array is as its schema says, and the type has the same layout.
     let data = unsafe { from_ffi_and_data_type(array, data_type) }.map_err(to_python)?;
     let columns = data.child_data().iter().map(|child| make_array(child.clone())).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(data.len()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(to_python)
+    // SAFETY: all columns have the types of the schema and the length of the array. Nulls are for the writer to judge.
+    Ok(unsafe { RecordBatch::new_unchecked(Arc::clone(schema), columns, data.len()) })
 }
 
 /// Whether the arrays of two types have the same layout and meaning: they differ at most in what they say of missing values,

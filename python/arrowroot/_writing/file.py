@@ -35,9 +35,15 @@ class WritableDirectory:
     ``directory["name"] = object`` writes an object, ``tree`` begins a table, ``directory`` goes one deeper.
     """
 
-    def __init__(self, root: WritableFile, path: str) -> None:
-        self._root = root
+    def __init__(self, root: WritableFile | None, path: str) -> None:
+        """``root``: the file that it is in; None for the file itself, which has no reference to itself."""
+        self._parent = root
         self._path = path
+
+    @property
+    def _root(self) -> WritableFile:
+        assert self._parent is not None  # noqa: S101 - the file has its own
+        return self._parent
 
     @property
     def path(self) -> str:
@@ -119,7 +125,7 @@ class WritableFile(WritableDirectory):
     """
 
     def __init__(self, native: _native.FileWriter, path: str, codec: int | None) -> None:
-        super().__init__(self, "")
+        super().__init__(None, "")
         self._native: _native.FileWriter | None = native
         self._file_path = path
         #: ROOT's number of the codec; None: each layout's own.
@@ -130,6 +136,10 @@ class WritableFile(WritableDirectory):
     def path(self) -> str:
         """Where it will be."""
         return self._file_path
+
+    @property
+    def _root(self) -> WritableFile:
+        return self
 
     @property
     def native(self) -> _native.FileWriter:
