@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     } else {
         baskets(&source, name.rsplit('/').next().unwrap_or(name))?
     };
-    let (setting, n_threads) = (CompressionSetting::from_number(setting.parse()?), n_threads.parse::<usize>()?.max(1));
+    let (setting, n_threads) = (CompressionSetting(setting.parse()?), n_threads.parse::<usize>()?.max(1));
     let mut samples = Vec::new();
     for _ in 0..repetitions.parse::<usize>()?.max(1) {
         samples.push(sample(&payloads, setting, n_threads)?);
