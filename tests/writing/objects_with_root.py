@@ -1,7 +1,7 @@
-"""Runs in a Python that has ROOT: writes objects of all the classes that arrowroot writes, with values drawn from a seed.
+"""Runs in a Python that has ROOT: writes objects of all the classes that arrowroot writes, with values from a seed.
 
-``objects_with_root.py DIRECTORY N`` writes ``objects-0.root`` to ``objects-(N-1).root``, with nothing in them that depends
-on the day.
+``objects_with_root.py DIRECTORY N`` writes ``objects-0.root`` to ``objects-(N-1).root``, with nothing in them that
+depends on the day.
 """
 
 from __future__ import annotations

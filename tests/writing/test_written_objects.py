@@ -25,6 +25,12 @@ def records(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
+def paths_of(file):
+    """Where its objects are, in the order in which they were written."""
+    keys = file.keys()
+    return [key.path for key in keys if not key.is_directory]
+
+
 @pytest.fixture(scope="module")
 def of_root(tmp_path_factory):
     """Files of ROOT by seed; with ROOT's fixed date for a clock in UTC."""
@@ -39,10 +45,10 @@ def of_root(tmp_path_factory):
 def test_objects_are_written_as_root_writes_them(of_root, tmp_path, seed):
     path = of_root / f"objects-{seed}.root"
     with ar.open(path) as file, ar.create(tmp_path / path.name, reproducible=True, compression="none") as out:
-        keys = [key for key in file.keys() if not key.is_directory]
-        assert len(keys) == N_OBJECTS
-        for key in keys:
-            out[key.path] = file[key.path]
+        paths = paths_of(file)
+        assert len(paths) == N_OBJECTS
+        for name in paths:
+            out[name] = file[name]
     ours, theirs = (tmp_path / path.name).read_bytes(), path.read_bytes()
     for mine, root in zip(records(ours), records(theirs), strict=False):
         assert mine == root
@@ -53,13 +59,11 @@ def test_objects_are_read_again_from_a_compressed_file(of_root, tmp_path):
     path = of_root / "objects-0.root"
     written = tmp_path / "written.root"
     with ar.open(path) as file, ar.create(written) as out:
-        for key in file.keys():
-            if not key.is_directory:
-                out[f"in/{key.path}"] = file[key.path]
+        for name in paths_of(file):
+            out[f"in/{name}"] = file[name]
     with ar.open(path) as file, ar.open(written) as again:
-        for key in file.keys():
-            if not key.is_directory:
-                assert repr(again[f"in/{key.path}"]) == repr(file[key.path])
+        for name in paths_of(file):
+            assert repr(again[f"in/{name}"]) == repr(file[name])
         assert written.stat().st_size < path.stat().st_size / 2
 
 
@@ -72,8 +76,8 @@ def test_what_a_class_does_not_have_is_an_error_and_the_file_goes_on(of_root, tm
             out["n"] = record_of("TNamed", {"fUniqueID": 0, "fBits": 0, "fName": "n"})
         with pytest.raises(ar.UnsupportedError, match="TNoSuchClass"):
             out["n"] = record_of("TNoSuchClass", {})
+        members = {"fUniqueID": 0, "fBits": 0, "fName": "n", "fVal": 0.5}
         with pytest.raises(ar.UnsupportedError, match="fVal"):
-            members = {"fUniqueID": 0, "fBits": 0, "fName": "n", "fVal": 0.5}
             out["n"] = record_of("TParameter<int>", members)
         with ar.open(of_root / "objects-0.root") as file:
             histogram = file["one/d"]
@@ -82,4 +86,4 @@ def test_what_a_class_does_not_have_is_an_error_and_the_file_goes_on(of_root, tm
                 out["h"] = histogram
         out["text"] = "text"
     with ar.open(written) as file:
-        assert [key.name for key in file.keys()] == ["text"]
+        assert paths_of(file) == ["text"]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use arrowroot_format as format;
+use arrowroot_storage::{LocalFile, Source};
 use format::codec::Decompressor;
 use format::container::{
     Directory, FileHeader, FreeSegment, Key, KeyList, RootRecord, looks_like_directory, parse_free_segments,
@@ -42,6 +43,13 @@ fn files() -> Vec<PathBuf> {
         directories.flat_map(|path| path.read_dir().unwrap()).map(|file| file.unwrap().path()).collect();
     files.sort();
     files
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    let file = LocalFile::open(path).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.size_bytes()).unwrap()];
+    file.read_at(0, &mut bytes).unwrap();
+    bytes
 }
 
 /// What a file has that is not written as it was, and how many records were compared.
@@ -157,7 +165,7 @@ fn records_of_real_files_are_written_as_they_were() {
     for path in &files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         eprintln!("{name}");
-        let compared = compare(&std::fs::read(path).unwrap());
+        let compared = compare(&read(path));
         n_records += compared.n_records;
         found.extend(compared.different.into_iter().map(|kind| (name.clone(), kind)));
     }
