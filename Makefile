@@ -130,6 +130,10 @@ bench-filters: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## mea
 	@[ -e demo/sample.root ] || $(BIN)/python tools/make_sample.py demo/sample.root
 	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
 
+.PHONY: bench-write
+bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing against the limit, ROOT and uproot (BENCH_ARGS='--quick')
+	$(BIN)/python -m bench.write $(BENCH_ARGS)
+
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
@@ -142,6 +146,10 @@ soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is
 soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='--seeds 500 --first 7')
 	$(BIN)/python -m tests.robustness.bounds
 	$(BIN)/python -m tests.robustness.bounds $(or $(BOUND_ARGS),--seeds 200)
+
+.PHONY: soak-write
+soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, large files and killed writers; all is read back (PYTEST_ARGS='-k schemas')
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
 .PHONY: wheel
 wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment

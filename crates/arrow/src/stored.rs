@@ -1,12 +1,16 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
 mod branches;
+mod compose;
 mod concat;
 mod counters;
 mod data_type;
+mod encode;
 mod error;
+mod fields;
 mod names;
 mod record;
+mod restore;
 mod store;
 mod validity;
 
@@ -16,12 +20,15 @@ use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
 
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use compose::{compose, n_branches};
 pub use concat::concat;
 pub use counters::shared_counters;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
+pub use fields::{has_type_name, of_field};
 pub use names::{original_name, stored_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD, natural_ntuple_schema, natural_tree_schema};
+pub use restore::{delivered_type, restore};
 pub use store::store;
 pub use validity::observed_validity;
 
@@ -152,3 +159,6 @@ fn inner(offsets: &ScalarBuffer<i64>, range: &Range<usize>) -> Range<usize> {
     let at = |place: usize| usize::try_from(offsets[place]).unwrap_or_default();
     if offsets.is_empty() { 0..0 } else { at(range.start)..at(range.end) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,7 +268,7 @@ impl FileWriter {
         (info_key.head.seek_key, info_key.head.seek_dir) = (seek_info, BEGIN);
         append_record(appender, &info_key, &payload)?;
 
-        for directory in directories.in_order() {
+        for directory in directories.with_lists() {
             let mut key = directories.key_of_list(directory, is_large(appender))?;
             let keys: Vec<&Key> = directories.keys(directory).collect();
             let mut output = Output::new(0);
@@ -312,6 +312,7 @@ impl FileWriter {
             seek_info,
             n_bytes_info: info_key.n_bytes,
             uuid: directories.uuid(),
+            uuid_version: Uuid::VERSION,
         };
         let mut output = Output::new(0);
         header.write(&mut output)?;

@@ -14,6 +14,7 @@ mod cutter;
 pub mod error;
 pub mod file;
 pub mod ntuple;
+pub mod objects;
 mod pipeline;
 mod pool;
 pub mod queue;
@@ -23,6 +24,7 @@ pub mod table_format;
 pub mod tree;
 
 pub use appender::Appender;
+pub use arrowroot_arrow::stored::StoreError;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};

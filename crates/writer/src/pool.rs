@@ -39,6 +39,12 @@ impl Pool {
         });
     }
 
+    /// Whether they run.
+    #[cfg(test)]
+    pub(crate) fn is_started(&self) -> bool {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Waits until they have ended, which they must have been told to.
     pub(crate) fn join(&self) {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();

@@ -188,8 +188,8 @@ impl Column {
     }
 
     fn into_tree(self) -> TreeColumn {
-        let Column { name, title: _, data_type, counter, compression } = self;
-        TreeColumn { name, data_type, counter, compression }
+        let Column { name, title, data_type, counter, compression } = self;
+        TreeColumn { name, title, data_type, counter, compression }
     }
 
     fn into_ntuple(self) -> NtupleColumn {

@@ -40,6 +40,14 @@ pub enum StoreError {
         /// Path of both.
         name: String,
     },
+    /// A batch is too large for the type of a column.
+    #[error("column {column:?}: {what}: set a smaller batch size")]
+    TooMany {
+        /// Path of the column, with dots between.
+        column: String,
+        /// What there is too much of.
+        what: String,
+    },
     /// The array contradicts itself, or what was read is not what was written.
     #[error("column {column:?}: {what}")]
     Malformed {

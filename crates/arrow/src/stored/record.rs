@@ -17,6 +17,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::branches::{BranchForm, Content, PlannedBranch};
 use super::data_type::data_type;
 use super::error::{Result, StoreError};
+use super::fields::type_of_field;
 use super::names::stored_name;
 use super::validity::{validity_flags, with_validity_flags};
 use crate::text::TextForm;
@@ -168,28 +169,10 @@ pub fn natural_tree_schema(branches: &[PlannedBranch]) -> Schema {
 pub fn natural_ntuple_schema(stored: &Schema) -> Result<Schema> {
     let mut types = ArrowTypes::new(TextForm::Utf8);
     let field = |field: &std::sync::Arc<Field>| {
-        let of = plain(&data_type(field)?);
+        let of = type_of_field(&data_type(field)?);
         Ok(types.arrow_field(&stored_name(field.name()), &of))
     };
     Ok(Schema::new(stored.fields().iter().map(field).collect::<Result<Vec<_>>>()?))
-}
-
-/// The type that a field of an RNTuple of a type comes back as: bytes and nothing have none of their own there, and members
-/// have their stored names.
-fn plain(data_type: &DataType) -> DataType {
-    let boxed = |inner: &DataType| Box::new(plain(inner));
-    match data_type {
-        DataType::List(item) => DataType::List(boxed(item)),
-        DataType::FixedList(item, n_items) => DataType::FixedList(boxed(item), *n_items),
-        DataType::Map(key, value) => DataType::Map(boxed(key), boxed(value)),
-        DataType::Struct(members) => {
-            DataType::Struct(members.iter().map(|(name, of)| (stored_name(name).as_str().into(), plain(of))).collect())
-        }
-        DataType::Optional(value) if **value == DataType::Nothing => DataType::Primitive(Primitive::Bool),
-        DataType::Optional(value) => DataType::Optional(boxed(value)),
-        DataType::Bytes => DataType::List(Box::new(DataType::Primitive(Primitive::UInt8))),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, Schema};
 
 use super::Stored;
 use super::data_type::data_type;
 use super::error::{Result, StoreError};
-use super::store::store;
+use super::store::{repeated, store};
 
 /// The stored schema for batches that are known: a field stores its validity if it is nullable and has a null there.
 ///
@@ -32,7 +33,7 @@ pub fn observed_validity(schema: &Schema, batches: &[RecordBatch]) -> Result<Sch
             })?;
             let stored = store(field.name(), array, &data_type)?;
             let mut nulls = Nulls { flags: &mut flags[first..first + n_fields], next: 0 };
-            nulls.look(field, &stored, 0..stored.len());
+            nulls.look(field, &stored, 0..stored.len(), None);
         }
         first += n_fields;
     }
@@ -102,42 +103,49 @@ struct Nulls<'n> {
 }
 
 impl Nulls<'_> {
-    fn look(&mut self, field: &Field, stored: &Stored, range: Range<usize>) {
+    /// `around`: which values are under no null of something around them, if not all are.
+    fn look(&mut self, field: &Field, stored: &Stored, range: Range<usize>, around: Option<&NullBuffer>) {
         let place = self.next;
         self.next += 1;
         match stored {
             Stored::Optional { valid, values } => {
-                let n_valid = valid.slice(range.start, range.len()).count_set_bits();
-                self.flags[place] |= n_valid < range.len();
-                self.look_inside(field.data_type(), values, range);
+                let own = NullBuffer::new(valid.slice(range.start, range.len()));
+                // What is under a null is none itself.
+                self.flags[place] |= own.null_count() > around.map_or(0, NullBuffer::null_count);
+                self.look_inside(field.data_type(), values, range, Some(&own));
             }
-            _ => self.look_inside(field.data_type(), stored, range),
+            _ => self.look_inside(field.data_type(), stored, range, around),
         }
     }
 
-    fn look_inside(&mut self, data_type: &ArrowType, stored: &Stored, range: Range<usize>) {
+    fn look_inside(
+        &mut self,
+        data_type: &ArrowType,
+        stored: &Stored,
+        range: Range<usize>,
+        around: Option<&NullBuffer>,
+    ) {
         let end = self.next + fields_inside(data_type);
         match (data_type, stored) {
             (
                 ArrowType::List(item)
                 | ArrowType::LargeList(item)
                 | ArrowType::ListView(item)
-                | ArrowType::LargeListView(item),
+                | ArrowType::LargeListView(item)
+                | ArrowType::Map(item, _),
                 Stored::List { offsets, items },
-            ) => self.look(item, items, super::inner(offsets, &range)),
-            (ArrowType::Map(entries, _), Stored::List { offsets, items }) => {
-                self.look(entries, items, super::inner(offsets, &range));
-            }
+            ) => self.look(item, items, super::inner(offsets, &range), None),
             (ArrowType::FixedSizeList(item, _), Stored::Fixed { n_items, items, .. }) => {
-                self.look(item, items, range.start * n_items..range.end * n_items);
+                let around = around.map(|around| repeated(around, *n_items));
+                self.look(item, items, range.start * n_items..range.end * n_items, around.as_ref());
             }
             (ArrowType::Struct(fields), Stored::Struct { members, .. }) => {
                 for (field, member) in fields.iter().zip(members) {
-                    self.look(field, member, range.clone());
+                    self.look(field, member, range.clone(), around);
                 }
             }
-            (ArrowType::Dictionary(_, value), _) => self.look_inside(value, stored, range),
-            (ArrowType::RunEndEncoded(_, values), _) => self.look_inside(values.data_type(), stored, range),
+            (ArrowType::Dictionary(_, value), _) => self.look_inside(value, stored, range, around),
+            (ArrowType::RunEndEncoded(_, values), _) => self.look_inside(values.data_type(), stored, range, around),
             _ => {}
         }
         // What holds no bytes is not looked into.

@@ -72,7 +72,7 @@ impl Table for Tree {
     fn recorded(&self) -> Recorded<'_> {
         let record = self.record();
         Recorded {
-            entries_reshuffled: record.entries_reshuffled,
+            entries_reshuffled: record.entries_reshuffled(),
             aliases: &record.aliases,
             friends: &record.friends,
             index: record.index.as_ref(),

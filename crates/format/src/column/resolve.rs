@@ -218,8 +218,8 @@ fn leaf_number(leaf: &Leaf, primitive: Primitive) -> Number {
 
 /// Fixed dimensions of a leaf; their product is the number of items in an entry, or for each count.
 fn leaf_dims(leaf: &Leaf) -> Result<Vec<u32>> {
-    let n_items = u32::try_from(leaf.n_items)
-        .map_err(|_| Error::unsupported(0, format!("leaf {:?} has {} items in an entry", leaf.name, leaf.n_items)))?;
+    let n_items = u32::try_from(leaf.n_items())
+        .map_err(|_| Error::unsupported(0, format!("leaf {:?} has {} items in an entry", leaf.name, leaf.n_items())))?;
     let dims = checked(&leaf.name, dims_in_title(&leaf.title))?;
     let product = dims.iter().try_fold(1_u32, |product, &dim| product.checked_mul(dim));
     if product == Some(n_items) {
@@ -237,7 +237,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
         }
         LeafKind::Object => return Err(unsupported(branch, "leaf list with objects")),
         LeafKind::Element { .. } => return Err(unsupported(branch, "TLeafElement without TBranchElement")),
-        LeafKind::Other(class) => return Err(unsupported(branch, class)),
+        LeafKind::Other => return Err(unsupported(branch, &leaf.class)),
     };
     let number = leaf_number(leaf, primitive);
     let dims = leaf_dims(leaf)?;

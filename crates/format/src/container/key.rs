@@ -129,7 +129,7 @@ impl KeyHead {
         output.u32(self.object_bytes);
         output.u32(self.datime.0);
         output.u16(self.key_bytes);
-        output.u16(if self.is_kept { self.cycle.wrapping_neg() } else { self.cycle });
+        output.i16(self.signed_cycle());
         if self.is_large() {
             let has_room = self.seek_dir <= SEEK_DIR_MASK;
             output.u64(self.seek_key);
@@ -144,6 +144,12 @@ impl KeyHead {
         }
         .then_some(())
         .ok_or_else(|| Error::unsupported(0, format!("no room for the offsets of a key of version {}", self.version)))
+    }
+
+    /// The cycle as it is stored.
+    pub(crate) fn signed_cycle(&self) -> i16 {
+        let cycle = self.cycle.cast_signed();
+        if self.is_kept { cycle.wrapping_neg() } else { cycle }
     }
 
     /// Whether its offsets have 64 bits.

@@ -5,11 +5,16 @@
 
 use std::ops::Range;
 
+use crate::container::{Datime, Key, KeyHead};
 use crate::cursor::Cursor;
 use crate::error::{Error, Place, Result};
+use crate::output::Output;
 
-/// Keys of this version and above hold 8-byte file offsets.
-const BIG_KEY: u16 = 1000;
+/// Class of baskets, in their keys, and its version that is written (ROOT 6.40).
+const CLASS: &str = "TBasket";
+const VERSION: u16 = 3;
+/// Bytes that a basket adds to its key; the feature bits are one more.
+const OWN_BYTES: u16 = 19;
 /// `TBasket::EIOBits::kGenerateOffsetMap`, the only feature bit there is.
 const GENERATE_OFFSET_MAP: u8 = 1;
 /// Added to the flag when the entry offsets are not stored at all.
@@ -26,11 +31,27 @@ pub struct BasketHead {
     pub key_bytes: u32,
     /// `fObjlen`: size of the uncompressed payload in bytes.
     pub payload_bytes: u32,
+    /// Version of the key; more than 1000: its offsets have 64 bits.
+    pub key_version: u16,
+    /// When the key was made.
+    pub datime: Datime,
+    /// `fCycle`: in ROOT's files the number of the basket in its branch, as it was when the key was made.
+    pub cycle: i16,
+    /// `fSeekKey`: offset of the record in the file.
+    pub seek_key: u64,
+    /// `fSeekPdir`: offset of the record of the directory of the tree.
+    pub seek_dir: u64,
+    /// `fPidOffset`: added to the indices of process identifiers in the payload.
+    pub pid_offset: u16,
+    /// Version of `TBasket`.
+    pub version: u16,
+    /// `fBufferSize`: bytes of the writer's buffer.
+    pub buffer_bytes: i32,
     /// Bytes of entry data at the start of the payload (`fLast - fKeylen`); entry offsets may follow.
     pub data_bytes: u32,
     /// `fNevBuf`: number of entries.
     pub n_entries: u32,
-    /// `fNevBufSize`: bytes of an entry if all are of equal size.
+    /// `fNevBufSize`: bytes of an entry if all are of equal size, else the writer's room for entry offsets.
     pub entry_bytes: u32,
     /// The stored entry offsets are sizes (`kGenerateOffsetMap`).
     pub offsets_are_sizes: bool,
@@ -39,7 +60,7 @@ pub struct BasketHead {
 }
 
 /// A basket inside the record of its tree: it was not yet full when the tree was written.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedBasket {
     /// Its place among the baskets of the branch.
     pub index: usize,
@@ -49,6 +70,10 @@ pub struct EmbeddedBasket {
     pub data: Range<usize>,
     /// Entry offsets in bytes from the start of the data, if entries differ in size.
     pub entry_offsets: Option<Vec<u32>>,
+    /// `fObjlen` of its key.
+    object_bytes: u32,
+    /// What says that it is written otherwise than ROOT 6.40 does, if it is.
+    oddity: Option<&'static str>,
 }
 
 /// A basket among the objects of a branch.
@@ -86,18 +111,12 @@ impl BasketHead {
     #[inline]
     fn read(cursor: &mut Cursor<'_>) -> Result<(BasketHead, u8)> {
         let start = cursor.position();
-        let stored_bytes = cursor.i32()?;
-        let key_version = cursor.u16()?;
-        let payload_bytes = cursor.i32()?;
-        cursor.u32()?; // fDatime
-        let key_bytes = u32::from(cursor.u16()?);
-        cursor.u16()?; // fCycle
-        cursor.skip(if key_version > BIG_KEY { 16 } else { 8 })?; // fSeekKey, fSeekPdir
+        let key = KeyHead::parse(cursor)?;
         for _ in 0..3 {
             cursor.string_bytes()?; // class, name, title
         }
-        cursor.u16()?; // version of TBasket
-        cursor.i32()?; // fBufferSize
+        let version = cursor.u16()?;
+        let buffer_bytes = cursor.i32()?;
         let mut entry_bytes = cursor.i32()?;
         let mut offsets_are_sizes = false;
         if entry_bytes < 0 {
@@ -115,6 +134,7 @@ impl BasketHead {
         let unsigned = |value: i32, what: &str| {
             u32::try_from(value).map_err(|_| Error::corrupt(start, format!("a basket with {value} for {what}")))
         };
+        let key_bytes = u32::from(key.key_bytes);
         let data_bytes = match unsigned(last, "fLast")?.checked_sub(key_bytes) {
             Some(data_bytes) => data_bytes,
             // Nothing was filled into it.
@@ -125,9 +145,17 @@ impl BasketHead {
             }
         };
         let head = BasketHead {
-            stored_bytes: unsigned(stored_bytes, "fNbytes")?,
+            stored_bytes: key.n_bytes,
             key_bytes,
-            payload_bytes: unsigned(payload_bytes, "fObjlen")?,
+            payload_bytes: key.object_bytes,
+            key_version: key.version,
+            datime: key.datime,
+            cycle: key.signed_cycle(),
+            seek_key: key.seek_key,
+            seek_dir: key.seek_dir,
+            pid_offset: key.pid_offset,
+            version,
+            buffer_bytes,
             data_bytes,
             n_entries: unsigned(n_entries, "fNevBuf")?,
             entry_bytes: unsigned(entry_bytes, "fNevBufSize")?,
@@ -135,6 +163,92 @@ impl BasketHead {
             offsets_generated: flag >= OFFSETS_GENERATED,
         };
         Ok((head, flag))
+    }
+
+    /// The head of a basket that is to be written: the length of its key is known, all else is 0. The cycle is the number of
+    /// the basket in its branch, where that has 15 bits.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the names are too long for a key.
+    pub fn new(branch: &str, tree: &str) -> Result<BasketHead> {
+        let key = Key::new(true, CLASS, branch, tree)?;
+        Ok(BasketHead {
+            stored_bytes: 0,
+            key_bytes: u32::from(key.head.key_bytes) + u32::from(OWN_BYTES),
+            payload_bytes: 0,
+            key_version: key.head.version,
+            datime: Datime(0),
+            cycle: 0,
+            seek_key: 0,
+            seek_dir: 0,
+            pid_offset: 0,
+            version: VERSION,
+            buffer_bytes: 0,
+            data_bytes: 0,
+            n_entries: 0,
+            entry_bytes: 0,
+            offsets_are_sizes: false,
+            offsets_generated: false,
+        })
+    }
+
+    /// Writes the head: the key and what a basket adds to it. The payload follows.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the key is not as long as it says, or its offsets or sizes do not fit.
+    ///
+    /// # Source
+    /// `TBasket::Streamer` with `fHeaderOnly` (ROOT 6.40).
+    pub fn write(&self, branch: &str, tree: &str, output: &mut Output) -> Result<()> {
+        let start = output.position();
+        self.write_with(
+            branch,
+            tree,
+            self.payload_bytes,
+            if self.offsets_generated { OFFSETS_GENERATED } else { 0 },
+            output,
+        )?;
+        let n_bytes = output.position() - start;
+        if n_bytes != self.key_bytes as usize {
+            let what = format!("a key of {n_bytes} bytes for a basket of {branch:?} that says {}", self.key_bytes);
+            return Err(Error::unsupported(start, what));
+        }
+        Ok(())
+    }
+
+    /// Writes the head with that `fObjlen` and flag.
+    fn write_with(&self, branch: &str, tree: &str, object_bytes: u32, flag: u8, output: &mut Output) -> Result<()> {
+        let too_large = || Error::unsupported(0, format!("a basket of branch {branch:?} of 2 GiB or more"));
+        let signed = |value: u32| i32::try_from(value).map_err(|_| too_large());
+        let key = KeyHead {
+            n_bytes: self.stored_bytes,
+            version: self.key_version,
+            object_bytes,
+            datime: self.datime,
+            key_bytes: u16::try_from(self.key_bytes).map_err(|_| too_large())?,
+            cycle: self.cycle.unsigned_abs(),
+            is_kept: self.cycle < 0,
+            seek_key: self.seek_key,
+            seek_dir: self.seek_dir,
+            pid_offset: self.pid_offset,
+        };
+        key.write(output)?;
+        for text in [CLASS, branch, tree] {
+            output.string(text.as_bytes())?;
+        }
+        output.u16(self.version);
+        output.i32(self.buffer_bytes);
+        let entry_bytes = signed(self.entry_bytes)?;
+        if self.offsets_are_sizes {
+            output.i32(-entry_bytes);
+            output.u8(GENERATE_OFFSET_MAP);
+        } else {
+            output.i32(entry_bytes);
+        }
+        output.i32(signed(self.n_entries)?);
+        output.i32(signed(self.key_bytes.checked_add(self.data_bytes).ok_or_else(too_large)?)?);
+        output.u8(flag);
+        Ok(())
     }
 
     /// Whether entry offsets follow the entry data in the payload.
@@ -181,6 +295,7 @@ impl EmbeddedBasket {
         if flag >= OFFSETS_GENERATED {
             flag -= OFFSETS_GENERATED;
         }
+        let mut oddity = None;
         let mut entry_offsets = None;
         if !head.offsets_generated && flag != 0 && flag % 10 != 2 {
             if head.n_entries > 0 {
@@ -189,9 +304,15 @@ impl EmbeddedBasket {
                 if n_offsets < head.n_entries as usize {
                     return Err(Error::corrupt(start, format!("{n_offsets} offsets of {} entries", head.n_entries)));
                 }
+                if n_offsets > head.n_entries as usize {
+                    oddity = Some("more entry offsets than entries");
+                }
                 let mut offsets = Vec::with_capacity(n_offsets);
                 for _ in 0..n_offsets {
                     let offset = cursor.u32()? & mask;
+                    if offset < head.key_bytes {
+                        oddity = Some("entry offsets before its data");
+                    }
                     offsets.push(offset.saturating_sub(head.key_bytes));
                 }
                 offsets.truncate(head.n_entries as usize);
@@ -211,7 +332,56 @@ impl EmbeddedBasket {
         } else if head.data_bytes > 0 && head.n_entries > 0 {
             return Ok(Embedded::Elsewhere);
         }
-        head.payload_bytes = head.data_bytes;
-        Ok(Embedded::Here(EmbeddedBasket { index, head, data, entry_offsets }))
+        let object_bytes = std::mem::replace(&mut head.payload_bytes, head.data_bytes);
+        let mut basket = EmbeddedBasket { index, head, data, entry_offsets, object_bytes, oddity };
+        if flag != basket.flag() % OFFSETS_GENERATED {
+            basket.oddity = Some("displacements, or no data");
+        }
+        Ok(Embedded::Here(basket))
     }
+
+    /// The flag of a basket with its data. Source: `TBasket::Streamer` (ROOT 6.40).
+    fn flag(&self) -> u8 {
+        let flag = if self.entry_offsets.is_some() { 11 } else { 12 };
+        if self.head.offsets_generated { flag + OFFSETS_GENERATED } else { flag }
+    }
+
+    /// Writes it, after its class tag. `object_data`: of the tree it was read from.
+    pub(super) fn write(&self, branch: &str, tree: &str, object_data: &[u8], output: &mut Output) -> Result<()> {
+        if let Some(oddity) = self.oddity {
+            let what = format!("a basket with {oddity} in the record of a tree is not written");
+            return Err(Error::unsupported(output.position(), what));
+        }
+        self.head.write_with(branch, tree, self.object_bytes, self.flag(), output)?;
+        if let Some(offsets) = &self.entry_offsets {
+            output.count(offsets.len())?;
+            offsets.iter().for_each(|offset| output.u32(offset.wrapping_add(self.head.key_bytes)));
+        }
+        // What is before the data in the buffer is the place of the key.
+        let start = self.data.start.checked_sub(self.head.key_bytes as usize);
+        let buffer = start.and_then(|start| object_data.get(start..self.data.end));
+        output.raw(buffer.ok_or_else(|| Error::unsupported(self.data.start, "a basket without the record it was in"))?);
+        Ok(())
+    }
+}
+
+/// Appends the entry offsets of a basket to its entry data: their number, they, and one more that is 0.
+///
+/// `starts`: of all entries in bytes from the start of the record, so the first is the length of the key.
+///
+/// # Source
+/// `TBasket::WriteBuffer` (ROOT 6.40).
+pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
+    let n_offsets = u32::try_from(starts.len() + 1).ok().filter(|n| *n <= i32::MAX.unsigned_abs());
+    let n_offsets = n_offsets.ok_or_else(|| Error::unsupported(0, "a basket of 2^31 - 1 entries"))?;
+    payload.reserve(8 + 4 * starts.len());
+    payload.extend(n_offsets.to_be_bytes());
+    // A block at a time is vector code.
+    let mut block = [[0; 4]; 256];
+    for starts in starts.chunks(block.len()) {
+        block.iter_mut().zip(starts).for_each(|(to, start)| *to = start.to_be_bytes());
+        payload.extend_from_slice(block[..starts.len()].as_flattened());
+    }
+    payload.extend([0; 4]);
+    Ok(())
 }

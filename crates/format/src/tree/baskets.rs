@@ -8,18 +8,30 @@ use super::objects::{Slot, read_array_head};
 use super::record::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
+use crate::output::Output;
 
 /// `TBasket::fNevBuf` has 32 bits and a sign.
 const MAX_BASKET_ENTRIES: u64 = i32::MAX as u64;
+/// The arrays of a branch have at least so many items. Source: `TBranch::Streamer` (ROOT 6.40).
+const MIN_ITEMS: usize = 10;
 
 /// Where the arrays of a branch lie in the object data of its tree: they are decoded when asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BasketTable {
-    /// `fWriteBasket`: number of baskets in the file.
+    /// Number of baskets in the file.
     n_baskets: usize,
+    /// `fWriteBasket`: the same, but in old files.
+    n_written: usize,
+    /// Number of pointers in `fBaskets`, and `fBits` of that array.
+    pub(super) n_pointers: usize,
+    pub(super) pointers_bits: u32,
+    /// `fMaxBaskets`: items of each array.
+    n_items: usize,
     bytes: Range<usize>,
     entries: (Range<usize>, bool),
     seeks: (Range<usize>, bool),
+    /// The arrays, if they were made here and are in no record.
+    made: Option<Box<[u8]>>,
 }
 
 /// Where one basket is and which entries it holds.
@@ -51,6 +63,7 @@ impl Branch {
     /// Corrupt if entry numbers run backwards or a place in the file is impossible.
     pub fn baskets(&self, object_data: &[u8]) -> Result<Vec<BasketLocation>> {
         let table = &self.baskets;
+        let object_data = table.made.as_deref().unwrap_or(object_data);
         let bytes = object_data.get(table.bytes.clone()).unwrap_or_default();
         let mut baskets: Vec<BasketLocation> = Vec::with_capacity(table.n_baskets + 1);
         for index in 0..=table.n_baskets {
@@ -98,12 +111,89 @@ impl Branch {
         Ok(baskets)
     }
 
+    /// Says which baskets it has, with all its entries, and counts these and the stored bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if they do not follow each other, are embedded, or are more than a record can list.
+    pub fn set_baskets(&mut self, baskets: &[BasketLocation]) -> Result<()> {
+        let wrong = |what: String| Error::unsupported(0, format!("branch {:?} with {what}", self.name));
+        let first_entry = baskets.first().map_or(0, |basket| basket.first_entry);
+        let (mut entry_end, mut stored_bytes) = (first_entry, 0_u64);
+        for (index, basket) in baskets.iter().enumerate() {
+            let has_place = basket.embedded.is_none() && basket.stored_bytes <= i32::MAX.unsigned_abs();
+            if basket.first_entry != entry_end || basket.entry_end < entry_end || !has_place {
+                return Err(wrong(format!("{basket:?} as its basket {index}")));
+            }
+            (entry_end, stored_bytes) = (basket.entry_end, stored_bytes + u64::from(basket.stored_bytes));
+        }
+        let signed = |value: u64| i64::try_from(value).map_err(|_| wrong(format!("{value} entries or bytes")));
+        let entry_number = signed(entry_end)?;
+        self.baskets = BasketTable::made(baskets, entry_number).ok_or_else(|| wrong("too many baskets".to_owned()))?;
+        (self.first_entry, self.entry_end) = (signed(first_entry)?, entry_number);
+        self.n_entries = self.entry_end - self.first_entry;
+        self.stored_bytes = signed(stored_bytes)?;
+        Ok(())
+    }
+
     fn wrong_table(&self, index: usize, what: String) -> Error {
         Error::corrupt(self.baskets.entries.0.start, format!("branch {}, basket {index}: {what}", self.name))
     }
 }
 
 impl BasketTable {
+    /// The arrays of these baskets; `None` if they are too many, or a place is beyond 2^63.
+    fn made(baskets: &[BasketLocation], entry_end: i64) -> Option<Self> {
+        let n_baskets = baskets.len();
+        let n_items = (n_baskets + 1).max(MIN_ITEMS);
+        i32::try_from(n_items).ok()?;
+        let mut made = Vec::with_capacity(20 * n_items);
+        baskets.iter().for_each(|basket| made.extend(basket.stored_bytes.to_be_bytes()));
+        made.resize(4 * n_items, 0);
+        for basket in baskets {
+            made.extend(i64::try_from(basket.first_entry).ok()?.to_be_bytes());
+        }
+        made.extend(entry_end.to_be_bytes());
+        made.resize(12 * n_items, 0);
+        for basket in baskets {
+            made.extend(i64::try_from(basket.offset).ok()?.to_be_bytes());
+        }
+        made.resize(20 * n_items, 0);
+        Some(BasketTable {
+            n_baskets,
+            n_written: n_baskets,
+            n_pointers: n_baskets + 1,
+            pointers_bits: 0,
+            n_items,
+            bytes: 0..4 * n_items,
+            entries: (4 * n_items..12 * n_items, true),
+            seeks: (12 * n_items..20 * n_items, true),
+            made: Some(made.into()),
+        })
+    }
+
+    /// `fWriteBasket` and `fMaxBaskets`.
+    pub(super) fn counts(&self) -> Option<(i32, i32)> {
+        Some((i32::try_from(self.n_written).ok()?, i32::try_from(self.n_items).ok()?))
+    }
+
+    /// Writes the three arrays as they are.
+    pub(super) fn write(&self, object_data: &[u8], output: &mut Output) -> Result<()> {
+        let data = self.made.as_deref().unwrap_or(object_data);
+        for (array, item_bytes) in [(&self.bytes, 4), (&self.entries.0, 8), (&self.seeks.0, 8)] {
+            let is_right = |array: &&[u8]| array.is_empty() || array.len() == item_bytes * self.n_items;
+            let array = data.get(array.clone()).filter(is_right);
+            let array = array.ok_or_else(|| {
+                Error::unsupported(
+                    output.position(),
+                    "baskets of a version, or of a record, that is not the one written",
+                )
+            })?;
+            output.u8(u8::from(!array.is_empty()));
+            output.raw(array);
+        }
+        Ok(())
+    }
+
     /// Counts the last basket, which is not counted as written, if its size and place in the file are known.
     fn with_last(mut self, object_data: &[u8]) -> Self {
         let bytes = (self.bytes.clone(), false);
@@ -127,13 +217,13 @@ fn wide_item(object_data: &[u8], array: &(Range<usize>, bool), index: usize) -> 
 
 /// Reads the arrays of a `TBranch` of this version; `n_baskets` is `fWriteBasket`, `max_baskets` `fMaxBaskets`.
 ///
-/// `last_is_elsewhere`: as the baskets before them say.
+/// `baskets`: what stands before them.
 pub(super) fn read_basket_table(
     cursor: &mut Cursor<'_>,
     n_baskets: i32,
     max_baskets: i32,
     version: u16,
-    last_is_elsewhere: bool,
+    baskets: &BasketPointers,
 ) -> Result<BasketTable> {
     let is_wide = version >= 10;
     let position = cursor.position();
@@ -142,33 +232,42 @@ pub(super) fn read_basket_table(
     };
     let max_baskets = number("fMaxBaskets", max_baskets)?;
     let n_baskets = number("fWriteBasket", n_baskets)?;
-    let table = if version == 5 {
-        let entries = (counted_array(cursor)?, false);
-        BasketTable { n_baskets, bytes: counted_array(cursor)?, entries, seeks: (counted_array(cursor)?, false) }
+    let mut table = BasketTable { n_baskets, n_written: n_baskets, n_items: max_baskets, ..BasketTable::default() };
+    if version == 5 {
+        table.entries = (counted_array(cursor)?, false);
+        table.bytes = counted_array(cursor)?;
+        table.seeks = (counted_array(cursor)?, false);
     } else {
-        let (bytes, _) = basket_array(cursor, max_baskets, Some(false), version)?;
-        let entries = basket_array(cursor, max_baskets, Some(is_wide), version)?;
-        BasketTable {
-            n_baskets,
-            bytes,
-            entries,
-            seeks: basket_array(cursor, max_baskets, is_wide.then_some(true), version)?,
-        }
-    };
+        (table.bytes, _) = basket_array(cursor, max_baskets, Some(false), version)?;
+        table.entries = basket_array(cursor, max_baskets, Some(is_wide), version)?;
+        table.seeks = basket_array(cursor, max_baskets, is_wide.then_some(true), version)?;
+    }
+    (table.n_pointers, table.pointers_bits) = (baskets.n_pointers, baskets.bits);
     if table.bytes.len() / 4 < n_baskets {
         return Err(Error::corrupt(position, format!("{n_baskets} baskets in arrays of {max_baskets}")));
     }
-    Ok(if last_is_elsewhere { table.with_last(cursor.data()) } else { table })
+    Ok(if baskets.last_is_elsewhere { table.with_last(cursor.data()) } else { table })
 }
 
-/// Reads the baskets that have their data with them. Also says whether the last one, which is not counted as written, is there
-/// without its data.
+/// What stands in `fBaskets`.
+pub(super) struct BasketPointers {
+    /// Number of pointers, and `fBits` of the array.
+    n_pointers: usize,
+    bits: u32,
+    /// The baskets that have their data with them.
+    pub(super) embedded: Vec<EmbeddedBasket>,
+    /// Whether the last one, which is not counted as written, is there without its data.
+    last_is_elsewhere: bool,
+}
+
+/// Reads the pointers to baskets, most of which are null.
 pub(super) fn read_embedded_baskets<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     n_baskets: i32,
-) -> Result<(Vec<EmbeddedBasket>, bool)> {
-    let (n_slots, array_end) = read_array_head(cursor)?;
+) -> Result<BasketPointers> {
+    let head = read_array_head(cursor)?;
+    let n_slots = head.n_objects;
     let mut embedded = Vec::new();
     let mut last_is_elsewhere = false;
     let mut index = 0;
@@ -202,10 +301,10 @@ pub(super) fn read_embedded_baskets<'a>(
         }
         index += 1;
     }
-    if let Some(end) = array_end {
+    if let Some(end) = head.end {
         cursor.leave(end)?;
     }
-    Ok((embedded, last_is_elsewhere))
+    Ok(BasketPointers { n_pointers: n_slots, bits: head.bits, embedded, last_is_elsewhere })
 }
 
 /// Passes over one of the three basket arrays; says where it is and whether its items have 8 bytes.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::attributes::FillAttributes;
 use super::basket::EmbeddedBasket;
 use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
 use super::leaf::{LeafId, read_leaf_pointer};
@@ -10,9 +11,17 @@ use super::record::Reading;
 use crate::codec::CompressionSetting;
 use crate::cursor::{Cursor, VersionFrame};
 use crate::error::{Error, Result, Within};
+use crate::output::Output;
 
 /// Branches nest at most so deep; ROOT splits to level 99.
-const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = 128;
+/// Class versions of `TBranch` and `TBranchElement` that ROOT 6.40 writes.
+const BRANCH_VERSION: u16 = 13;
+const ELEMENT_VERSION: u16 = 10;
+/// `fBits` of branches that ROOT 6.40 makes. Source: `TBranch::kDoNotUseBufferMap`.
+const NEW_BITS: u32 = 0x0040_0000;
+/// What stands for the version of `ROOT::TIOFeatures`, which has none.
+const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
 
 /// A branch, by its place in [`super::TreeRecord::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,14 +32,26 @@ pub struct BranchId(pub u32);
 pub struct Branch {
     /// Class: `TBranch`, `TBranchElement`, ...
     pub class: Cow<'static, str>,
+    /// Version of `TBranch`.
+    pub version: u16,
+    /// `fBits` of the branch as a `TObject`.
+    pub bits: u32,
     /// `fName`.
     pub name: String,
     /// `fTitle`: the leaf list, or the name again.
     pub title: String,
+    /// `TAttFill`.
+    pub fill: FillAttributes,
     /// `fCompress`: for new baskets.
     pub compression: CompressionSetting,
+    /// `fBasketSize`: bytes of the buffer of a new basket.
+    pub basket_bytes: i32,
+    /// `fEntryOffsetLen`: room for entry offsets of a new basket; 0 if entries are of equal size and none are stored.
+    pub n_entry_offsets: i32,
     /// `fEntryNumber`: one past the last entry.
     pub entry_end: i64,
+    /// `fOffset`: place of the member in the object in memory.
+    pub offset: i32,
     /// `fFirstEntry`: entry number of the first entry.
     pub first_entry: i64,
     /// `fEntries`: number of entries.
@@ -56,13 +77,19 @@ pub struct Branch {
     /// What a `TBranchElement` knows more.
     pub element: Option<ElementPart>,
     pub(super) baskets: BasketTable,
+    /// `fBits` of `fBranches` and `fLeaves`.
+    pub(super) array_bits: [u32; 2],
 }
 
 /// The members that `TBranchElement` adds: which part of which class a branch holds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementPart {
+    /// Version of `TBranchElement`.
+    pub version: u16,
     /// `fClassName`: the class whose elements `id` counts.
     pub class_name: String,
+    /// `fParentName`: class of the branch around.
+    pub parent_name: String,
     /// `fClonesName`: class of the items of a split collection.
     pub clones_name: String,
     /// `fCheckSum` of that class.
@@ -75,8 +102,74 @@ pub struct ElementPart {
     pub node_type: i32,
     /// `fStreamerType`: type code of the element in the writer's memory.
     pub streamer_type: i32,
+    /// `fMaximum`: the largest count of a collection.
+    pub maximum: i32,
     /// `fBranchCount`: the branch with the counts.
     pub counter: Option<BranchId>,
+    /// `fBranchCount2`: the branch with the counts of arrays inside.
+    pub second_counter: Option<BranchId>,
+}
+
+impl Default for ElementPart {
+    /// As ROOT 6.40 writes it: an object as a whole.
+    fn default() -> Self {
+        ElementPart {
+            version: ELEMENT_VERSION,
+            class_name: String::new(),
+            parent_name: String::new(),
+            clones_name: String::new(),
+            checksum: 0,
+            class_version: 0,
+            id: -1,
+            node_type: 0,
+            streamer_type: -1,
+            maximum: 0,
+            counter: None,
+            second_counter: None,
+        }
+    }
+}
+
+impl Branch {
+    /// A `TBranch` without leaves and baskets, as ROOT 6.40 makes it.
+    pub fn new(name: &str, title: &str) -> Branch {
+        Branch::of(NEW_BITS, name.to_owned(), title.to_owned())
+    }
+
+    /// A `TBranchElement` without leaves and baskets. Its title is its name where ROOT gives it no other.
+    pub fn of_class(name: &str, title: &str, element: ElementPart) -> Branch {
+        Branch { class: Cow::Borrowed("TBranchElement"), element: Some(element), ..Branch::new(name, title) }
+    }
+
+    fn of(bits: u32, name: String, title: String) -> Branch {
+        Branch {
+            class: Cow::Borrowed("TBranch"),
+            version: BRANCH_VERSION,
+            bits,
+            name,
+            title,
+            fill: FillAttributes::DEFAULT,
+            compression: CompressionSetting(0),
+            basket_bytes: 32000,
+            n_entry_offsets: 0,
+            entry_end: 0,
+            offset: 0,
+            first_entry: 0,
+            n_entries: 0,
+            memory_bytes: 0,
+            stored_bytes: 0,
+            split_level: 0,
+            io_features: 0,
+            branches: Vec::new(),
+            leaves: Vec::new(),
+            parent: None,
+            embedded: Vec::new(),
+            file_name: String::new(),
+            element: None,
+            baskets: BasketTable::default(),
+            array_bits: [0; 2],
+        }
+    }
 }
 
 impl ElementPart {
@@ -96,16 +189,82 @@ impl ElementPart {
     }
 }
 
-/// Reads a list of branches, nested ones included.
+impl Branch {
+    /// Writes what stands before the branches inside.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it is of a version before 10 (ROOT 5.0), or has too many baskets.
+    pub(super) fn write_numbers(&self, output: &mut Output) -> Result<()> {
+        let counts = self.baskets.counts().filter(|_| (10..=13).contains(&self.version));
+        let Some((n_written, n_items)) = counts else {
+            let what = format!("TBranch of version {} is not written", self.version);
+            return Err(Error::unsupported(output.position(), what));
+        };
+        output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        self.fill.write(output)?;
+        output.i32(self.compression.0);
+        output.i32(self.basket_bytes);
+        output.i32(self.n_entry_offsets);
+        output.i32(n_written);
+        output.i64(self.entry_end);
+        if self.version >= 13 {
+            write_io_features(self.io_features, output)?;
+        }
+        output.i32(self.offset);
+        output.i32(n_items);
+        output.i32(self.split_level);
+        output.i64(self.n_entries);
+        if self.version >= 11 {
+            output.i64(self.first_entry);
+        }
+        output.i64(self.memory_bytes);
+        output.i64(self.stored_bytes);
+        Ok(())
+    }
+}
+
+impl ElementPart {
+    /// Writes what stands before the pointers to the counting branches.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it is of a version before 8 (ROOT 3.5), or the version of its class does not fit.
+    pub(super) fn write_numbers(&self, output: &mut Output) -> Result<()> {
+        if !(8..=10).contains(&self.version) {
+            let what = format!("TBranchElement of version {} is not written", self.version);
+            return Err(Error::unsupported(output.position(), what));
+        }
+        for name in [&self.class_name, &self.parent_name, &self.clones_name] {
+            output.string(name.as_bytes())?;
+        }
+        output.u32(self.checksum);
+        if self.version >= 10 {
+            let class_version = i16::try_from(self.class_version).map_err(|_| {
+                Error::unsupported(
+                    output.position(),
+                    format!("class {} of version {}", self.class_name, self.class_version),
+                )
+            })?;
+            output.i16(class_version);
+        } else {
+            output.i32(self.class_version);
+        }
+        for number in [self.id, self.node_type, self.streamer_type, self.maximum] {
+            output.i32(number);
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list of branches, nested ones included, and `fBits` of the list.
 pub(super) fn read_branches<'a>(
     cursor: &mut Cursor<'a>,
     reading: &mut Reading<'a>,
     parent: Option<BranchId>,
     depth: usize,
-) -> Result<Vec<BranchId>> {
-    let (n_branches, end) = read_array_head(cursor)?;
-    let mut branches = Vec::with_capacity(n_branches);
-    for _ in 0..n_branches {
+) -> Result<(Vec<BranchId>, u32)> {
+    let head = read_array_head(cursor)?;
+    let mut branches = Vec::with_capacity(head.n_objects);
+    for _ in 0..head.n_objects {
         let Some(id) = read_branch_pointer(cursor, reading, parent, depth)? else { continue };
         // A branch that is still being read here would contain itself.
         let place = id.0 as usize;
@@ -115,10 +274,10 @@ pub(super) fn read_branches<'a>(
             branches.push(id);
         }
     }
-    if let Some(end) = end {
+    if let Some(end) = head.end {
         cursor.leave(end)?;
     }
-    Ok(branches)
+    Ok((branches, head.bits))
 }
 
 fn read_branch_pointer<'a>(
@@ -186,19 +345,10 @@ fn read_branch<'a>(
     Ok(id)
 }
 
-/// The numbers of `TBranch` before its sub-branches.
-#[derive(Default)]
-struct Numbers {
-    compression: i32,
-    n_baskets: i32,
-    max_baskets: i32,
-    entry_end: i64,
-    first_entry: i64,
-    n_entries: i64,
-    memory_bytes: i64,
-    stored_bytes: i64,
-    split_level: i32,
-    io_features: u8,
+/// Numbers of baskets: how many were written, and the items of each array.
+struct NBaskets {
+    written: i32,
+    items: i32,
 }
 
 /// Reads the `TBranch` part. Versions 10 and above are as their streamer information says; below, by hand.
@@ -214,87 +364,73 @@ fn read_base<'a>(
     if !(5..=13).contains(&version) {
         return Err(Error::unsupported(cursor.position(), format!("TBranch of version {version}")));
     }
-    let (name, title) = read_named(cursor)?;
-    let mut read = || -> Result<Branch> {
-        let numbers = if version == 5 { read_early_numbers(cursor) } else { read_numbers(cursor, version) }?;
-        let branches = read_branches(cursor, reading, Some(id), depth + 1)?;
-        let leaves = read_leaves(cursor, reading)?;
-        let (embedded, last_is_elsewhere) = read_embedded_baskets(cursor, reading, numbers.n_baskets)?;
-        let baskets = read_basket_table(cursor, numbers.n_baskets, numbers.max_baskets, version, last_is_elsewhere)?;
-        Ok(Branch {
-            class: Cow::Borrowed(""),
-            name: String::new(),
-            title: String::new(),
-            compression: CompressionSetting(numbers.compression),
-            entry_end: numbers.entry_end,
-            first_entry: numbers.first_entry,
-            n_entries: numbers.n_entries,
-            memory_bytes: numbers.memory_bytes,
-            stored_bytes: numbers.stored_bytes,
-            split_level: numbers.split_level,
-            io_features: numbers.io_features,
-            branches,
-            leaves,
-            parent: None,
-            embedded,
-            file_name: cursor.string()?,
-            element: None,
-            baskets,
-        })
-    };
-    let branch = read().within(|| format!("branch {name}"))?;
+    let (bits, name, title) = read_named(cursor)?;
+    let mut branch = Branch { version, ..Branch::of(bits, name, title) };
+    read_members(cursor, reading, &mut branch, id, depth).within(|| format!("branch {}", branch.name))?;
     if let Some(end) = end {
         cursor.leave(end)?;
     }
-    Ok(Branch { name, title, ..branch })
+    Ok(branch)
 }
 
-fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
+fn read_members<'a>(
+    cursor: &mut Cursor<'a>,
+    reading: &mut Reading<'a>,
+    branch: &mut Branch,
+    id: BranchId,
+    depth: usize,
+) -> Result<()> {
+    let n_baskets =
+        if branch.version == 5 { read_early_numbers(cursor, branch) } else { read_numbers(cursor, branch) }?;
+    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
+    (branch.leaves, branch.array_bits[1]) = read_leaves(cursor, reading)?;
+    let pointers = read_embedded_baskets(cursor, reading, n_baskets.written)?;
+    branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, branch.version, &pointers)?;
+    branch.embedded = pointers.embedded;
+    branch.file_name = cursor.string()?;
+    Ok(())
+}
+
+fn read_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets> {
+    let version = branch.version;
     let is_wide = version >= 10;
     if version >= 8 {
-        cursor.skip_object()?; // TAttFill
+        branch.fill = FillAttributes::read(cursor)?;
     }
-    let mut numbers = Numbers { compression: cursor.i32()?, ..Numbers::default() };
-    cursor.skip(8)?; // fBasketSize, fEntryOffsetLen
-    numbers.n_baskets = cursor.i32()?;
-    numbers.entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
+    branch.compression = CompressionSetting(cursor.i32()?);
+    branch.basket_bytes = cursor.i32()?;
+    branch.n_entry_offsets = cursor.i32()?;
+    let written = cursor.i32()?;
+    branch.entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
     if version >= 13 {
-        numbers.io_features = read_io_features(cursor)?;
+        branch.io_features = read_io_features(cursor)?;
     }
-    cursor.i32()?; // fOffset
-    numbers.max_baskets = cursor.i32()?;
+    branch.offset = cursor.i32()?;
+    let items = cursor.i32()?;
     if version >= 7 {
-        numbers.split_level = cursor.i32()?;
+        branch.split_level = cursor.i32()?;
     }
-    numbers.n_entries = read_counter(cursor, is_wide)?;
+    branch.n_entries = read_counter(cursor, is_wide)?;
     if version >= 11 {
-        numbers.first_entry = cursor.i64()?;
+        branch.first_entry = cursor.i64()?;
     }
-    numbers.memory_bytes = read_counter(cursor, is_wide)?;
-    numbers.stored_bytes = read_counter(cursor, is_wide)?;
-    Ok(numbers)
+    branch.memory_bytes = read_counter(cursor, is_wide)?;
+    branch.stored_bytes = read_counter(cursor, is_wide)?;
+    Ok(NBaskets { written, items })
 }
 
 /// The same in the order that ROOT 2 had.
-fn read_early_numbers(cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    let compression = cursor.i32()?;
-    cursor.skip(8)?; // fBasketSize, fEntryOffsetLen
-    let (max_baskets, n_baskets) = (cursor.i32()?, cursor.i32()?);
-    let entry_end = i64::from(cursor.i32()?);
-    let n_entries = read_counter(cursor, false)?;
-    let memory_bytes = read_counter(cursor, false)?;
-    let stored_bytes = read_counter(cursor, false)?;
-    cursor.i32()?; // fOffset
-    Ok(Numbers {
-        compression,
-        n_baskets,
-        max_baskets,
-        entry_end,
-        n_entries,
-        memory_bytes,
-        stored_bytes,
-        ..Numbers::default()
-    })
+fn read_early_numbers(cursor: &mut Cursor<'_>, branch: &mut Branch) -> Result<NBaskets> {
+    branch.compression = CompressionSetting(cursor.i32()?);
+    branch.basket_bytes = cursor.i32()?;
+    branch.n_entry_offsets = cursor.i32()?;
+    let (items, written) = (cursor.i32()?, cursor.i32()?);
+    branch.entry_end = i64::from(cursor.i32()?);
+    branch.n_entries = read_counter(cursor, false)?;
+    branch.memory_bytes = read_counter(cursor, false)?;
+    branch.stored_bytes = read_counter(cursor, false)?;
+    branch.offset = cursor.i32()?;
+    Ok(NBaskets { written, items })
 }
 
 /// A count of entries or bytes: a double before version 10.
@@ -319,16 +455,24 @@ pub(super) fn read_io_features(cursor: &mut Cursor<'_>) -> Result<u8> {
     Ok(features)
 }
 
-fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<LeafId>> {
-    let (n_leaves, end) = read_array_head(cursor)?;
-    let mut leaves = Vec::with_capacity(n_leaves);
-    for _ in 0..n_leaves {
+/// Writes `ROOT::TIOFeatures`.
+pub(super) fn write_io_features(features: u8, output: &mut Output) -> Result<()> {
+    let frame = output.begin(0);
+    output.u32(IO_FEATURES_CHECKSUM);
+    output.u8(features);
+    output.end(frame)
+}
+
+fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<(Vec<LeafId>, u32)> {
+    let head = read_array_head(cursor)?;
+    let mut leaves = Vec::with_capacity(head.n_objects);
+    for _ in 0..head.n_objects {
         leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
     }
-    if let Some(end) = end {
+    if let Some(end) = head.end {
         cursor.leave(end)?;
     }
-    Ok(leaves)
+    Ok((leaves, head.bits))
 }
 
 /// The members after the `TBranch` part. ROOT 3.0 to 3.2 wrote versions 5 to 7, which have no checksum.
@@ -340,7 +484,7 @@ fn read_element<'a>(
     depth: usize,
 ) -> Result<ElementPart> {
     let version = frame.version;
-    let mut part = ElementPart { class_name: cursor.string()?, ..ElementPart::default() };
+    let mut part = ElementPart { version, class_name: cursor.string()?, ..ElementPart::default() };
     if version == 1 {
         part.class_version = cursor.i32()?;
         part.id = cursor.i32()?;
@@ -351,17 +495,18 @@ fn read_element<'a>(
     if version < 5 {
         return Err(Error::unsupported(cursor.position(), format!("TBranchElement of version {version}")));
     }
-    cursor.string_bytes()?; // fParentName
+    part.parent_name = cursor.string()?;
     part.clones_name = cursor.string()?;
     part.checksum = if version >= 8 { cursor.u32()? } else { 0 };
     part.class_version = if version >= 10 { i32::from(cursor.i16()?) } else { cursor.i32()? };
     part.id = cursor.i32()?;
     part.node_type = cursor.i32()?;
     part.streamer_type = cursor.i32()?;
-    cursor.i32()?; // fMaximum
+    part.maximum = cursor.i32()?;
     part.counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
     if version >= 8 || frame.end.is_none_or(|end| cursor.position() < end) {
-        read_branch_pointer(cursor, reading, None, depth + 1)?; // fBranchCount2, which came after version 5
+        // It came after version 5.
+        part.second_counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
     }
     Ok(part)
 }
@@ -374,42 +519,26 @@ fn read_branch_clones<'a>(
     id: BranchId,
     depth: usize,
 ) -> Result<Branch> {
-    let (name, title) = read_named(cursor)?;
-    let compression = CompressionSetting(cursor.i32()?);
-    cursor.skip(16)?; // fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket
-    let entry_end = cursor.i64()?;
-    let n_entries = cursor.i64()?;
-    let memory_bytes = cursor.i64()?;
-    let stored_bytes = cursor.i64()?;
-    cursor.i32()?; // fOffset
+    let (bits, name, title) = read_named(cursor)?;
+    let mut branch = Branch { version: 0, ..Branch::of(bits, name, title) };
+    branch.compression = CompressionSetting(cursor.i32()?);
+    branch.basket_bytes = cursor.i32()?;
+    branch.n_entry_offsets = cursor.i32()?;
+    cursor.skip(8)?; // fMaxBaskets, fWriteBasket
+    branch.entry_end = cursor.i64()?;
+    branch.n_entries = cursor.i64()?;
+    branch.memory_bytes = cursor.i64()?;
+    branch.stored_bytes = cursor.i64()?;
+    branch.offset = cursor.i32()?;
     let counter = read_branch_pointer(cursor, reading, Some(id), depth + 1)?;
     cursor.string_bytes()?; // fClassName
-    let mut branches = read_branches(cursor, reading, Some(id), depth + 1)?;
+    (branch.branches, branch.array_bits[0]) = read_branches(cursor, reading, Some(id), depth + 1)?;
     if let Some(counter) = counter
         && !std::mem::replace(&mut reading.is_listed[counter.0 as usize], true)
     {
-        branches.push(counter);
+        branch.branches.push(counter);
     }
-    Ok(Branch {
-        class: Cow::Borrowed(""),
-        name,
-        title,
-        compression,
-        entry_end,
-        first_entry: 0,
-        n_entries,
-        memory_bytes,
-        stored_bytes,
-        split_level: 0,
-        io_features: 0,
-        branches,
-        leaves: Vec::new(),
-        parent: None,
-        embedded: Vec::new(),
-        file_name: String::new(),
-        element: None,
-        baskets: BasketTable::default(),
-    })
+    Ok(branch)
 }
 
 #[cfg(test)]

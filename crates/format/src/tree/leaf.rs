@@ -1,32 +1,51 @@
 //! Leaves: what the values of a branch are.
 
+use std::borrow::Cow;
+
 use super::objects::{Object, Objects, Slot, read_named};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
+use crate::output::Output;
 use crate::streamer::Primitive;
 
 /// A counter that is counted itself is not known to exist; a chain of them is made to harm.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
+/// Class version of `TLeaf` that is written (ROOT 6.40).
+pub(super) const VERSION: u16 = 2;
 
 /// A leaf, by its place in [`super::TreeRecord::leaves`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LeafId(pub u32);
 
 /// A leaf: one member of each entry of a branch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
+    /// Class: `TLeafI`, `TLeafElement`, ...
+    pub class: Cow<'static, str>,
+    /// Version of that class.
+    pub version: u16,
+    /// `fBits` of the leaf as a `TObject`.
+    pub bits: u32,
     /// `fName`.
     pub name: String,
     /// `fTitle`: the name with its dimensions, `"a[n][3]"`, and the range of packed floats.
     pub title: String,
     /// What is stored.
     pub kind: LeafKind,
-    /// `fLen`: number of values in an entry, or for each count of the counter; never 0.
-    pub n_items: i32,
+    /// `fLen`: number of values in an entry, or for each count of the counter; 0 stands for 1.
+    pub n_values: i32,
+    /// `fLenType`: bytes of a value in memory.
+    pub value_bytes: i32,
+    /// `fOffset`: where the value begins in an entry of several leaves, in bytes.
+    pub offset: i32,
+    /// `fIsRange`: whether it counts the values of another leaf.
+    pub is_counter: bool,
     /// `fIsUnsigned`.
     pub is_unsigned: bool,
     /// `fLeafCount`: the leaf that says how many there are in each entry.
     pub counter: Option<LeafId>,
+    /// `fMinimum` and `fMaximum` as they are stored: big-endian in the last bytes of a word.
+    pub limits: [u64; 2],
 }
 
 /// The class of a leaf.
@@ -36,34 +55,224 @@ pub enum LeafKind {
     Number(Primitive),
     /// `TLeafC`: a counted string.
     Text,
-    /// `TLeafElement`: the branch is a `TBranchElement`, which knows more; the code is its `fStreamerType`.
+    /// `TLeafElement`: the branch is a `TBranchElement`, which knows more.
     Element {
-        /// `fType`, an element type code.
+        /// `fID`, as that of the branch.
+        id: i32,
+        /// `fType`, an element type code: `fStreamerType` of the branch.
         type_code: i32,
     },
     /// `TLeafObject`: a whole object of the class in the title.
     Object,
     /// Another class.
-    Other(String),
+    Other,
 }
 
-impl LeafKind {
-    fn from_class(class: &str, is_unsigned: bool) -> LeafKind {
-        let (signed, unsigned) = match class {
-            "TLeafO" => (Primitive::Bool, Primitive::Bool),
-            "TLeafB" => (Primitive::Int8, Primitive::UInt8),
-            "TLeafS" => (Primitive::Int16, Primitive::UInt16),
-            "TLeafI" => (Primitive::Int32, Primitive::UInt32),
-            "TLeafL" | "TLeafG" => (Primitive::Int64, Primitive::UInt64),
-            "TLeafF" => (Primitive::Float32, Primitive::Float32),
-            "TLeafD" => (Primitive::Float64, Primitive::Float64),
-            "TLeafF16" => (Primitive::Float16, Primitive::Float16),
-            "TLeafD32" => (Primitive::Double32, Primitive::Double32),
-            "TLeafC" => return LeafKind::Text,
-            "TLeafObject" => return LeafKind::Object,
-            other => return LeafKind::Other(other.to_owned()),
+/// A class of leaves of numbers, or of text.
+struct LeafClass {
+    name: &'static str,
+    version: u16,
+    /// What it holds, and what if `fIsUnsigned` is set.
+    types: [Primitive; 2],
+    /// What stands for these in the title of a branch.
+    codes: [char; 2],
+    /// Bytes of a value in memory, and of a limit in the file.
+    value_bytes: u8,
+    limit_bytes: u8,
+}
+
+const fn numbers(
+    name: &'static str,
+    types: [Primitive; 2],
+    codes: [char; 2],
+    value_bytes: u8,
+    limit_bytes: u8,
+) -> LeafClass {
+    let version = if value_bytes == limit_bytes { 1 } else { 2 };
+    LeafClass { name, version, types, codes, value_bytes, limit_bytes }
+}
+
+/// Source: `TLeafO.h` to `TLeafD32.h`, `TBranch::Init` (ROOT 6.40).
+const NUMBERS: [LeafClass; 10] = [
+    numbers("TLeafO", [Primitive::Bool; 2], ['O'; 2], 1, 1),
+    numbers("TLeafB", [Primitive::Int8, Primitive::UInt8], ['B', 'b'], 1, 1),
+    numbers("TLeafS", [Primitive::Int16, Primitive::UInt16], ['S', 's'], 2, 2),
+    numbers("TLeafI", [Primitive::Int32, Primitive::UInt32], ['I', 'i'], 4, 4),
+    numbers("TLeafL", [Primitive::Int64, Primitive::UInt64], ['L', 'l'], 8, 8),
+    numbers("TLeafG", [Primitive::Int64, Primitive::UInt64], ['G', 'g'], 8, 8),
+    numbers("TLeafF", [Primitive::Float32; 2], ['F'; 2], 4, 4),
+    numbers("TLeafD", [Primitive::Float64; 2], ['D'; 2], 8, 8),
+    numbers("TLeafF16", [Primitive::Float16; 2], ['f'; 2], 4, 3),
+    numbers("TLeafD32", [Primitive::Double32; 2], ['d'; 2], 8, 4),
+];
+/// The class of text, its code, and the bytes of its limits.
+const TEXT: (&str, char, u8) = ("TLeafC", 'C', 4);
+
+impl LeafClass {
+    fn of_name(name: &str) -> Option<&'static LeafClass> {
+        NUMBERS.iter().find(|class| class.name == name)
+    }
+
+    /// The class for numbers of that type, and whether these are its unsigned ones.
+    fn of_type(primitive: Primitive) -> Option<(&'static LeafClass, bool)> {
+        NUMBERS.iter().find_map(|class| {
+            let place = class.types.iter().position(|&of_class| of_class == primitive)?;
+            Some((class, place == 1))
+        })
+    }
+}
+
+impl Leaf {
+    /// A leaf of numbers: `dims` are the sizes of fixed arrays in each entry, or in each count of its counter
+    /// ([`super::TreeRecord::add_leaf`]).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an entry has more than 2^31 - 1 values.
+    pub fn number(name: &str, primitive: Primitive, dims: &[u32]) -> Result<Leaf> {
+        // Every primitive has a class: the test below says so.
+        let (class, is_unsigned) = LeafClass::of_type(primitive).unwrap_or((&NUMBERS[0], false));
+        let n_values = dims.iter().try_fold(1_i32, |n, &dim| n.checked_mul(i32::try_from(dim).ok()?));
+        let n_values = n_values
+            .filter(|&n| n > 0)
+            .ok_or_else(|| Error::unsupported(0, format!("a leaf {name:?} with arrays of {dims:?}")))?;
+        let dims: String = dims.iter().map(|dim| format!("[{dim}]")).collect();
+        Ok(Leaf {
+            n_values,
+            value_bytes: class.value_bytes.into(),
+            is_unsigned,
+            version: class.version,
+            ..Leaf::new(class.name, name, format!("{name}{dims}"), LeafKind::Number(primitive))
+        })
+    }
+
+    /// A leaf of text. [`Leaf::set_longest_text`] is to be called before it is written.
+    pub fn text(name: &str) -> Leaf {
+        Leaf::new(TEXT.0, name, name.to_owned(), LeafKind::Text)
+    }
+
+    /// The leaf of a `TBranchElement` with that `fID` and `fStreamerType`. Its title has the counter where there is one.
+    pub fn element(name: &str, title: &str, id: i32, type_code: i32) -> Leaf {
+        let kind = LeafKind::Element { id, type_code };
+        Leaf { value_bytes: 0, ..Leaf::new("TLeafElement", name, title.to_owned(), kind) }
+    }
+
+    fn new(class: &'static str, name: &str, title: String, kind: LeafKind) -> Leaf {
+        Leaf {
+            class: Cow::Borrowed(class),
+            version: 1,
+            bits: 0,
+            name: name.to_owned(),
+            title,
+            kind,
+            n_values: 1,
+            value_bytes: 1,
+            offset: 0,
+            is_counter: false,
+            is_unsigned: false,
+            counter: None,
+            limits: [0; 2],
+        }
+    }
+
+    /// The letter of its type in the title of a branch, `x/F`. Source: `TBranch::Init` (ROOT 6.40).
+    pub fn code(&self) -> Option<char> {
+        match self.kind {
+            LeafKind::Number(_) => Some(LeafClass::of_name(&self.class)?.codes[usize::from(self.is_unsigned)]),
+            LeafKind::Text => Some(TEXT.1),
+            _ => None,
+        }
+    }
+
+    /// `fLen` as it is meant.
+    pub fn n_items(&self) -> i32 {
+        if self.n_values == 0 { 1 } else { self.n_values }
+    }
+
+    /// `fMaximum` of a leaf of integers or text; of a counter it is the largest count.
+    pub fn maximum(&self) -> Option<i64> {
+        let unused = self.integer_bits()?;
+        let word = self.limits[1] << unused;
+        // Words of 8 bytes are shown as they are if they are unsigned.
+        Some(if self.is_unsigned { (word >> unused).cast_signed() } else { word.cast_signed() >> unused })
+    }
+
+    /// Sets `fMaximum` of a leaf of integers. That of a counter must be the largest count: readers size their memory by it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the leaf cannot hold it.
+    pub fn set_maximum(&mut self, maximum: i64) -> Result<()> {
+        if let Some(unused) = self.integer_bits() {
+            self.limits[1] = maximum.cast_unsigned() << unused >> unused;
+            if self.maximum() == Some(maximum) {
+                return Ok(());
+            }
+        }
+        Err(Error::unsupported(0, format!("leaf {:?} ({}) cannot hold {maximum}", self.name, self.class)))
+    }
+
+    /// Says how many bytes the longest text has: `fLen` and `fMaximum` count its final zero too. Source: `TLeafC::FillBasket`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it has 2 GiB.
+    pub fn set_longest_text(&mut self, n_bytes: usize) -> Result<()> {
+        let with_zero = i32::try_from(n_bytes).ok().and_then(|n_bytes| n_bytes.checked_add(1));
+        self.n_values = with_zero
+            .ok_or_else(|| Error::unsupported(0, format!("leaf {:?} cannot hold {n_bytes} bytes", self.name)))?;
+        self.set_maximum(self.n_values.into())
+    }
+
+    /// Bits of a word that an integer limit does not use.
+    fn integer_bits(&self) -> Option<u32> {
+        let is_integer = match self.kind {
+            LeafKind::Number(primitive) => {
+                !matches!(primitive, Primitive::Float32 | Primitive::Float64 | Primitive::Float16 | Primitive::Double32)
+            }
+            LeafKind::Text => true,
+            _ => false,
         };
-        LeafKind::Number(if is_unsigned { unsigned } else { signed })
+        let n_bytes = self.limit_bytes();
+        (is_integer && n_bytes > 0).then(|| 64 - 8 * u32::from(n_bytes))
+    }
+
+    fn limit_bytes(&self) -> u8 {
+        match self.kind {
+            LeafKind::Number(_) => LeafClass::of_name(&self.class).map_or(0, |class| class.limit_bytes),
+            LeafKind::Text => TEXT.2,
+            _ => 0,
+        }
+    }
+
+    /// Writes what stands before the pointer to the counter.
+    pub(super) fn write_before_counter(&self, output: &mut Output) -> Result<()> {
+        output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        output.i32(self.n_values);
+        output.i32(self.value_bytes);
+        output.i32(self.offset);
+        output.u8(self.is_counter.into());
+        output.u8(self.is_unsigned.into());
+        Ok(())
+    }
+
+    /// Writes what its class adds to a `TLeaf`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it is of a class that is not written.
+    pub(super) fn write_own(&self, output: &mut Output) -> Result<()> {
+        match self.kind {
+            LeafKind::Number(_) | LeafKind::Text => {
+                let unused = 8 - usize::from(self.limit_bytes());
+                self.limits.iter().for_each(|limit| output.raw(&limit.to_be_bytes()[unused..]));
+                Ok(())
+            }
+            LeafKind::Element { id, type_code } => {
+                output.i32(id);
+                output.i32(type_code);
+                Ok(())
+            }
+            LeafKind::Object | LeafKind::Other => {
+                Err(Error::unsupported(output.position(), format!("leaves of class {} are not written", self.class)))
+            }
+        }
     }
 }
 
@@ -81,11 +290,11 @@ pub(super) fn read_leaf<'a>(
     }
     let outer = cursor.version()?;
     let base = if class == "TLeaf" { outer } else { cursor.version()? };
-    let (name, title) = read_named(cursor).within(|| "leaf")?;
-    let n_items = cursor.i32()?;
-    cursor.i32()?; // fLenType
-    cursor.i32()?; // fOffset
-    cursor.u8()?; // fIsRange
+    let (bits, name, title) = read_named(cursor).within(|| "leaf")?;
+    let n_values = cursor.i32()?;
+    let value_bytes = cursor.i32()?;
+    let offset = cursor.i32()?;
+    let is_counter = cursor.u8()? != 0;
     let is_unsigned = cursor.u8()? != 0;
     // The counter may be written in full here, when its own branch comes later.
     objects.leaf_depth += 1;
@@ -95,18 +304,44 @@ pub(super) fn read_leaf<'a>(
     if let Some(base_end) = base.end {
         cursor.leave(base_end)?;
     }
-    let kind = if class == "TLeafElement" {
-        cursor.i32()?; // fID
-        LeafKind::Element { type_code: cursor.i32()? }
-    } else {
-        LeafKind::from_class(class, is_unsigned)
+    let (class, kind) = match (class, LeafClass::of_name(class)) {
+        (_, Some(of_numbers)) => {
+            (Cow::Borrowed(of_numbers.name), LeafKind::Number(of_numbers.types[usize::from(is_unsigned)]))
+        }
+        ("TLeafElement", _) => {
+            (Cow::Borrowed("TLeafElement"), LeafKind::Element { id: cursor.i32()?, type_code: cursor.i32()? })
+        }
+        ("TLeafC", _) => (Cow::Borrowed("TLeafC"), LeafKind::Text),
+        ("TLeafObject", _) => (Cow::Borrowed("TLeafObject"), LeafKind::Object),
+        (other, _) => (Cow::Owned(other.to_owned()), LeafKind::Other),
     };
-    match end.or(outer.end) {
-        Some(end) => cursor.leave(end)?,
-        None => return Err(Error::unsupported(position, format!("leaf {name} without a byte count"))),
+    let mut leaf = Leaf {
+        class,
+        version: outer.version,
+        bits,
+        name,
+        title,
+        kind,
+        n_values,
+        value_bytes,
+        offset,
+        is_counter,
+        is_unsigned,
+        counter,
+        limits: [0; 2],
+    };
+    let Some(end) = end.or(outer.end) else {
+        return Err(Error::unsupported(position, format!("leaf {} without a byte count", leaf.name)));
+    };
+    let limit_bytes = usize::from(leaf.limit_bytes());
+    if cursor.position() + 2 * limit_bytes <= end {
+        for limit in &mut leaf.limits {
+            *limit = cursor.take(limit_bytes)?.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        }
     }
+    cursor.leave(end)?;
     let id = LeafId(u32::try_from(leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
-    leaves.push(Leaf { name, title, kind, n_items: if n_items == 0 { 1 } else { n_items }, is_unsigned, counter });
+    leaves.push(leaf);
     objects.remember(position, Object::Leaf(id));
     Ok(id)
 }
@@ -127,5 +362,64 @@ pub(super) fn read_leaf_pointer<'a>(
         Slot::New { class, position, .. } => {
             Err(Error::corrupt(position, format!("a leaf was expected, this is a {class}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Branch, TreeRecord};
+
+    #[test]
+    fn every_number_has_one_class_both_ways() {
+        use Primitive::{
+            Bool, Double32, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
+        };
+        let codes = [
+            (Bool, 'O'),
+            (Int8, 'B'),
+            (UInt8, 'b'),
+            (Int16, 'S'),
+            (UInt16, 's'),
+            (Int32, 'I'),
+            (UInt32, 'i'),
+            (Int64, 'L'),
+            (UInt64, 'l'),
+            (Float32, 'F'),
+            (Float64, 'D'),
+            (Float16, 'f'),
+            (Double32, 'd'),
+        ];
+        for (primitive, code) in codes {
+            let leaf = Leaf::number("x", primitive, &[2, 3]).unwrap();
+            assert_eq!((leaf.code(), leaf.n_items(), leaf.title.as_str()), (Some(code), 6, "x[2][3]"));
+            let mut tree = TreeRecord::new("t", "");
+            let branch = tree.add_branch(None, Branch::new("x", "")).unwrap();
+            let id = tree.add_leaf(branch, leaf.clone(), None).unwrap();
+            let mut output = Output::new(60);
+            tree.write(&[], &mut output).unwrap();
+            let read = TreeRecord::parse(&output.into_bytes(), "TTree", 60, &|| panic!("not needed")).unwrap();
+            assert_eq!(read.leaf(id), &leaf, "{primitive:?}");
+        }
+    }
+
+    #[test]
+    fn a_maximum_is_kept_or_refused() {
+        let mut leaf = Leaf::number("n", Primitive::Int16, &[]).unwrap();
+        for maximum in [0, 32767, -1, -32768] {
+            leaf.set_maximum(maximum).unwrap();
+            assert_eq!((leaf.maximum(), leaf.limits[1] >> 16), (Some(maximum), 0));
+        }
+        assert!(leaf.set_maximum(32768).is_err());
+        let mut unsigned = Leaf::number("n", Primitive::UInt8, &[]).unwrap();
+        unsigned.set_maximum(255).unwrap();
+        assert_eq!(unsigned.maximum(), Some(255));
+        assert!(unsigned.set_maximum(-1).is_err() && unsigned.set_maximum(256).is_err());
+        assert!(Leaf::number("x", Primitive::Float32, &[]).unwrap().set_maximum(1).is_err());
+        assert!(Leaf::number("x", Primitive::Float32, &[0]).is_err());
+        let mut text = Leaf::text("s");
+        text.set_longest_text(300).unwrap();
+        assert_eq!((text.n_values, text.maximum()), (301, Some(301)));
+        assert!(text.set_longest_text(i32::MAX.unsigned_abs() as usize).is_err());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Source: `TTree`, `TBranch`, `TBranchElement`, `TLeaf`, `TBasket` (ROOT 6.40, and the versions back to ROOT 2.23).
 
+mod attributes;
 mod basket;
 mod baskets;
 mod branch;
@@ -9,8 +10,9 @@ mod leaf;
 mod objects;
 mod record;
 
-pub use basket::{BasketHead, EmbeddedBasket};
+pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
+pub use basket::{BasketHead, EmbeddedBasket, append_entry_offsets};
 pub use baskets::BasketLocation;
 pub use branch::{Branch, BranchId, ElementPart};
 pub use leaf::{Leaf, LeafId, LeafKind};
-pub use record::{Friend, RecordedIndex, TreeRecord};
+pub use record::{Friend, RecordedIndex, TreeRecord, UserInfo};

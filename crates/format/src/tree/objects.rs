@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::output::{Frame, Output};
 use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_base};
+
+/// Class versions that are written. Source: `TObjArray`, `TList` (ROOT 6.40).
+const ARRAY_VERSION: u16 = 3;
+const LIST_VERSION: u16 = 5;
 
 /// What a pointer in the record leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,39 +62,132 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Reads name and title of a `TNamed` part.
-pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(String, String)> {
-    let (_, name, title) = read_named_with_bits(cursor)?;
-    Ok((name, title))
-}
-
 /// Reads `fBits`, name and title of a `TNamed` part.
-pub(super) fn read_named_with_bits(cursor: &mut Cursor<'_>) -> Result<(u32, String, String)> {
+pub(super) fn read_named(cursor: &mut Cursor<'_>) -> Result<(u32, String, String)> {
     let (bits, name, title) = named_base(cursor)?;
     Ok((bits, name_text(name), name_text(title)))
 }
 
-/// Reads the head of a `TObjArray`: the number of its pointers, and where it ends.
-pub(super) fn read_array_head(cursor: &mut Cursor<'_>) -> Result<(usize, Option<usize>)> {
+/// The head of a `TObjArray` that was read.
+pub(super) struct ArrayHead {
+    /// Number of pointers that follow.
+    pub(super) n_objects: usize,
+    /// `fBits`.
+    pub(super) bits: u32,
+    /// Where the array ends.
+    pub(super) end: Option<usize>,
+}
+
+/// Reads the head of a `TObjArray`.
+pub(super) fn read_array_head(cursor: &mut Cursor<'_>) -> Result<ArrayHead> {
     let frame = cursor.version()?;
-    if frame.version > 2 {
-        object_base(cursor)?;
-    }
+    let bits = if frame.version > 2 { object_base(cursor)? } else { 0 };
     if frame.version > 1 {
         cursor.string_bytes()?;
     }
     let n_objects = cursor.count(4)?;
     cursor.i32()?; // fLowerBound
-    Ok((n_objects, frame.end))
+    Ok(ArrayHead { n_objects, bits, end: frame.end })
 }
 
-/// Reads the head of a `TList`: the number of its items. Each is a pointer and an option string.
-pub(super) fn read_list_head(cursor: &mut Cursor<'_>) -> Result<(usize, Option<usize>)> {
-    let frame = cursor.version()?;
-    if frame.version <= 3 {
-        return Err(Error::unsupported(cursor.position(), format!("TList of version {}", frame.version)));
+/// Begins a `TObjArray` of so many pointers, which follow.
+pub(super) fn begin_array(output: &mut Output, bits: u32, n_objects: usize) -> Result<Frame> {
+    let frame = output.begin(ARRAY_VERSION);
+    output.object_base(bits);
+    output.string(b"")?;
+    output.count(n_objects)?;
+    output.i32(0); // fLowerBound
+    Ok(frame)
+}
+
+/// A `TList` that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct List<T> {
+    /// Those of its items that are known.
+    pub(super) items: Vec<T>,
+    /// `fBits`.
+    pub(super) bits: u32,
+    /// `fName`.
+    pub(super) name: String,
+    /// Whether these are all items.
+    pub(super) is_whole: bool,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List { items: Vec::new(), bits: 0, name: String::new(), is_whole: true }
     }
-    object_base(cursor)?;
-    cursor.string_bytes()?;
-    Ok((cursor.count(4)?, frame.end))
+}
+
+impl<T> List<T> {
+    /// Reads a pointer to a list. `item` reads one of a class: `None` if it does not know that.
+    ///
+    /// # Errors
+    /// If what follows the list cannot be found. A list that cannot be read is not whole.
+    pub(super) fn read<'a>(
+        cursor: &mut Cursor<'a>,
+        objects: &mut Objects<'a>,
+        item: impl FnMut(&mut Cursor<'a>, &str) -> Result<Option<T>>,
+    ) -> Result<Self> {
+        match objects.slot(cursor)? {
+            Slot::Null => Ok(List::default()),
+            Slot::Seen(_) => Ok(List { is_whole: false, ..List::default() }),
+            Slot::New { class, end: Some(end), .. } => {
+                let mut inside = *cursor;
+                cursor.leave(end)?;
+                let list = if class == "TList" { Self::read_items(&mut inside, objects, item).ok() } else { None };
+                Ok(list.unwrap_or(List { is_whole: false, ..List::default() }))
+            }
+            Slot::New { class, position, .. } => {
+                Err(Error::unsupported(position, format!("a {class} without a byte count")))
+            }
+        }
+    }
+
+    fn read_items<'a>(
+        cursor: &mut Cursor<'a>,
+        objects: &mut Objects<'a>,
+        mut item: impl FnMut(&mut Cursor<'a>, &str) -> Result<Option<T>>,
+    ) -> Result<Self> {
+        let frame = cursor.version()?;
+        if frame.version <= 3 {
+            return Err(Error::unsupported(cursor.position(), format!("TList of version {}", frame.version)));
+        }
+        let bits = object_base(cursor)?;
+        let mut list = List { bits, name: name_text(cursor.string_bytes()?), ..List::default() };
+        let n_items = cursor.count(4)?;
+        for _ in 0..n_items {
+            let read = match objects.slot(cursor)? {
+                Slot::New { class, end: Some(end), .. } => {
+                    let read = item(cursor, class)?;
+                    cursor.leave(end)?;
+                    read
+                }
+                _ => None,
+            };
+            let option = cursor.string_bytes()?;
+            list.is_whole &= read.is_some() && option.is_empty();
+            list.items.extend(read);
+        }
+        Ok(list)
+    }
+
+    /// Writes a pointer to the list, or to nothing if it has no items. `item` writes one, its class tag first.
+    pub(super) fn write(&self, output: &mut Output, mut item: impl FnMut(&mut Output, &T) -> Result<()>) -> Result<()> {
+        if self.items.is_empty() {
+            output.null();
+            return Ok(());
+        }
+        let (pointer, _) = output.begin_object("TList")?;
+        let frame = output.begin(LIST_VERSION);
+        output.object_base(self.bits);
+        output.string(self.name.as_bytes())?;
+        output.count(self.items.len())?;
+        for one in &self.items {
+            item(output, one)?;
+            output.string(b"")?;
+        }
+        output.end(frame)?;
+        output.end(pointer)
+    }
 }

@@ -1,35 +1,82 @@
 //! The record of a tree: everything about it but the values.
 
+use super::attributes::{FillAttributes, LineAttributes, MarkerAttributes};
 use super::branch::{Branch, BranchId, read_branches, read_counter, read_io_features};
-use super::leaf::{Leaf, LeafId, read_leaf_pointer};
-use super::objects::{Objects, Slot, read_array_head, read_list_head, read_named, read_named_with_bits};
+use super::leaf::{Leaf, LeafId};
+use super::objects::{Objects, read_named};
 use crate::MAX_PATH_BYTES;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
+mod tail;
+mod write;
+
+use tail::Tail;
+pub use tail::{Friend, RecordedIndex, UserInfo};
+
+/// Class version of `TTree` that ROOT 6.40 writes.
+const VERSION: u16 = 20;
 /// `TTree::kEntriesReshuffled` in `fBits`. Source: `TTree.h` (ROOT 6.22 to 6.40).
 const ENTRIES_RESHUFFLED: u32 = 1 << 19;
+/// `TObject::kMustCleanup`: what `fBits` of a tree has that ROOT makes.
+const MUST_CLEANUP: u32 = 1 << 3;
+/// `TCollection::kIsOwner`: what `fBits` of its list of branches has.
+const IS_OWNER: u32 = 1 << 14;
 
 /// A tree as its record describes it.
 #[derive(Debug, Clone)]
 pub struct TreeRecord {
+    /// Version of `TTree`.
+    pub version: u16,
+    /// `fBits` of the tree as a `TObject`.
+    pub bits: u32,
     /// `fName`.
     pub name: String,
     /// `fTitle`.
     pub title: String,
+    /// `TAttLine`.
+    pub line: LineAttributes,
+    /// `TAttFill`.
+    pub fill: FillAttributes,
+    /// `TAttMarker`.
+    pub marker: MarkerAttributes,
     /// `fEntries`.
     pub n_entries: u64,
-    /// Whether the order of the entries is by chance, as several threads wrote them: their numbers say nothing then.
-    pub entries_reshuffled: bool,
     /// `fTotBytes`: all uncompressed baskets with their keys, in bytes.
     pub memory_bytes: i64,
     /// `fZipBytes`: all baskets in the file with their keys, in bytes.
     pub stored_bytes: i64,
+    /// `fSavedBytes`: stored bytes when the tree was last saved on the way.
+    pub saved_bytes: i64,
+    /// `fFlushedBytes`: stored bytes when all baskets were last flushed; 0: they never were, and no clusters are known.
+    pub flushed_bytes: i64,
+    /// `fWeight`: what histograms of this tree are filled with.
+    pub weight: f64,
+    /// `fTimerInterval`, in milliseconds.
+    pub timer_interval: i32,
+    /// `fScanField`: lines that `TTree::Scan` shows at a time.
+    pub scan_field: i32,
+    /// `fUpdate`: entries after which a drawing is shown again.
+    pub update: i32,
+    /// `fDefaultEntryOffsetLen`: [`Branch::n_entry_offsets`] of new branches.
+    pub n_entry_offsets: i32,
+    /// `fMaxEntries`: of a circular tree.
+    pub max_entries: i64,
+    /// `fMaxEntryLoop`: entries that are read at most in a loop.
+    pub max_entry_loop: i64,
+    /// `fMaxVirtualSize`: bytes of baskets in memory. ROOT reads whole clusters if it is negative.
+    pub max_virtual_bytes: i64,
+    /// `fAutoSave`: entries after which the tree is saved on the way if positive, bytes if negative.
+    pub auto_save: i64,
     /// `fAutoFlush`: entries in a cluster if positive, bytes if negative.
     pub auto_flush: i64,
+    /// `fEstimate`: entries that are looked at to find the limits of a histogram.
+    pub estimate: i64,
     /// Last entry and cluster size of each range of clusters but the last.
     pub cluster_ranges: Vec<(i64, i64)>,
+    /// Feature bits of new baskets, as those of a branch.
+    pub io_features: u8,
     /// All branches; ids are places here.
     pub branches: Vec<Branch>,
     /// All leaves; ids are places here.
@@ -42,36 +89,15 @@ pub struct TreeRecord {
     pub friends: Vec<Friend>,
     /// `fTreeIndex`: where it is a friend, its entries are found by this, not by their number.
     pub index: Option<RecordedIndex>,
+    /// `fUserInfo`: names, texts and numbers that somebody added.
+    pub user_info: Vec<UserInfo>,
     /// The first branch that holds each leaf.
     branches_of_leaves: Vec<Option<BranchId>>,
-}
-
-/// The index that `TTree::BuildIndex` made, or may have made: the default says that this could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecordedIndex {
-    /// Class, `TTreeIndex`; empty if it could not be read whether there is an index.
-    pub class_name: String,
-    /// The expressions of its major and minor values (`fMajorName`, `fMinorName`) if the class is `TTreeIndex`.
-    pub names: Option<(String, String)>,
-}
-
-/// What follows the branches in the record.
-#[derive(Default)]
-struct Tail {
-    aliases: Vec<(String, String)>,
-    friends: Vec<Friend>,
-    index: Option<RecordedIndex>,
-}
-
-/// A friend of a tree, as `TFriendElement` names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Friend {
-    /// Alias in expressions.
-    pub alias: String,
-    /// Name of the tree.
-    pub tree_name: String,
-    /// File, if it is another one.
-    pub file_name: String,
+    /// `fLeaves`: all of them in the order in which they were made.
+    listed_leaves: Vec<LeafId>,
+    /// `fBits` of `fBranches` and `fLeaves`.
+    array_bits: [u32; 2],
+    tail: Tail,
 }
 
 /// What is collected while a record is read.
@@ -107,17 +133,53 @@ pub(super) fn check_paths(branches: &[Branch], top_branches: &[BranchId]) -> Res
     Ok(())
 }
 
-/// The numbers of `TTree` whose place depends on its version.
-#[derive(Default)]
-struct Numbers {
-    n_entries: u64,
-    memory_bytes: i64,
-    stored_bytes: i64,
-    auto_flush: i64,
-    cluster_ranges: Vec<(i64, i64)>,
-}
-
 impl TreeRecord {
+    /// A tree without branches and entries, as ROOT 6.40 makes it.
+    pub fn new(name: &str, title: &str) -> TreeRecord {
+        TreeRecord::of(MUST_CLEANUP, name.to_owned(), title.to_owned())
+    }
+
+    fn of(bits: u32, name: String, title: String) -> TreeRecord {
+        TreeRecord {
+            version: VERSION,
+            bits,
+            name,
+            title,
+            line: LineAttributes::DEFAULT,
+            fill: FillAttributes::DEFAULT,
+            marker: MarkerAttributes::DEFAULT,
+            n_entries: 0,
+            memory_bytes: 0,
+            stored_bytes: 0,
+            saved_bytes: 0,
+            flushed_bytes: 0,
+            weight: 1.0,
+            timer_interval: 0,
+            scan_field: 25,
+            update: 0,
+            n_entry_offsets: 1000,
+            max_entries: 1_000_000_000_000,
+            max_entry_loop: 1_000_000_000_000,
+            max_virtual_bytes: 0,
+            auto_save: -300_000_000,
+            auto_flush: -30_000_000,
+            estimate: 1_000_000,
+            cluster_ranges: Vec::new(),
+            io_features: 0,
+            branches: Vec::new(),
+            leaves: Vec::new(),
+            top_branches: Vec::new(),
+            aliases: Vec::new(),
+            friends: Vec::new(),
+            index: None,
+            user_info: Vec::new(),
+            branches_of_leaves: Vec::new(),
+            listed_leaves: Vec::new(),
+            array_bits: [IS_OWNER, 0],
+            tail: Tail::default(),
+        }
+    }
+
     /// Parses the object data of a tree's record.
     ///
     /// `class`: from its key, `TTree` or a class derived from it. `key_bytes`: `fKeylen` of that key. `infos` are asked
@@ -134,52 +196,46 @@ impl TreeRecord {
         let mut cursor = Cursor::new(object_data);
         let mut reading = Reading::new(key_bytes);
         let mut frame = cursor.version()?;
-        if class != "TTree" {
+        let is_derived = class != "TTree";
+        if is_derived {
             // TNtuple, TChain: the TTree part comes first, in a frame of its own.
             frame = cursor.version()?;
         }
-        let (bits, name, title) = read_named_with_bits(&mut cursor)?;
-        let parsed = Self::parse_members(&mut cursor, &mut reading, frame.version, infos);
-        let (numbers, top_branches, tail) = parsed.within(|| format!("tree {name}"))?;
+        let (bits, name, title) = read_named(&mut cursor)?;
+        // What is not in old records is unknown, and not what ROOT has now.
+        let mut record = TreeRecord { version: frame.version, auto_flush: 0, ..TreeRecord::of(bits, name, title) };
+        record.parse_members(&mut cursor, &mut reading, infos).within(|| format!("tree {}", record.name))?;
+        if is_derived {
+            record.tail.leave_out(format!("what a {class} has beyond a TTree"));
+        }
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
-        let branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
-        check_paths(&branches, &top_branches).within(|| format!("tree {name}"))?;
-        Ok(TreeRecord {
-            name,
-            title,
-            n_entries: numbers.n_entries,
-            entries_reshuffled: bits & ENTRIES_RESHUFFLED != 0,
-            memory_bytes: numbers.memory_bytes,
-            stored_bytes: numbers.stored_bytes,
-            auto_flush: numbers.auto_flush,
-            cluster_ranges: numbers.cluster_ranges,
-            branches_of_leaves: branches_of_leaves(&branches, reading.leaves.len()),
-            branches,
-            leaves: reading.leaves,
-            top_branches,
-            aliases: tail.aliases,
-            friends: tail.friends,
-            index: tail.index,
-        })
+        record.branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
+        record.leaves = reading.leaves;
+        check_paths(&record.branches, &record.top_branches).within(|| format!("tree {}", record.name))?;
+        record.branches_of_leaves = branches_of_leaves(&record.branches, record.leaves.len());
+        Ok(record)
     }
 
     fn parse_members<'a>(
+        &mut self,
         cursor: &mut Cursor<'a>,
         reading: &mut Reading<'a>,
-        version: u16,
         infos: &dyn Fn() -> Result<StreamerInfos>,
-    ) -> Result<(Numbers, Vec<BranchId>, Tail)> {
-        let numbers = match version {
-            16..=20 => read_numbers(cursor, version)?,
-            1..=4 => read_early_numbers(cursor)?,
-            _ => read_numbers_by_info(cursor, version, &infos()?)?,
-        };
-        let top_branches = read_branches(cursor, reading, None, 0)?;
-        // What follows the branches is not worth failing for: leaves again, aliases, indices, friends. But nobody may
-        // take the tree for one without an index then.
-        let tail = read_tail(cursor, reading, version)
-            .unwrap_or_else(|_| Tail { index: Some(RecordedIndex::default()), ..Tail::default() });
-        Ok((numbers, top_branches, tail))
+    ) -> Result<()> {
+        match self.version {
+            16..=20 => self.read_numbers(cursor)?,
+            1..=4 => self.read_early_numbers(cursor)?,
+            _ => self.read_numbers_by_info(cursor, &infos()?)?,
+        }
+        (self.top_branches, self.array_bits[0]) = read_branches(cursor, reading, None, 0)?;
+        // What follows the branches is not worth failing for: leaves again, aliases, indices, friends.
+        self.read_tail(cursor, reading);
+        Ok(())
+    }
+
+    /// Whether the order of the entries is by chance, as several threads wrote them: their numbers say nothing then.
+    pub fn entries_reshuffled(&self) -> bool {
+        self.bits & ENTRIES_RESHUFFLED != 0
     }
 
     /// A branch.
@@ -240,65 +296,111 @@ fn number_of_entries(value: i64, position: usize) -> Result<u64> {
     u64::try_from(value).map_err(|_| Error::corrupt(position, format!("a tree of {value} entries")))
 }
 
-/// The members between the attributes and the branches, versions 16 to 20 (ROOT 5.14 to 6.40).
-fn read_numbers(cursor: &mut Cursor<'_>, version: u16) -> Result<Numbers> {
-    for _ in 0..3 {
-        cursor.skip_object()?; // TAttLine, TAttFill, TAttMarker
-    }
-    let position = cursor.position();
-    let mut numbers = Numbers {
-        n_entries: number_of_entries(cursor.i64()?, position)?,
-        memory_bytes: cursor.i64()?,
-        stored_bytes: cursor.i64()?,
-        ..Numbers::default()
-    };
-    cursor.i64()?; // fSavedBytes
-    if version >= 18 {
-        cursor.i64()?; // fFlushedBytes
-    }
-    cursor.f64()?; // fWeight
-    cursor.skip(12)?; // fTimerInterval, fScanField, fUpdate
-    if version >= 17 {
-        cursor.i32()?; // fDefaultEntryOffsetLen
-    }
-    let n_ranges = if version >= 19 { cursor.i32()? } else { 0 };
-    cursor.skip(24)?; // fMaxEntries, fMaxEntryLoop, fMaxVirtualSize
-    cursor.i64()?; // fAutoSave
-    if version >= 18 {
-        numbers.auto_flush = cursor.i64()?;
-    }
-    cursor.i64()?; // fEstimate
-    if version >= 19 {
-        let ends = read_counted(cursor, n_ranges)?;
-        let sizes = read_counted(cursor, n_ranges)?;
-        numbers.cluster_ranges = ends.into_iter().zip(sizes).collect();
-    }
-    if version >= 20 {
-        read_io_features(cursor)?;
-    }
-    Ok(numbers)
-}
-
-/// The same as ROOT 2 wrote them, which had no streamer information. Source: `TTree::Streamer` (ROOT 6.40).
-fn read_early_numbers(cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    for n_bytes in [6, 4, 8] {
-        // TAttLine, TAttFill, TAttMarker: without a byte count in these files
-        match cursor.version()?.end {
-            Some(end) => cursor.leave(end)?,
-            None => cursor.skip(n_bytes)?,
+impl TreeRecord {
+    /// The members between the name and the branches, versions 16 to 20 (ROOT 5.14 to 6.40).
+    fn read_numbers(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        self.read_attributes(cursor)?;
+        let position = cursor.position();
+        self.n_entries = number_of_entries(cursor.i64()?, position)?;
+        self.memory_bytes = cursor.i64()?;
+        self.stored_bytes = cursor.i64()?;
+        self.saved_bytes = cursor.i64()?;
+        if self.version >= 18 {
+            self.flushed_bytes = cursor.i64()?;
         }
+        self.weight = cursor.f64()?;
+        self.timer_interval = cursor.i32()?;
+        self.scan_field = cursor.i32()?;
+        self.update = cursor.i32()?;
+        if self.version >= 17 {
+            self.n_entry_offsets = cursor.i32()?;
+        }
+        let n_ranges = if self.version >= 19 { cursor.i32()? } else { 0 };
+        self.max_entries = cursor.i64()?;
+        self.max_entry_loop = cursor.i64()?;
+        self.max_virtual_bytes = cursor.i64()?;
+        self.auto_save = cursor.i64()?;
+        if self.version >= 18 {
+            self.auto_flush = cursor.i64()?;
+        }
+        self.estimate = cursor.i64()?;
+        if self.version >= 19 {
+            let ends = read_counted(cursor, n_ranges)?;
+            let sizes = read_counted(cursor, n_ranges)?;
+            self.cluster_ranges = ends.into_iter().zip(sizes).collect();
+        }
+        if self.version >= 20 {
+            self.io_features = read_io_features(cursor)?;
+        }
+        Ok(())
     }
-    cursor.skip(12)?; // fScanField, fMaxEntryLoop, fMaxVirtualSize
-    let position = cursor.position();
-    let mut counter = || read_counter(cursor, false);
-    let numbers = Numbers {
-        n_entries: number_of_entries(counter()?, position)?,
-        memory_bytes: counter()?,
-        stored_bytes: counter()?,
-        ..Numbers::default()
-    };
-    cursor.skip(8)?; // fAutoSave, fEstimate
-    Ok(numbers)
+
+    fn read_attributes(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        self.line = LineAttributes::read(cursor)?;
+        self.fill = FillAttributes::read(cursor)?;
+        self.marker = MarkerAttributes::read(cursor)?;
+        Ok(())
+    }
+
+    /// The same as ROOT 2 wrote them, which had no streamer information. Source: `TTree::Streamer` (ROOT 6.40).
+    fn read_early_numbers(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
+        self.read_attributes(cursor)?;
+        self.scan_field = cursor.i32()?;
+        self.max_entry_loop = i64::from(cursor.i32()?);
+        self.max_virtual_bytes = i64::from(cursor.i32()?);
+        let position = cursor.position();
+        self.n_entries = number_of_entries(read_counter(cursor, false)?, position)?;
+        self.memory_bytes = read_counter(cursor, false)?;
+        self.stored_bytes = read_counter(cursor, false)?;
+        self.auto_save = i64::from(cursor.i32()?);
+        self.estimate = i64::from(cursor.i32()?);
+        Ok(())
+    }
+
+    /// The same members in the order that the file's own streamer information gives, for other versions of `TTree`.
+    fn read_numbers_by_info(&mut self, cursor: &mut Cursor<'_>, infos: &StreamerInfos) -> Result<()> {
+        let version = self.version;
+        if version == 0 {
+            return Err(Error::corrupt(cursor.position(), "zeros where a TTree should be: it has no version 0"));
+        }
+        let info = infos.get("TTree", version).ok_or_else(|| {
+            Error::unsupported(cursor.position(), format!("TTree of version {version} without streamer information"))
+        })?;
+        for element in &info.elements {
+            if &*element.name == "fBranches" {
+                return Ok(());
+            }
+            let position = cursor.position();
+            #[expect(clippy::cast_possible_truncation, reason = "counts that were written as doubles")]
+            let value = match (&*element.name, element.type_code) {
+                ("TNamed", _) => continue, // read already
+                (_, 0 | 61 | 62 | 67) => {
+                    cursor.skip_object()?;
+                    continue;
+                }
+                (_, 1 | 11 | 18) => i64::from(cursor.u8()?),
+                (_, 2 | 12) => i64::from(cursor.i16()?),
+                (_, 3 | 6 | 13) => i64::from(cursor.i32()?),
+                (_, 4 | 14 | 16 | 17) => cursor.i64()?,
+                (_, 5) => cursor.f32()? as i64,
+                (_, 8) => cursor.f64()? as i64,
+                (name, code) => {
+                    return Err(Error::unsupported(
+                        position,
+                        format!("member {name} (type {code}) of TTree version {version}"),
+                    ));
+                }
+            };
+            match &*element.name {
+                "fEntries" => self.n_entries = number_of_entries(value, position)?,
+                "fTotBytes" => self.memory_bytes = value,
+                "fZipBytes" => self.stored_bytes = value,
+                "fAutoFlush" => self.auto_flush = value,
+                _ => {}
+            }
+        }
+        Err(Error::corrupt(cursor.position(), "the streamer information of TTree has no fBranches"))
+    }
 }
 
 /// A counted array of 8-byte integers: a flag, and the values if it is not 0.
@@ -312,149 +414,6 @@ fn read_counted(cursor: &mut Cursor<'_>, n_items: i32) -> Result<Vec<i64>> {
         return Err(Error::corrupt(position, format!("{n_items} cluster ranges")));
     }
     (0..n_items).map(|_| cursor.i64()).collect()
-}
-
-/// The same members in the order that the file's own streamer information gives, for other versions of `TTree`.
-fn read_numbers_by_info(cursor: &mut Cursor<'_>, version: u16, infos: &StreamerInfos) -> Result<Numbers> {
-    if version == 0 {
-        return Err(Error::corrupt(cursor.position(), "zeros where a TTree should be: it has no version 0"));
-    }
-    let info = infos.get("TTree", version).ok_or_else(|| {
-        Error::unsupported(cursor.position(), format!("TTree of version {version} without streamer information"))
-    })?;
-    let mut numbers = Numbers::default();
-    for element in &info.elements {
-        if &*element.name == "fBranches" {
-            return Ok(numbers);
-        }
-        let position = cursor.position();
-        #[expect(clippy::cast_possible_truncation, reason = "counts that were written as doubles")]
-        let value = match (&*element.name, element.type_code) {
-            ("TNamed", _) => continue, // read already
-            (_, 0 | 61 | 62 | 67) => {
-                cursor.skip_object()?;
-                continue;
-            }
-            (_, 1 | 11 | 18) => i64::from(cursor.u8()?),
-            (_, 2 | 12) => i64::from(cursor.i16()?),
-            (_, 3 | 6 | 13) => i64::from(cursor.i32()?),
-            (_, 4 | 14 | 16 | 17) => cursor.i64()?,
-            (_, 5) => cursor.f32()? as i64,
-            (_, 8) => cursor.f64()? as i64,
-            (name, code) => {
-                return Err(Error::unsupported(
-                    position,
-                    format!("member {name} (type {code}) of TTree version {version}"),
-                ));
-            }
-        };
-        match &*element.name {
-            "fEntries" => numbers.n_entries = number_of_entries(value, position)?,
-            "fTotBytes" => numbers.memory_bytes = value,
-            "fZipBytes" => numbers.stored_bytes = value,
-            "fAutoFlush" => numbers.auto_flush = value,
-            _ => {}
-        }
-    }
-    Err(Error::corrupt(cursor.position(), "the streamer information of TTree has no fBranches"))
-}
-
-/// Goes on behind the branches up to the list of friends.
-fn read_tail<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>, version: u16) -> Result<Tail> {
-    if !(16..=20).contains(&version) {
-        return Err(Error::unsupported(
-            cursor.position(),
-            format!("what follows the branches of TTree version {version}"),
-        ));
-    }
-    let (n_leaves, end) = read_array_head(cursor)?; // fLeaves: all seen before
-    for _ in 0..n_leaves {
-        read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?;
-    }
-    if let Some(end) = end {
-        cursor.leave(end)?;
-    }
-    let aliases = read_aliases(cursor, reading)?;
-    let n_doubles = cursor.count(8)?;
-    cursor.skip(n_doubles * 8)?; // fIndexValues
-    let n_integers = cursor.count(4)?;
-    cursor.skip(n_integers * 4)?; // fIndex
-    let index = read_index(cursor, reading)?;
-    let friends = read_friends(cursor, reading).unwrap_or_default();
-    Ok(Tail { aliases, friends, index })
-}
-
-/// Reads the pointer `fAliases`, a list of `TNamed`.
-fn read_aliases<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<(String, String)>> {
-    match reading.objects.slot(cursor)? {
-        Slot::Null | Slot::Seen(_) => Ok(Vec::new()),
-        Slot::New { class, end: Some(end), .. } => {
-            let mut inside = *cursor;
-            let aliases = if class == "TList" { read_named_list(&mut inside, reading) } else { Ok(Vec::new()) };
-            cursor.leave(end)?;
-            Ok(aliases.unwrap_or_default()) // what follows is not worth failing for them
-        }
-        Slot::New { class, position, .. } => {
-            Err(Error::unsupported(position, format!("a {class} without a byte count")))
-        }
-    }
-}
-
-/// Reads the names and titles in a `TList`.
-fn read_named_list<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<(String, String)>> {
-    let (n_items, _) = read_list_head(cursor)?;
-    let mut named = Vec::new();
-    for _ in 0..n_items {
-        if let Slot::New { class: "TNamed", end: Some(end), .. } = reading.objects.slot(cursor)? {
-            named.push(read_named(cursor)?);
-            cursor.leave(end)?;
-        }
-        cursor.string_bytes()?; // option
-    }
-    Ok(named)
-}
-
-fn read_friends<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Vec<Friend>> {
-    let Slot::New { class: "TList", .. } = reading.objects.slot(cursor)? else {
-        return Ok(Vec::new());
-    };
-    let (n_friends, _) = read_list_head(cursor)?;
-    let mut friends = Vec::new();
-    for _ in 0..n_friends {
-        if let Slot::New { class: "TFriendElement", end: Some(end), .. } = reading.objects.slot(cursor)? {
-            cursor.version()?;
-            let (alias, file_name) = read_named(cursor)?;
-            friends.push(Friend { alias, tree_name: cursor.string()?, file_name });
-            cursor.leave(end)?;
-        }
-        cursor.string_bytes()?; // option
-    }
-    Ok(friends)
-}
-
-/// Reads the pointer `fTreeIndex`. Source: `TTreeIndex::Streamer`, versions 1 and 2 (ROOT 6.40).
-fn read_index<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Option<RecordedIndex>> {
-    match reading.objects.slot(cursor)? {
-        Slot::Null => Ok(None),
-        Slot::New { class, end: Some(end), .. } => {
-            let mut index = RecordedIndex { class_name: class.to_owned(), names: None };
-            if class == "TTreeIndex" {
-                cursor.version()?;
-                let base = cursor.version()?; // TVirtualIndex: a TNamed, and no members
-                read_named(cursor)?;
-                if let Some(base_end) = base.end {
-                    cursor.leave(base_end)?;
-                }
-                index.names = Some((cursor.string()?, cursor.string()?));
-            }
-            cursor.leave(end)?; // the values and entry numbers: the columns have them too
-            Ok(Some(index))
-        }
-        Slot::Seen(_) => Ok(Some(RecordedIndex::default())),
-        Slot::New { class, position, .. } => {
-            Err(Error::unsupported(position, format!("a {class} without a byte count")))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ pub(super) struct Begun {
 /// offsets twice.
 pub(super) fn full(branch: &Branch, cluster: &Cluster, parts: &Parts, basket_bytes: u32, begun: Begun) -> Vec<usize> {
     let (n_entries, basket_bytes) = (parts.n_entries(), basket_bytes as usize);
-    let key_bytes = branch.basket_key.len();
+    let key_bytes = branch.basket_head.key_bytes as usize;
     if let EntrySize::Fixed(n_bytes) = branch.entry_size {
         let room = basket_bytes.saturating_sub(key_bytes + n_bytes);
         let each = room.div_ceil(n_bytes.max(1)).max(1);

@@ -6,8 +6,9 @@ use std::ops::Range;
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{BranchForm, Content, Step};
 use arrowroot_format::codec::Compressor;
+use arrowroot_format::tree::{BasketHead, append_entry_offsets};
 
-use super::basket::{MAX_OBJECT_BYTES, Sizes};
+use super::MAX_OBJECT_BYTES;
 use super::cut::Parts;
 use super::layout::{Branch, EntrySize};
 use super::values::{self, index};
@@ -33,7 +34,7 @@ pub(super) struct Carried {
     /// The bytes of its entries.
     pub(super) bytes: Vec<u8>,
     /// Where each begins, from the begin of the record; empty if all have the same size.
-    pub(super) starts: Vec<[u8; 4]>,
+    pub(super) starts: Vec<u32>,
     /// Number of its entries.
     pub(super) n_entries: usize,
     /// The largest count of a counter, or length of a text.
@@ -47,10 +48,8 @@ pub struct Basket {
     pub(super) branch: usize,
     /// Where its record is in the bytes of the task.
     pub(super) bytes: Range<usize>,
-    /// What its key says.
-    pub(super) sizes: Sizes,
-    /// Bytes of its first entry.
-    pub(super) first_entry_bytes: u32,
+    /// Its head, but for what follows from its place.
+    pub(super) head: BasketHead,
     /// The largest count of a counter, or length of a text.
     pub(super) largest: u64,
     /// Which entry of the cluster it ends before, and whether it was not full then.
@@ -62,7 +61,7 @@ pub struct Basket {
 struct Scratch {
     /// The entries of a basket, and their offsets.
     payload: Vec<u8>,
-    starts: Vec<[u8; 4]>,
+    starts: Vec<u32>,
 }
 
 thread_local! {
@@ -93,8 +92,9 @@ impl Encoding<'_> {
     ) -> Result<Basket> {
         let branch = &self.branches[job.branch];
         let start = out.len();
-        out.extend_from_slice(&branch.basket_key);
-        let object_start = out.len();
+        let key_bytes = branch.basket_head.key_bytes as usize;
+        // The head is written when the basket has its place.
+        out.resize(start + key_bytes, 0);
         let is_plain = branch.compression.algorithm()?.is_none();
         let Scratch { payload, starts } = scratch;
         payload.clear();
@@ -108,46 +108,36 @@ impl Encoding<'_> {
         let largest = entries.largest;
         let data_bytes = target.len() - target_start;
         let n_entries = n_carried + job.entries.len();
-        if branch.entry_size.has_offsets() {
-            append_starts(starts, target);
+        let refused = |n_bytes: usize| {
+            let what = format!("a basket of {n_entries} entries takes {n_bytes} bytes: it holds less than 1 GiB");
+            self.refused(branch, job.entries.start, what)
+        };
+        if data_bytes >= MAX_OBJECT_BYTES {
+            return Err(refused(data_bytes));
         }
-        let object_bytes = target.len() - target_start;
+        let mut entry_bytes = data_bytes / n_entries.max(1);
+        if branch.entry_size.has_offsets() {
+            append_entry_offsets(target, starts)?;
+            entry_bytes = 0;
+        }
+        let payload_bytes = target.len() - target_start;
         if !is_plain {
             compressor.compress(branch.compression, payload, out)?;
         }
-        let sizes = self.sizes(branch, &job.entries, [out.len() - start, object_bytes, data_bytes, n_entries])?;
-        debug_assert_eq!(object_start - start, sizes.key_bytes);
-        sizes.fill(&mut out[start..]);
-        Ok(Basket {
-            branch: job.branch,
-            bytes: start..out.len(),
-            sizes,
-            first_entry_bytes: if n_entries == 0 { 0 } else { sizes.last - key_bytes(branch) } / sizes.n_entries.max(1),
-            largest,
-            closed: (job.entries.end, job.is_flushed),
-        })
-    }
-
-    /// The sizes of a basket: of its record, object and entries in bytes, and the number of these.
-    fn sizes(&self, branch: &Branch, entries: &Range<usize>, sizes: [usize; 4]) -> Result<Sizes> {
-        let [n_bytes, object_bytes, data_bytes, n_entries] = sizes;
-        let key_bytes = branch.basket_key.len();
         let number = |value: usize| {
-            u32::try_from(value).ok().filter(|_| value < MAX_OBJECT_BYTES + key_bytes).ok_or_else(|| {
-                self.refused(
-                    branch,
-                    entries.start,
-                    format!("a basket of {n_entries} entries takes {object_bytes} bytes: it holds less than 1 GiB"),
-                )
-            })
+            let small = u32::try_from(value).ok();
+            small.filter(|_| value < MAX_OBJECT_BYTES + key_bytes).ok_or_else(|| refused(payload_bytes))
         };
-        Ok(Sizes {
-            key_bytes,
-            object_bytes: number(object_bytes)?,
-            n_bytes: number(n_bytes)?,
-            last: number(key_bytes + data_bytes)?,
+        let head = BasketHead {
+            stored_bytes: number(out.len() - start)?,
+            payload_bytes: number(payload_bytes)?,
+            data_bytes: number(data_bytes)?,
             n_entries: number(n_entries)?,
-        })
+            entry_bytes: number(entry_bytes)?,
+            ..branch.basket_head
+        };
+        let closed = (job.entries.end, job.is_flushed);
+        Ok(Basket { branch: job.branch, bytes: start..out.len(), head, largest, closed })
     }
 
     /// The entries that make no full basket yet, behind those that were carried before.
@@ -169,20 +159,20 @@ impl Encoding<'_> {
                 EntrySize::Fixed(_) => self.append_fixed(branch, part, part_start, range, out)?,
                 EntrySize::PerItem(item_bytes) => {
                     self.check_counts(branch, place, part_start, &range)?;
+                    let item_bytes = u32::try_from(item_bytes).unwrap_or(u32::MAX);
                     let located = values::locate(part, range, &branch.planned.path);
                     let offsets = located.offsets.unwrap_or_default();
                     let base = out.record_position(branch);
                     let first = offsets.first().copied().unwrap_or_default();
-                    let item_bytes = i64::try_from(item_bytes).unwrap_or(i64::MAX);
                     let begins = &offsets[..offsets.len().saturating_sub(1)];
-                    let begin = |offset: &i64| values::low_word(base + (offset - first).wrapping_mul(item_bytes));
+                    let begin = |offset: &i64| base.wrapping_add(low_word(offset - first).wrapping_mul(item_bytes));
                     out.starts.extend(begins.iter().map(begin));
                     append_located(branch, located.values, located.range, out.bytes);
                 }
                 EntrySize::Text => self.append_texts(branch, part, part_start, range, out)?,
                 EntrySize::Vectors => {
                     for entry in range {
-                        out.starts.push(values::low_word(out.record_position(branch)));
+                        out.starts.push(out.record_position(branch));
                         let planned = &branch.planned;
                         values::append_vector(part, entry, &planned.path, planned.content, out.bytes);
                     }
@@ -240,7 +230,7 @@ impl Encoding<'_> {
             return Err(self.refused(branch, part_start + range.start + text, what.to_owned()));
         }
         for pair in offsets.windows(2) {
-            out.starts.push(values::low_word(out.record_position(branch)));
+            out.starts.push(out.record_position(branch));
             let text = &bytes[index(pair[0])..index(pair[1])];
             out.largest = out.largest.max(text.len() as u64);
             values::append_text(text, out.bytes);
@@ -299,7 +289,7 @@ struct Entries<'a> {
     bytes: &'a mut Vec<u8>,
     /// Where the first one begins in `bytes`.
     start: usize,
-    starts: &'a mut Vec<[u8; 4]>,
+    starts: &'a mut Vec<u32>,
     largest: u64,
 }
 
@@ -312,20 +302,18 @@ impl Entries<'_> {
         carried.n_entries
     }
 
-    /// Where the next entry begins, from the begin of the record. Over 1 GiB it is never stored.
-    fn record_position(&self, branch: &Branch) -> i64 {
-        i64::try_from(branch.basket_key.len() + self.bytes.len() - self.start).unwrap_or(i64::MAX)
+    /// Where the next entry begins, from the begin of the record. It is right below 4 GiB, and no more is stored.
+    fn record_position(&self, branch: &Branch) -> u32 {
+        let n_bytes = u32::try_from(self.bytes.len() - self.start).unwrap_or(u32::MAX);
+        branch.basket_head.key_bytes.wrapping_add(n_bytes)
     }
 }
 
-/// Appends where entries begin: how many numbers, the numbers, and one that says nothing.
-///
-/// Source: `TBasket::WriteBuffer` (ROOT 6.40), `TBufferFile::WriteArray`.
-fn append_starts(starts: &mut Vec<[u8; 4]>, out: &mut Vec<u8>) {
-    starts.push([0; 4]);
-    let n_starts = u32::try_from(starts.len()).unwrap_or(u32::MAX);
-    out.extend_from_slice(&n_starts.to_be_bytes());
-    out.extend_from_slice(starts.as_flattened());
+/// The lower 32 bits of an offset.
+#[inline]
+fn low_word(offset: i64) -> u32 {
+    let [.., a, b, c, d] = offset.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
 }
 
 fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &mut Vec<u8>) {
@@ -333,10 +321,6 @@ fn append_located(branch: &Branch, values: &Stored, range: Range<usize>, out: &m
         Content::Validity => values::append_validity(values, range, out),
         _ => values::append_numbers(values, range, out),
     }
-}
-
-fn key_bytes(branch: &Branch) -> u32 {
-    u32::try_from(branch.basket_key.len()).unwrap_or(u32::MAX)
 }
 
 /// A number of 32 bits that is not negative.

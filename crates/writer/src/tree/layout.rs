@@ -3,16 +3,25 @@
 use arrowroot_arrow::stored::{BranchColumn, BranchForm, Content, PlannedBranch, plan_branches};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::column::DataType;
+use arrowroot_format::container::Datime;
 use arrowroot_format::streamer::Primitive;
+use arrowroot_format::tree::{BasketHead, Leaf};
 
-use super::basket;
+use super::MAX_OBJECT_BYTES;
 use crate::error::{Error, Result};
+
+/// `fID` and `fStreamerType` of an object that is not split. Source: `TBranchElement::Init` (ROOT 6.40).
+const WHOLE: i32 = -1;
+/// The root directory, which the keys of baskets name wherever the tree is. Source: `TBasket::WriteBuffer` (ROOT 6.40).
+const ROOT_DIRECTORY_AT: u64 = 100;
 
 /// A column of the table, as it is stored.
 #[derive(Debug, Clone)]
 pub struct TreeColumn {
     /// Its name in Arrow.
     pub name: String,
+    /// Its title; empty if it has none.
+    pub title: String,
     /// What is stored of it.
     pub data_type: DataType,
     /// The counter that its lists share with those of other columns; `None` for one of its own.
@@ -26,10 +35,12 @@ pub struct TreeColumn {
 pub(super) struct Branch {
     /// Which values it holds.
     pub(super) planned: PlannedBranch,
-    /// Title of the branch: `x[nx][3]/F`, as ROOT's leaf lists are.
-    pub(super) title: String,
-    /// Title of its leaf: the same without the type.
-    pub(super) leaf_title: String,
+    /// Its leaf, without counter and maximum.
+    pub(super) leaf: Leaf,
+    /// The class of its objects if it is a `TBranchElement`.
+    pub(super) vector_class: Option<String>,
+    /// Its title, if it is not the leaf list.
+    pub(super) title: Option<String>,
     /// Bytes of an entry.
     pub(super) entry_size: EntrySize,
     /// How its baskets are compressed.
@@ -38,8 +49,8 @@ pub(super) struct Branch {
     pub(super) column_name: String,
     /// Whether others are counted by it.
     pub(super) is_counter: bool,
-    /// The keys of its baskets, but for what is known of a basket alone.
-    pub(super) basket_key: Vec<u8>,
+    /// The heads of its baskets, but for what is known of a basket alone.
+    pub(super) basket_head: BasketHead,
 }
 
 /// How many bytes an entry of a branch has.
@@ -62,140 +73,84 @@ impl EntrySize {
     }
 }
 
-/// What a branch is in a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Class {
-    /// A `TBranch` with a `TLeafF`, `TLeafI`, ...
-    Numbers(Primitive),
-    /// A `TBranch` with a `TLeafC`.
-    Text,
-    /// A `TBranchElement` of this class.
-    Vector(String),
-}
-
-impl Branch {
-    /// What it is.
-    pub(super) fn class(&self) -> Class {
-        let primitive = match self.planned.content {
-            Content::Counter => Some(Primitive::Int32),
-            Content::Validity => Some(Primitive::Bool),
-            Content::Values(primitive) => Some(primitive),
-            Content::Text => None,
-        };
-        match (&self.planned.form, primitive) {
-            (BranchForm::Vectors(depth), _) => Class::Vector(vector_name(*depth, item_name(primitive))),
-            (_, Some(primitive)) => Class::Numbers(primitive),
-            (_, None) => Class::Text,
-        }
-    }
-
-    /// Values of an entry, or for each count of the counter. Source: `TLeaf::fLen`.
-    pub(super) fn n_values(&self) -> u64 {
-        match &self.planned.form {
-            BranchForm::Fixed(dims) | BranchForm::Counted { dims, .. } => dims.iter().map(|n| u64::from(*n)).product(),
-            BranchForm::Vectors(_) => 1,
-        }
-    }
-}
-
 /// The branches of columns, counters before what they count.
 ///
 /// `tree_name` is in the keys of the baskets, and so is `datime`.
 ///
 /// # Errors
 /// If a column has no layout, or two columns have one name: names the column.
-pub(super) fn branches_of<'c>(columns: &'c [TreeColumn], tree_name: &str, datime: u32) -> Result<Vec<Branch>> {
-    let planned = {
-        let as_planned = |column: &'c TreeColumn| BranchColumn {
-            name: &column.name,
-            data_type: &column.data_type,
-            counter: column.counter.as_deref(),
-        };
-        plan_branches(&columns.iter().map(as_planned).collect::<Vec<_>>())
-            .map_err(|error| Error::InvalidRequest { what: error.to_string() })?
-    };
+pub(super) fn branches_of(columns: &[TreeColumn], tree_name: &str, datime: Datime) -> Result<Vec<Branch>> {
+    let mut as_planned = Vec::with_capacity(columns.len());
+    for TreeColumn { name, data_type, counter, .. } in columns {
+        as_planned.push(BranchColumn { name, data_type, counter: counter.as_deref() });
+    }
+    let planned = plan_branches(&as_planned).map_err(|error| Error::InvalidRequest { what: error.to_string() })?;
     let mut is_counter = vec![false; planned.len()];
     for branch in &planned {
         if let BranchForm::Counted { counter, .. } = branch.form {
             is_counter[counter] = true;
         }
     }
-    let names: Vec<String> = planned.iter().map(|branch| branch.name.clone()).collect();
     let with_rest = |(planned, is_counter): (PlannedBranch, bool)| {
         let column = &columns[planned.column];
-        let (leaf_title, letter) = (leaf_title(&planned, &names), letter(&planned));
-        let title = letter.map_or_else(|| planned.name.clone(), |letter| format!("{leaf_title}/{letter}"));
-        let mut branch = Branch {
-            basket_key: basket::key_template(&planned.name, tree_name, datime)?,
-            entry_size: EntrySize::Vectors,
-            compression: column.compression,
-            column_name: column.name.clone(),
-            title,
-            leaf_title,
-            is_counter,
-            planned,
-        };
-        branch.entry_size = entry_size(&branch)?;
-        Ok(branch)
+        branch(planned, is_counter, column, tree_name, datime)
+            .map_err(|what| Error::InvalidRequest { what: format!("column {}: {what}", column.name) })
     };
     planned.into_iter().zip(is_counter).map(with_rest).collect()
 }
 
-fn entry_size(branch: &Branch) -> Result<EntrySize> {
-    let width = match branch.class() {
-        Class::Numbers(primitive) => primitive.stored_bytes(),
-        Class::Text => return Ok(EntrySize::Text),
-        Class::Vector(_) => return Ok(EntrySize::Vectors),
+fn branch(
+    planned: PlannedBranch,
+    is_counter: bool,
+    column: &TreeColumn,
+    tree_name: &str,
+    datime: Datime,
+) -> Result<Branch, arrowroot_format::Error> {
+    let primitive = match planned.content {
+        Content::Counter => Some(Primitive::Int32),
+        Content::Validity => Some(Primitive::Bool),
+        Content::Values(primitive) => Some(primitive),
+        Content::Text => None,
     };
-    // The number is `fLen`, of 32 bits, and the bytes are those of one entry.
-    let n_bytes = usize::try_from(branch.n_values()).ok().and_then(|n| n.checked_mul(width));
-    match n_bytes.filter(|n_bytes| *n_bytes < basket::MAX_OBJECT_BYTES) {
-        Some(n_bytes) if matches!(branch.planned.form, BranchForm::Counted { .. }) => Ok(EntrySize::PerItem(n_bytes)),
-        Some(n_bytes) => Ok(EntrySize::Fixed(n_bytes)),
-        None => Err(Error::InvalidRequest {
-            what: format!(
-                "column {}: lists of {} values each: a basket holds less than 1 GiB",
-                branch.column_name,
-                branch.n_values()
-            ),
-        }),
-    }
+    let name = &planned.name;
+    let (leaf, vector_class, entry_size) = match (&planned.form, primitive) {
+        (BranchForm::Vectors(depth), _) => {
+            let class = vector_name(*depth, item_name(primitive));
+            (Leaf::element(name, name, WHOLE, WHOLE), Some(class), EntrySize::Vectors)
+        }
+        (BranchForm::Fixed(dims), Some(primitive)) => {
+            let leaf = Leaf::number(name, primitive, dims)?;
+            let entry_size = EntrySize::Fixed(value_bytes(&leaf, primitive)?);
+            (leaf, None, entry_size)
+        }
+        (BranchForm::Counted { dims, .. }, Some(primitive)) => {
+            let leaf = Leaf::number(name, primitive, dims)?;
+            let entry_size = EntrySize::PerItem(value_bytes(&leaf, primitive)?);
+            (leaf, None, entry_size)
+        }
+        (_, None) => (Leaf::text(name), None, EntrySize::Text),
+    };
+    let is_value = matches!(planned.content, Content::Values(_) | Content::Text);
+    let basket_head = BasketHead { datime, seek_dir: ROOT_DIRECTORY_AT, ..BasketHead::new(name, tree_name)? };
+    Ok(Branch {
+        leaf,
+        vector_class,
+        entry_size,
+        title: Some(column.title.clone()).filter(|title| is_value && !title.is_empty()),
+        compression: column.compression,
+        column_name: column.name.clone(),
+        is_counter,
+        basket_head,
+        planned,
+    })
 }
 
-/// `x[nx][3]`. `Draw`, `Scan` and `TTreeReader` parse it.
-fn leaf_title(planned: &PlannedBranch, names: &[String]) -> String {
-    let (counter, dims) = match &planned.form {
-        BranchForm::Fixed(dims) => (None, dims.as_slice()),
-        BranchForm::Counted { counter, dims } => (Some(&names[*counter]), dims.as_slice()),
-        BranchForm::Vectors(_) => (None, &[][..]),
-    };
-    let counter = counter.map(|counter| format!("[{counter}]"));
-    let dims = dims.iter().map(|n_items| format!("[{n_items}]"));
-    std::iter::once(planned.name.clone()).chain(counter).chain(dims).collect()
-}
-
-/// The letter of the type in a leaf list. Source: `TTree::Branch`.
-fn letter(planned: &PlannedBranch) -> Option<char> {
-    Some(match (planned.content, &planned.form) {
-        (_, BranchForm::Vectors(_)) => return None,
-        (Content::Counter, _) => 'I',
-        (Content::Validity, _) => 'O',
-        (Content::Text, _) => 'C',
-        (Content::Values(primitive), _) => match primitive {
-            Primitive::Bool => 'O',
-            Primitive::Int8 => 'B',
-            Primitive::UInt8 => 'b',
-            Primitive::Int16 => 'S',
-            Primitive::UInt16 => 's',
-            Primitive::Int32 => 'I',
-            Primitive::UInt32 => 'i',
-            Primitive::Int64 => 'L',
-            Primitive::UInt64 => 'l',
-            Primitive::Float32 => 'F',
-            Primitive::Float64 => 'D',
-            Primitive::Float16 => 'f',
-            Primitive::Double32 => 'd',
-        },
+/// Bytes of the numbers of a leaf in an entry, or for each item of a list.
+fn value_bytes(leaf: &Leaf, primitive: Primitive) -> Result<usize, arrowroot_format::Error> {
+    let n_bytes = usize::try_from(leaf.n_items()).ok().and_then(|n| n.checked_mul(primitive.stored_bytes()));
+    n_bytes.filter(|n_bytes| *n_bytes < MAX_OBJECT_BYTES).ok_or_else(|| {
+        let what = format!("lists of {} values each: a basket holds less than 1 GiB", leaf.n_items());
+        arrowroot_format::Error::unsupported(0, what)
     })
 }
 

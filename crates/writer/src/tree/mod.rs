@@ -3,7 +3,6 @@
 //! [`layout`] says which branches there are, [`cut`] where their baskets end, [`encode`] makes them, and [`placed`] knows where
 //! they are.
 
-mod basket;
 mod cut;
 mod encode;
 mod layout;
@@ -13,6 +12,7 @@ mod values;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrowroot_format::Output;
 use arrowroot_format::codec::CompressionSetting;
 
 use crate::cluster::Cluster;
@@ -28,6 +28,8 @@ use layout::Branch;
 pub use layout::TreeColumn;
 use placed::{ClusterSizes, PlacedBranch};
 
+/// Baskets have less than this: byte counts have 30 bits.
+const MAX_OBJECT_BYTES: usize = 1 << 30;
 /// Tasks encode so much at least, where there is so much.
 const TASK_BYTES: usize = 64 << 10;
 /// Basket size where baskets are to be full and nobody says how large. Source: `TTree::Branch` (ROOT 6.40).
@@ -62,7 +64,8 @@ pub struct TreeFormat {
     carried: Mutex<Vec<Carried>>,
     placed: Vec<PlacedBranch>,
     clusters: ClusterSizes,
-    /// Bytes of all baskets in the file when a cluster ended last.
+    /// Bytes of all baskets in the file, and of those of clusters that ended as they should.
+    stored_bytes: u64,
     flushed_bytes: u64,
 }
 
@@ -72,7 +75,7 @@ impl TreeFormat {
     /// # Errors
     /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if a column has no layout: names it.
     pub fn new(file: &FileWriter, columns: &[TreeColumn], settings: TreeSettings) -> Result<Self> {
-        let branches = layout::branches_of(columns, &settings.name, file.datime().0)?;
+        let branches = layout::branches_of(columns, &settings.name, file.datime())?;
         let basket_bytes = match settings.flush {
             Flush::Never => Some(settings.basket_bytes.unwrap_or(DEFAULT_BASKET_BYTES)),
             _ => settings.basket_bytes,
@@ -87,13 +90,9 @@ impl TreeFormat {
             cutting,
             settings,
             clusters: ClusterSizes::default(),
+            stored_bytes: 0,
             flushed_bytes: 0,
         })
-    }
-
-    /// Bytes of all baskets in the file.
-    fn stored_bytes(&self) -> u64 {
-        self.placed.iter().map(|branch| branch.stored_bytes).sum()
     }
 
     /// The baskets that end in a cluster. What is not full at its end and not flushed is carried on.
@@ -134,10 +133,10 @@ impl TreeFormat {
             let n_bytes = cut::payload_bytes(branch, &cluster, &parts, job.entries.clone()) + n_carried;
             match groups.last_mut() {
                 Some((group_bytes, group)) if *group_bytes < TASK_BYTES => {
-                    *group_bytes += n_bytes + branch.basket_key.len();
+                    *group_bytes += n_bytes + branch.basket_head.key_bytes as usize;
                     group.push(job);
                 }
-                _ => groups.push((n_bytes + branch.basket_key.len(), vec![job])),
+                _ => groups.push((n_bytes + branch.basket_head.key_bytes as usize, vec![job])),
             }
         }
         let parts = Arc::new(parts);
@@ -156,9 +155,14 @@ impl TreeFormat {
         groups.into_iter().map(task).collect()
     }
 
-    /// Gives a basket its place, and fills it into its record.
-    fn place_basket(&mut self, basket: &Basket, record: &mut [u8], offset: u64) {
-        self.placed[basket.branch].place(basket, offset).fill(basket.sizes.key_bytes, record);
+    /// Gives a basket its place, and writes its head into its record.
+    fn place_basket(&mut self, basket: &Basket, record: &mut [u8], offset: u64) -> Result<()> {
+        let head = self.placed[basket.branch].place(basket, offset);
+        self.stored_bytes += u64::from(head.stored_bytes);
+        let mut output = Output::new(0);
+        head.write(&self.branches[basket.branch].planned.name, &self.settings.name, &mut output)?;
+        record[..head.key_bytes as usize].copy_from_slice(&output.into_bytes());
+        Ok(())
     }
 }
 
@@ -192,7 +196,7 @@ impl TableFormat for TreeFormat {
     ) -> Result<Vec<Vec<u8>>> {
         if let Flush::Bytes(_) = self.settings.flush {
             // It is known only now that the cluster before was not the last, which nobody asked to end.
-            self.flushed_bytes = self.stored_bytes();
+            self.flushed_bytes = self.stored_bytes;
         }
         let is_first = self.clusters.size == 0;
         self.clusters.add(cluster.n_entries as u64);
@@ -202,7 +206,7 @@ impl TableFormat for TreeFormat {
                 for Encoded { mut bytes, pieces } in encoded {
                     for basket in &pieces {
                         let start = offset + basket.bytes.start as u64;
-                        self.place_basket(basket, &mut bytes[basket.bytes.clone()], start);
+                        self.place_basket(basket, &mut bytes[basket.bytes.clone()], start)?;
                     }
                     offset += bytes.len() as u64;
                     parts.push(bytes);
@@ -223,7 +227,7 @@ impl TableFormat for TreeFormat {
                 for (basket, record) in baskets {
                     let start = bytes.len();
                     bytes.extend_from_slice(record);
-                    self.place_basket(basket, &mut bytes[start..], offset + start as u64);
+                    self.place_basket(basket, &mut bytes[start..], offset + start as u64)?;
                 }
                 if is_first && self.settings.flush != Flush::Never {
                     // ROOT gives basket sizes anew then (`TTree::OptimizeBaskets`, `TBasket::AdjustSize`).
@@ -233,7 +237,7 @@ impl TableFormat for TreeFormat {
             }
         };
         if self.settings.flush == Flush::Entries(cluster.n_entries as u64) {
-            self.flushed_bytes = self.stored_bytes();
+            self.flushed_bytes = self.stored_bytes;
         }
         Ok(parts)
     }

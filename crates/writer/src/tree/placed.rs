@@ -1,6 +1,7 @@
 //! What is known of baskets that have their place in the file.
 
-use super::basket::{Placed, Sizes};
+use arrowroot_format::tree::{BasketHead, BasketLocation};
+
 use super::encode::Basket;
 
 /// Offsets that a branch has room for at first. Source: `TBranch::Init` (ROOT 6.40).
@@ -11,18 +12,12 @@ const TEACHING_BASKETS: usize = 10;
 /// The baskets of a branch.
 #[derive(Debug, Default)]
 pub(super) struct PlacedBranch {
-    /// `fBasketSeek`.
-    pub(super) offsets: Vec<u64>,
-    /// `fBasketBytes`.
-    pub(super) n_bytes: Vec<u32>,
-    /// `fBasketEntry` without its end.
-    pub(super) first_entries: Vec<u64>,
+    /// Where they are.
+    pub(super) baskets: Vec<BasketLocation>,
     /// Number of its entries.
     pub(super) n_entries: u64,
     /// `fTotBytes`.
     pub(super) memory_bytes: u64,
-    /// `fZipBytes`.
-    pub(super) stored_bytes: u64,
     /// The largest count of a counter, or length of a text.
     pub(super) largest: u64,
     /// Bytes of the largest basket, key included, uncompressed.
@@ -49,23 +44,33 @@ impl PlacedBranch {
         self.buffer_bytes = basket_bytes;
     }
 
-    /// Takes the next basket. Returns what its key says.
-    pub(super) fn place(&mut self, basket: &Basket, offset: u64) -> Placed {
-        let Sizes { key_bytes, object_bytes, n_bytes, last, n_entries } = basket.sizes;
-        let number = self.offsets.len();
-        let capacity = if self.offset_capacity == 0 { basket.first_entry_bytes } else { self.grow_capacity(n_entries) };
-        self.buffer_bytes = self.buffer_bytes.max(last);
-        let memory_bytes = key_bytes as u64 + u64::from(object_bytes);
+    /// Takes the next basket. Returns its head.
+    pub(super) fn place(&mut self, basket: &Basket, offset: u64) -> BasketHead {
+        let head = basket.head;
+        let entry_bytes = if self.offset_capacity == 0 { head.entry_bytes } else { self.grow_capacity(head.n_entries) };
+        self.buffer_bytes = self.buffer_bytes.max(head.key_bytes + head.data_bytes);
+        let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
         self.largest_basket_bytes = self.largest_basket_bytes.max(memory_bytes);
-        self.offsets.push(offset);
-        self.n_bytes.push(n_bytes);
-        self.first_entries.push(self.n_entries);
-        self.n_entries += u64::from(n_entries);
         self.memory_bytes += memory_bytes;
-        self.stored_bytes += u64::from(n_bytes);
         self.largest = self.largest.max(basket.largest);
-        let number = u32::try_from(number).unwrap_or(u32::MAX);
-        Placed { offset, number, buffer_bytes: self.buffer_bytes, capacity }
+        let first_entry = self.n_entries;
+        self.n_entries += u64::from(head.n_entries);
+        let [.., high, low] = self.baskets.len().to_be_bytes();
+        self.baskets.push(BasketLocation {
+            offset,
+            stored_bytes: head.stored_bytes,
+            first_entry,
+            entry_end: self.n_entries,
+            embedded: None,
+        });
+        BasketHead {
+            seek_key: offset,
+            // ROOT too has the lower 16 bits of the number there.
+            cycle: i16::from_be_bytes([high, low]),
+            buffer_bytes: i32::try_from(self.buffer_bytes).unwrap_or(i32::MAX),
+            entry_bytes,
+            ..head
+        }
     }
 
     /// The room for offsets in a basket that gets so many entries; the next one's is noted.
@@ -74,7 +79,7 @@ impl PlacedBranch {
     fn grow_capacity(&mut self, n_entries: u32) -> u32 {
         while n_entries >= self.capacity {
             self.capacity = self.capacity.saturating_mul(2).max(10);
-            if self.offsets.len() < TEACHING_BASKETS {
+            if self.baskets.len() < TEACHING_BASKETS {
                 self.offset_capacity = self.capacity;
             }
         }

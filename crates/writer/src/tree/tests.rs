@@ -5,7 +5,7 @@ use arrowroot_arrow::Stored;
 use arrowroot_format::codec::{Algorithm, Compressor, Decompressor};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
-use arrowroot_format::tree::BasketHead;
+use arrowroot_format::tree::{BasketHead, BasketLocation};
 use arrowroot_storage::{MemoryFile, MemorySink};
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn settings(flush: Flush, basket_bytes: Option<u32>) -> TreeSettings {
 }
 
 fn column(name: &str, data_type: DataType, compression: CompressionSetting) -> TreeColumn {
-    TreeColumn { name: name.to_owned(), data_type, counter: None, compression }
+    TreeColumn { name: name.to_owned(), title: String::new(), data_type, counter: None, compression }
 }
 
 fn list(of: DataType) -> DataType {
@@ -124,13 +124,12 @@ fn read(format: &TreeFormat, bytes: &[u8], branch: &str) -> (Vec<Vec<u8>>, Vec<u
     let number = format.branches.iter().position(|of| of.planned.name == branch).unwrap();
     let placed = &format.placed[number];
     let (mut entries, mut sizes) = (Vec::new(), Vec::new());
-    for (place, (&offset, &n_bytes)) in placed.offsets.iter().zip(&placed.n_bytes).enumerate() {
+    for (place, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.baskets.iter().enumerate() {
         let start = (offset - 1000) as usize;
         let record = &bytes[start..start + n_bytes as usize];
         let head = BasketHead::parse(record).unwrap();
         assert_eq!(head.stored_bytes, n_bytes);
-        assert_eq!(record[18..26], offset.to_be_bytes(), "fSeekKey");
-        assert_eq!(usize::from(record[17]), place, "fCycle");
+        assert_eq!((head.seek_key, head.cycle), (offset, place as i16));
         let stored = &record[head.key_bytes as usize..];
         let mut payload = vec![0; head.payload_bytes as usize];
         if head.is_compressed() {
@@ -194,6 +193,13 @@ fn root_baskets(entries: &[Vec<u8>], has_offsets: bool, key_bytes: usize, basket
     baskets
 }
 
+/// Whether the last of these entries fills a basket of them.
+fn root_is_full(entries: &[Vec<u8>], has_offsets: bool, key_bytes: usize, basket_bytes: usize) -> bool {
+    let n_bytes = key_bytes + entries.iter().map(Vec::len).sum::<usize>();
+    let offset_bytes = if has_offsets { 8 * entries.len() } else { 0 };
+    entries.last().is_some_and(|last| n_bytes + offset_bytes + last.len() >= basket_bytes)
+}
+
 fn lengths() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(prop_oneof![0_usize..4, 0_usize..60], 0..120)
 }
@@ -237,14 +243,28 @@ proptest! {
         for (number, branch) in BRANCHES.into_iter().enumerate() {
             let entries = expected(&lengths, branch);
             let has_offsets = format.branches[number].entry_size.has_offsets();
-            let key_bytes = format.branches[number].basket_key.len();
+            let key_bytes = format.branches[number].basket_head.key_bytes as usize;
             let baskets = root_baskets(&entries, has_offsets, key_bytes, basket_bytes as usize);
             prop_assert_eq!(read(&format, &bytes, branch), (entries, baskets), "{}", branch);
         }
-        // Those that are full come as they became so, and then those that the flush ended.
-        let offsets = |number: usize| format.placed[number].offsets.iter().copied();
-        let all: std::collections::BTreeSet<u64> = (0..BRANCHES.len()).flat_map(offsets).collect();
-        prop_assert_eq!(all.len(), (0..BRANCHES.len()).map(|number| offsets(number).count()).sum::<usize>());
+        // Those that are full come as they became so, and then those that the flush ended; of one entry, by branch.
+        let (format, lengths) = (&format, &lengths);
+        let closed = |number: usize| {
+            let baskets = &format.placed[number].baskets;
+            let place = move |(place, basket): (usize, &BasketLocation)| {
+                let is_last = place + 1 == baskets.len();
+                let entries = expected(lengths, BRANCHES[number]);
+                let has_offsets = format.branches[number].entry_size.has_offsets();
+                let key_bytes = format.branches[number].basket_head.key_bytes as usize;
+                let of_last = &entries[basket.first_entry as usize..];
+                let is_full = root_is_full(of_last, has_offsets, key_bytes, basket_bytes as usize);
+                (basket.entry_end, is_last && !is_full, number, basket.offset)
+            };
+            baskets.iter().enumerate().map(place).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = (0..BRANCHES.len()).flat_map(closed).collect();
+        all.sort_unstable();
+        prop_assert!(all.is_sorted_by_key(|(.., offset)| *offset), "{:?}", all);
     }
 
     #[test]

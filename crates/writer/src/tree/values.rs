@@ -142,7 +142,7 @@ pub(super) fn append_counts(offsets: &[i64], out: &mut Vec<u8>) {
 
 /// The lower four bytes, big-endian.
 #[inline]
-pub(super) fn low_word(value: i64) -> [u8; 4] {
+fn low_word(value: i64) -> [u8; 4] {
     let [_, _, _, _, word @ ..] = value.to_be_bytes();
     word
 }

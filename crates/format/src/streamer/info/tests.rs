@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
 use crate::Error;
-use crate::streamer::{ElementClass, PackedType, Packing, Primitive, StlKind, StreamerInfos};
+use crate::codec::Decompressor;
+use crate::output::Output;
+use crate::streamer::{
+    Element, ElementClass, PackedType, Packing, Primitive, Rule, StlKind, StreamerInfo, StreamerInfos,
+};
 
 const KEY_BYTES: usize = 64;
 
@@ -362,5 +366,123 @@ proptest! {
                 info.elements.iter().for_each(|element| _ = element.primitive());
             }
         }
+    }
+}
+
+#[test]
+fn checksums_of_roots_classes_follow_from_their_members() {
+    let of_root = StreamerInfos::of_root();
+    let different: Vec<_> =
+        of_root.iter().filter(|info| info.computed_checksum() != info.checksum).map(|info| &*info.name).collect();
+    assert!(of_root.len() > 130 && of_root.failed().is_empty());
+    // For these ROOT counts what is not persistent, an enumeration of another class, and the names of a pair's types.
+    assert_eq!(different, ["THashList", "TSeqCollection", "TF1", "pair<TString,int>"]);
+    for (class, checksum) in
+        [("TObject", 0x901b_c02d), ("TNamed", 0xdfb7_4a3c), ("TString", 0x0001_7419), ("TObjArray", 0xa99e_6552)]
+    {
+        assert_eq!(of_root.latest(class).unwrap().computed_checksum(), checksum, "{class}");
+    }
+}
+
+#[test]
+fn what_is_known_of_roots_classes_is_written_as_root_wrote_it() {
+    let of_root = StreamerInfos::of_root();
+    let mut output = Output::new(KEY_BYTES);
+    of_root.write(&mut output).unwrap();
+    let bytes = output.into_bytes();
+    let (n_bytes, stored) = include_bytes!("../builtin.bin").split_first_chunk::<4>().unwrap();
+    let mut record = vec![0; u32::from_be_bytes(*n_bytes) as usize];
+    Decompressor::new().decompress(stored, &mut record).unwrap();
+    assert!(bytes == record);
+    // What is made here has no numbers as they are stored: they follow.
+    let mut made: Vec<StreamerInfo> = of_root.iter().map(made_here).collect();
+    for (made, of_root) in made.iter_mut().zip(of_root.iter()) {
+        for (element, of_root) in made.elements.iter_mut().zip(&of_root.elements) {
+            // But for the version of another class, which has the counter.
+            if of_root.count_class != made.name && !of_root.count_class.is_empty() {
+                element.stored = of_root.stored;
+            }
+        }
+    }
+    let mut output = Output::new(KEY_BYTES);
+    StreamerInfos::of(made).with_rules(of_root.rules().to_vec()).write(&mut output).unwrap();
+    let bytes = output.into_bytes();
+    let different = bytes.iter().zip(&record).position(|(ours, theirs)| ours != theirs);
+    assert_eq!((bytes.len(), different), (record.len(), None));
+}
+
+/// An info without the numbers that it was stored with.
+fn made_here(info: &StreamerInfo) -> StreamerInfo {
+    let elements = info.elements.iter().map(|element| Element { stored: None, ..element.clone() }).collect();
+    StreamerInfo { elements, ..info.clone() }
+}
+
+fn any_element() -> impl Strategy<Value = Element> {
+    let kind = prop_oneof![
+        (1..20_i32).prop_map(|code| (ElementClass::BasicType, code, "int")),
+        (41..59_i32).prop_map(|code| (ElementClass::BasicPointer, code, "int*")),
+        Just((ElementClass::Base, 66, "BASE")),
+        Just((ElementClass::Object, 61, "TList")),
+        Just((ElementClass::ObjectAny, 62, "Other")),
+        Just((ElementClass::ObjectPointer, 64, "TList*")),
+        Just((ElementClass::ObjectAnyPointer, 69, "Other*")),
+        Just((ElementClass::String, 65, "TString")),
+        Just((ElementClass::Stl, 300, "vector<int>")),
+        Just((ElementClass::StlString, 300, "string")),
+        Just((ElementClass::Plain, 1, "char")),
+    ];
+    (kind, "[a-z]{1,9}", "[a-z\\[\\] ]{0,300}", any::<[u16; 3]>()).prop_map(
+        |((class, code, type_name), name, title, numbers)| {
+            let [first, second, third] = numbers.map(u32::from);
+            let is_counted = class == ElementClass::BasicPointer;
+            let is_array = class == ElementClass::BasicType && first.is_multiple_of(2);
+            let is_container = matches!(class, ElementClass::Stl | ElementClass::StlString);
+            Element {
+                class,
+                title,
+                type_code: if is_array { code + 20 } else { code },
+                size: third,
+                array_length: if is_array { (second + 1) * 2 } else { 0 },
+                max_index: if is_array { vec![second + 1, 2] } else { Vec::new() },
+                base_version: if class == ElementClass::Base { 3 } else { 0 },
+                base_checksum: if class == ElementClass::Base { first << 16 | second } else { 0 },
+                count_name: if is_counted { "n".to_owned() } else { String::new() },
+                count_class: if is_counted { "C".to_owned() } else { String::new() },
+                stl_type: if is_container { 1 } else { 0 },
+                contained_type: if is_container { 3 } else { 0 },
+                ..Element::member(&name, type_name, code)
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn streamer_information_that_is_written_is_read_again(
+        classes in proptest::collection::vec(
+            ("[A-Z][a-z<>:]{0,20}", any::<u32>(), 0..0x4000_u16, proptest::collection::vec(any_element(), 0..6)), 0..5),
+        rules in proptest::collection::vec("[ -~]{0,300}", 0..3),
+        key_bytes in 0..200_usize,
+    ) {
+        let info = |(name, checksum, version, elements)| StreamerInfo {
+            name,
+            checksum,
+            version,
+            info_version: StreamerInfo::INFO_VERSION,
+            title: String::new(),
+            bits: StreamerInfo::COMPILED_BITS,
+            elements,
+        };
+        let infos: Vec<StreamerInfo> = classes.into_iter().map(info).collect();
+        let rules: Vec<Rule> = rules.into_iter().map(|text| Rule { text, bits: 0 }).collect();
+        let mut output = Output::new(key_bytes);
+        StreamerInfos::of(infos.clone()).with_rules(rules.clone()).write(&mut output).unwrap();
+        let bytes = output.into_bytes();
+        let read = StreamerInfos::parse(&bytes, key_bytes).unwrap();
+        prop_assert_eq!(read.rules(), rules);
+        prop_assert_eq!(read.iter().map(made_here).collect::<Vec<_>>(), infos);
+        let mut output = Output::new(key_bytes);
+        read.write(&mut output).unwrap();
+        prop_assert_eq!(output.into_bytes(), bytes);
     }
 }

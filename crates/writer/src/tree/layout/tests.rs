@@ -3,7 +3,13 @@ use arrowroot_format::column::Name;
 use super::*;
 
 fn column(name: &str, data_type: DataType) -> TreeColumn {
-    TreeColumn { name: name.to_owned(), data_type, counter: None, compression: CompressionSetting::NONE }
+    TreeColumn {
+        name: name.to_owned(),
+        title: String::new(),
+        data_type,
+        counter: None,
+        compression: CompressionSetting::NONE,
+    }
 }
 
 fn primitive(of: Primitive) -> DataType {
@@ -14,13 +20,12 @@ fn list(of: DataType) -> DataType {
     DataType::List(Box::new(of))
 }
 
-fn titles(columns: &[TreeColumn]) -> Vec<String> {
-    let branches = branches_of(columns, "T", 1).unwrap();
-    branches.iter().map(|branch| format!("{} {} {:?}", branch.title, branch.leaf_title, branch.entry_size)).collect()
+fn branches(columns: &[TreeColumn]) -> Result<Vec<Branch>> {
+    branches_of(columns, "T", Datime(1))
 }
 
 #[test]
-fn titles_are_leaf_lists() {
+fn leaves_have_the_types_and_sizes_of_the_columns() {
     let fixed = |of, n_items| DataType::FixedList(Box::new(of), n_items);
     let members: Vec<(Name, DataType)> =
         vec![("pt".into(), primitive(Primitive::Float64)), ("name".into(), DataType::Text)];
@@ -34,23 +39,28 @@ fn titles_are_leaf_lists() {
         column("v", list(list(primitive(Primitive::Int64)))),
         column("S", list(DataType::Struct(members.into()))),
     ];
+    let branches = branches(&columns).unwrap();
+    let said: Vec<_> = branches.iter().map(|of| (of.leaf.title.as_str(), &*of.leaf.class, of.entry_size)).collect();
     assert_eq!(
-        titles(&columns),
+        said,
         [
-            "x/F x Fixed(4)",
-            "b/O b Fixed(1)",
-            "m[2][3]/b m[2][3] Fixed(6)",
-            "nl/I nl Fixed(4)",
-            "l[nl][3]/S l[nl][3] PerItem(6)",
-            "s/C s Text",
-            "o_isvalid/O o_isvalid Fixed(1)",
-            "o/l o Fixed(8)",
-            "v v Vectors",
-            "nS/I nS Fixed(4)",
-            "S_pt[nS]/D S_pt[nS] PerItem(8)",
-            "S_name S_name Vectors",
+            ("x", "TLeafF", EntrySize::Fixed(4)),
+            ("b", "TLeafO", EntrySize::Fixed(1)),
+            ("m[2][3]", "TLeafB", EntrySize::Fixed(6)),
+            ("nl", "TLeafI", EntrySize::Fixed(4)),
+            ("l[3]", "TLeafS", EntrySize::PerItem(6)),
+            ("s", "TLeafC", EntrySize::Text),
+            ("o_isvalid", "TLeafO", EntrySize::Fixed(1)),
+            ("o", "TLeafL", EntrySize::Fixed(8)),
+            ("v", "TLeafElement", EntrySize::Vectors),
+            ("nS", "TLeafI", EntrySize::Fixed(4)),
+            ("S_pt", "TLeafD", EntrySize::PerItem(8)),
+            ("S_name", "TLeafElement", EntrySize::Vectors),
         ]
     );
+    let counters: Vec<_> = branches.iter().map(|branch| branch.is_counter).collect();
+    assert_eq!(counters.iter().filter(|is_counter| **is_counter).count(), 2);
+    assert!(counters[3] && counters[9]);
 }
 
 #[test]
@@ -62,7 +72,7 @@ fn classes_of_vectors_have_the_names_and_checksums_of_root() {
         column("d", list(list(primitive(Primitive::UInt64)))),
         column("e", list(list(primitive(Primitive::Int8)))),
     ];
-    let classes: Vec<Class> = branches_of(&columns, "T", 1).unwrap().iter().map(Branch::class).collect();
+    let branches = branches(&columns).unwrap();
     let names = [
         ("vector<vector<float> >", 0x8165_d920),
         ("vector<string>", 0x100e_72bc),
@@ -70,8 +80,8 @@ fn classes_of_vectors_have_the_names_and_checksums_of_root() {
         ("vector<vector<ULong64_t> >", 0xf0ef_de20),
         ("vector<vector<signed char> >", 0x7c21_96f2),
     ];
-    for (class, (name, checksum)) in classes.iter().zip(names) {
-        assert_eq!(*class, Class::Vector(name.to_owned()));
+    for (branch, (name, checksum)) in branches.iter().zip(names) {
+        assert_eq!(branch.vector_class.as_deref(), Some(name));
         assert_eq!(vector_checksum(name), checksum, "{name}");
     }
 }
@@ -79,11 +89,11 @@ fn classes_of_vectors_have_the_names_and_checksums_of_root() {
 #[test]
 fn what_has_no_layout_is_refused_by_name() {
     let too_large = DataType::FixedList(Box::new(primitive(Primitive::Float64)), 1 << 28);
-    let error = branches_of(&[column("huge", too_large)], "T", 1).unwrap_err().to_string();
+    let error = branches(&[column("huge", too_large)]).unwrap_err().to_string();
     assert!(error.contains("column huge") && error.contains("1 GiB"), "{error}");
-    let error = branches_of(&[column("none", DataType::Nothing)], "T", 1).unwrap_err().to_string();
+    let error = branches(&[column("none", DataType::Nothing)]).unwrap_err().to_string();
     assert!(error.contains("none"), "{error}");
     let name = "n".repeat(40_000);
-    let error = branches_of(&[column(&name, primitive(Primitive::Bool))], "T", 1).unwrap_err().to_string();
+    let error = branches(&[column(&name, primitive(Primitive::Bool))]).unwrap_err().to_string();
     assert!(error.contains("32767"), "{error}");
 }

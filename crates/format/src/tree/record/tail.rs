@@ -1,0 +1,346 @@
+//! What follows the branches in the record of a tree: leaves again, aliases, indices, friends, what users added.
+
+use std::ops::Range;
+
+use super::{Reading, TreeRecord};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::output::Output;
+use crate::streamer::{name_text, object_base};
+use crate::tree::leaf::read_leaf_pointer;
+use crate::tree::objects::{List, Slot, read_array_head, read_named};
+
+/// Class versions that are written (ROOT 6.40).
+const FRIEND_VERSION: u16 = 2;
+const INDEX_VERSION: u16 = 2;
+const VIRTUAL_INDEX_VERSION: u16 = 1;
+const STRING_VERSION: u16 = 1;
+const PARAMETER_VERSION: u16 = 2;
+/// The name of the list that `TTree::GetUserInfo` makes.
+const USER_INFO: &str = "UserInfo";
+
+/// The index that `TTree::BuildIndex` made, or may have made: the default says that this could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordedIndex {
+    /// Class, `TTreeIndex`; empty if it could not be read whether there is an index.
+    pub class_name: String,
+    /// The expressions of its major and minor values (`fMajorName`, `fMinorName`) if the class is `TTreeIndex`.
+    pub names: Option<(String, String)>,
+    /// Where its sorted values and their entries lie in the object data: `fN`, `fIndexValues`, `fIndexValuesMinor`, `fIndex`.
+    values: Range<usize>,
+}
+
+/// A friend of a tree, as `TFriendElement` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Friend {
+    /// Alias in expressions.
+    pub alias: String,
+    /// Name of the tree.
+    pub tree_name: String,
+    /// File, if it is another one.
+    pub file_name: String,
+    /// `fOwnFile`: whether the friend opens that file itself.
+    pub is_file_own: bool,
+}
+
+/// Something that somebody added to a tree (`TTree::GetUserInfo`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserInfo {
+    /// Class: `TNamed`, `TObjString`, or `TParameter` of a number.
+    pub class_name: String,
+    /// `fBits` as a `TObject`.
+    pub bits: u32,
+    /// Name; the text of a `TObjString`.
+    pub name: String,
+    /// Title; the value of a `TParameter`; empty for a `TObjString`.
+    pub title: String,
+}
+
+/// What else follows the branches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Where the values of `fIndexValues` and `fIndex` lie in the object data: an index of before ROOT 4.
+    old_index: [Range<usize>; 2],
+    /// `fBits` and name of the list `fUserInfo`, if there is one.
+    user_info: Option<(u32, String)>,
+    /// What was read and not kept, so the record cannot be written again.
+    left_out: Option<String>,
+}
+
+impl Tail {
+    pub(super) fn leave_out(&mut self, what: String) {
+        self.left_out.get_or_insert(what);
+    }
+}
+
+impl UserInfo {
+    /// A `TNamed`.
+    pub fn named(name: &str, title: &str) -> UserInfo {
+        UserInfo { class_name: "TNamed".to_owned(), bits: 0, name: name.to_owned(), title: title.to_owned() }
+    }
+
+    /// Reads an object of that class, if it is one of them.
+    fn read(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<UserInfo>> {
+        let (bits, name, title) = match class {
+            "TNamed" => read_named(cursor)?,
+            "TObjString" => {
+                cursor.version()?;
+                (object_base(cursor)?, name_text(cursor.string_bytes()?), String::new())
+            }
+            _ => {
+                let Some(parameter) = Parameter::of_class(class) else { return Ok(None) };
+                cursor.version()?;
+                (object_base(cursor)?, name_text(cursor.string_bytes()?), parameter.read(cursor)?)
+            }
+        };
+        Ok(Some(UserInfo { class_name: class.to_owned(), bits, name, title }))
+    }
+
+    fn write(&self, output: &mut Output) -> Result<()> {
+        let (pointer, _) = output.begin_object(&self.class_name)?;
+        match (self.class_name.as_str(), Parameter::of_class(&self.class_name)) {
+            ("TNamed", _) => output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?,
+            ("TObjString", _) => {
+                let frame = output.begin(STRING_VERSION);
+                output.object_base(self.bits);
+                output.string(self.name.as_bytes())?;
+                output.end(frame)?;
+            }
+            (_, Some(parameter)) => {
+                let frame = output.begin(PARAMETER_VERSION);
+                output.object_base(self.bits);
+                output.string(self.name.as_bytes())?;
+                parameter.write(&self.title, output).ok_or_else(|| {
+                    Error::unsupported(
+                        output.position(),
+                        format!("{:?} as the value of a {}", self.title, self.class_name),
+                    )
+                })?;
+                output.end(frame)?;
+            }
+            _ => return Err(Error::unsupported(output.position(), format!("a {} in fUserInfo", self.class_name))),
+        }
+        output.end(pointer)
+    }
+}
+
+/// The value of a `TParameter`.
+enum Parameter {
+    Bool,
+    Int32,
+    Int64,
+    Float32,
+    Float64,
+}
+
+impl Parameter {
+    fn of_class(class: &str) -> Option<Self> {
+        Some(match class.strip_prefix("TParameter<")?.strip_suffix('>')? {
+            "bool" => Parameter::Bool,
+            "int" => Parameter::Int32,
+            "Long64_t" | "long" => Parameter::Int64,
+            "float" => Parameter::Float32,
+            "double" => Parameter::Float64,
+            _ => return None,
+        })
+    }
+
+    fn read(&self, cursor: &mut Cursor<'_>) -> Result<String> {
+        Ok(match self {
+            Parameter::Bool => cursor.u8()?.to_string(),
+            Parameter::Int32 => cursor.i32()?.to_string(),
+            Parameter::Int64 => cursor.i64()?.to_string(),
+            Parameter::Float32 => cursor.f32()?.to_string(),
+            Parameter::Float64 => cursor.f64()?.to_string(),
+        })
+    }
+
+    /// `None` if the text is no such value.
+    fn write(&self, text: &str, output: &mut Output) -> Option<()> {
+        match self {
+            Parameter::Bool => output.u8(text.parse().ok()?),
+            Parameter::Int32 => output.i32(text.parse().ok()?),
+            Parameter::Int64 => output.i64(text.parse().ok()?),
+            Parameter::Float32 => output.f32(text.parse().ok()?),
+            Parameter::Float64 => output.f64(text.parse().ok()?),
+        }
+        Some(())
+    }
+}
+
+impl Friend {
+    fn read(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<Friend>> {
+        if class != "TFriendElement" {
+            return Ok(None);
+        }
+        let frame = cursor.version()?;
+        let (_, alias, file_name) = read_named(cursor)?;
+        let tree_name = cursor.string()?;
+        let has_flag = frame.end.is_some_and(|end| cursor.position() < end);
+        let is_file_own = if has_flag { cursor.u8()? != 0 } else { !file_name.is_empty() };
+        Ok(Some(Friend { alias, tree_name, file_name, is_file_own }))
+    }
+
+    fn write(&self, output: &mut Output) -> Result<()> {
+        let (pointer, _) = output.begin_object("TFriendElement")?;
+        let frame = output.begin(FRIEND_VERSION);
+        output.named_base(0, self.alias.as_bytes(), self.file_name.as_bytes())?;
+        output.string(self.tree_name.as_bytes())?;
+        output.u8(self.is_file_own.into());
+        output.end(frame)?;
+        output.end(pointer)
+    }
+}
+
+fn read_alias(cursor: &mut Cursor<'_>, class: &str) -> Result<Option<(String, String)>> {
+    if class != "TNamed" {
+        return Ok(None);
+    }
+    let (_, name, title) = read_named(cursor)?;
+    Ok(Some((name, title)))
+}
+
+impl TreeRecord {
+    /// Goes on behind the branches to the end of the record.
+    pub(super) fn read_tail<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) {
+        if self.read_to_index(cursor, reading).is_err() {
+            // Nobody may take the tree for one without an index.
+            self.index = Some(RecordedIndex::default());
+            self.tail.leave_out("what follows the branches, which could not be read".to_owned());
+        } else if self.read_after_index(cursor, reading).is_err() {
+            self.tail.leave_out("friends or what users added, which could not be read".to_owned());
+        }
+    }
+
+    fn read_to_index<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<()> {
+        if !(16..=20).contains(&self.version) {
+            let what = format!("what follows the branches of TTree version {}", self.version);
+            return Err(Error::unsupported(cursor.position(), what));
+        }
+        let head = read_array_head(cursor)?; // fLeaves: all seen before
+        self.array_bits[1] = head.bits;
+        self.listed_leaves.reserve(head.n_objects);
+        for _ in 0..head.n_objects {
+            self.listed_leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
+        }
+        if let Some(end) = head.end {
+            cursor.leave(end)?;
+        }
+        let aliases = List::read(cursor, &mut reading.objects, read_alias)?;
+        if !aliases.is_whole {
+            self.tail.leave_out("some of its aliases".to_owned());
+        }
+        self.aliases = aliases.items;
+        for (values, item_bytes) in self.tail.old_index.iter_mut().zip([8, 4]) {
+            let n_bytes = cursor.count(item_bytes)? * item_bytes;
+            *values = cursor.position()..cursor.position() + n_bytes;
+            cursor.skip(n_bytes)?;
+        }
+        self.index = self.read_index(cursor, reading)?;
+        Ok(())
+    }
+
+    fn read_after_index<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<()> {
+        let friends = List::read(cursor, &mut reading.objects, Friend::read)?;
+        if !friends.is_whole {
+            self.tail.leave_out("some of its friends".to_owned());
+        }
+        self.friends = friends.items;
+        let user_info = List::read(cursor, &mut reading.objects, UserInfo::read)?;
+        if !user_info.is_whole {
+            self.tail.leave_out("objects in its fUserInfo".to_owned());
+        }
+        if !user_info.items.is_empty() {
+            self.tail.user_info = Some((user_info.bits, user_info.name));
+            self.user_info = user_info.items;
+        }
+        if reading.objects.slot(cursor)? != Slot::Null {
+            self.tail.leave_out("its fBranchRef".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Reads the pointer `fTreeIndex`. Source: `TTreeIndex::Streamer`, versions 1 and 2 (ROOT 6.40).
+    fn read_index<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Option<RecordedIndex>> {
+        match reading.objects.slot(cursor)? {
+            Slot::Null => Ok(None),
+            Slot::New { class, end: Some(end), .. } => {
+                let mut index = RecordedIndex { class_name: class.to_owned(), ..RecordedIndex::default() };
+                let mut version = 0;
+                if class == "TTreeIndex" {
+                    version = cursor.version()?.version;
+                    let base = cursor.version()?; // TVirtualIndex: a TNamed, and no members
+                    read_named(cursor)?;
+                    if let Some(base_end) = base.end {
+                        cursor.leave(base_end)?;
+                    }
+                    index.names = Some((cursor.string()?, cursor.string()?));
+                    index.values = cursor.position()..end;
+                }
+                if version != INDEX_VERSION {
+                    self.tail.leave_out(format!("a {class} of version {version}"));
+                }
+                cursor.leave(end)?; // the columns have these values and entry numbers too
+                Ok(Some(index))
+            }
+            Slot::Seen(_) => {
+                self.tail.leave_out("an index that is something else too".to_owned());
+                Ok(Some(RecordedIndex::default()))
+            }
+            Slot::New { class, position, .. } => {
+                Err(Error::unsupported(position, format!("a {class} without a byte count")))
+            }
+        }
+    }
+
+    /// Writes what follows the leaves.
+    pub(super) fn write_tail(&self, object_data: &[u8], output: &mut Output) -> Result<()> {
+        if let Some(what) = &self.tail.left_out {
+            return Err(Error::unsupported(
+                output.position(),
+                format!("{what}: this was not kept and cannot be written"),
+            ));
+        }
+        let values = |range: &Range<usize>, output: &Output| {
+            object_data
+                .get(range.clone())
+                .ok_or_else(|| Error::unsupported(output.position(), "an index without the record it was in"))
+        };
+        let aliases = List { items: self.aliases.iter().collect(), ..List::default() };
+        aliases.write(output, |output, (name, title)| {
+            let (pointer, _) = output.begin_object("TNamed")?;
+            output.named_base(0, name.as_bytes(), title.as_bytes())?;
+            output.end(pointer)
+        })?;
+        for (range, item_bytes) in self.tail.old_index.iter().zip([8, 4]) {
+            let bytes = values(range, output)?;
+            output.count(bytes.len() / item_bytes)?;
+            output.raw(bytes);
+        }
+        match &self.index {
+            None => output.null(),
+            Some(RecordedIndex { class_name, names: Some((major, minor)), values: range }) => {
+                let (pointer, _) = output.begin_object(class_name)?;
+                let frame = output.begin(INDEX_VERSION);
+                let base = output.begin(VIRTUAL_INDEX_VERSION);
+                output.named_base(0, b"", b"")?;
+                output.end(base)?;
+                output.string(major.as_bytes())?;
+                output.string(minor.as_bytes())?;
+                output.raw(values(range, output)?);
+                output.end(frame)?;
+                output.end(pointer)?;
+            }
+            Some(RecordedIndex { class_name, .. }) => {
+                return Err(Error::unsupported(output.position(), format!("an index of class {class_name:?}")));
+            }
+        }
+        let friends = List { items: self.friends.iter().collect(), ..List::default() };
+        friends.write(output, |output, friend| friend.write(output))?;
+        let (bits, name) = self.tail.user_info.clone().unwrap_or((0, USER_INFO.to_owned()));
+        let user_info = List { items: self.user_info.iter().collect(), bits, name, is_whole: true };
+        user_info.write(output, |output, info| info.write(output))?;
+        output.null(); // fBranchRef
+        Ok(())
+    }
+}
