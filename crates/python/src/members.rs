@@ -1,29 +1,24 @@
-//! Objects of the Python layer as the writer takes them: members by name, and objects in them by their places.
+//! Objects to write, from Python's records and dictionaries of members.
 
 use std::collections::HashMap;
 
 use arrowroot::format::encode::{Numbers, Object, Value};
-use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
-use crate::errors::invalid;
-
-/// Values may be in each other so deep.
-const MAX_DEPTH: usize = 64;
-
-/// The objects that an object leads to, itself the first.
-///
-/// An object has the attributes `class_name` and `members`, a dictionary. Values are numbers, text, bytes, None for a pointer to
-/// nothing, arrays of NumPy, objects, lists of values, and dictionaries for items of several parts.
-pub(crate) fn objects_in(class: &str, members: &Bound<'_, PyDict>) -> PyResult<Vec<Object>> {
-    let mut found = Found { places: HashMap::new(), waiting: vec![(class.to_owned(), members.clone())], kept: Vec::new() };
-    let mut objects = Vec::new();
+/// The objects that one consists of, itself first. Objects in it are records, or tuples of a class and its members; one that is
+/// there twice is one object.
+pub(crate) fn objects_of(class_name: String, members: &Bound<'_, PyMapping>) -> PyResult<Vec<Object>> {
+    let mut found = Found { places: HashMap::new(), waiting: vec![(class_name, members.clone().into_any())] };
+    let mut objects: Vec<Object> = Vec::new();
     while let Some((class, members)) = found.waiting.get(objects.len()).cloned() {
-        let mut object = Object { class, members: HashMap::new() };
-        for (name, value) in &members {
-            let name: String = name.extract()?;
-            let value = found.value(&value, 0).map_err(|error| named(&object.class, &name, error, members.py()))?;
+        let items = members.cast::<PyMapping>()?.items()?;
+        let mut object = Object { class, members: HashMap::with_capacity(items.len()) };
+        for item in items {
+            let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+            let value = found.value(&value).map_err(|error| within(&object.class, &name, error, members.py()))?;
             object.members.insert(name, value);
         }
         objects.push(object);
@@ -31,80 +26,81 @@ pub(crate) fn objects_in(class: &str, members: &Bound<'_, PyDict>) -> PyResult<V
     Ok(objects)
 }
 
-fn named(class: &str, name: &str, error: PyErr, py: Python<'_>) -> PyErr {
-    invalid(format!("{class}, member {name}: {}", error.value(py)))
-}
-
+/// The objects that were found, in order, and where each is: those after the last that was made wait for it.
 struct Found<'py> {
-    /// Places of objects, by their addresses.
     places: HashMap<usize, usize>,
-    /// Classes and members, in the order in which they were met.
-    waiting: Vec<(String, Bound<'py, PyDict>)>,
-    /// Addresses are of nobody else as long as their objects live.
-    kept: Vec<Bound<'py, PyAny>>,
+    waiting: Vec<(String, Bound<'py, PyAny>)>,
 }
 
 impl<'py> Found<'py> {
-    fn value(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Value> {
-        if depth > MAX_DEPTH {
-            return Err(invalid(format!("values nested more than {MAX_DEPTH} deep")));
-        }
+    fn value(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Value> {
         if value.is_none() {
-            Ok(Value::Null)
-        } else if let Ok(value) = value.cast::<PyBool>() {
-            Ok(Value::Integer(value.is_true().into()))
-        } else if value.is_instance_of::<PyInt>() {
-            Ok(Value::Integer(value.extract()?))
-        } else if value.is_instance_of::<PyFloat>() {
-            Ok(Value::Float(value.extract()?))
-        } else if let Ok(text) = value.cast::<PyString>() {
-            Ok(Value::Text(text.to_str()?.as_bytes().to_vec()))
-        } else if let Ok(bytes) = value.cast::<PyBytes>() {
-            Ok(Value::Text(bytes.as_bytes().to_vec()))
-        } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-            let items = value.try_iter()?.map(|item| self.value(&item?, depth + 1)).collect::<PyResult<_>>()?;
-            Ok(Value::Items(items))
-        } else if let Ok(parts) = value.cast::<PyDict>() {
-            let parts = parts.iter().map(|(name, part)| Ok((name.extract()?, self.value(&part, depth + 1)?)));
-            Ok(Value::Parts(parts.collect::<PyResult<_>>()?))
-        } else if value.hasattr("class_name")? && value.hasattr("members")? {
-            self.object(value).map(Value::Object)
-        } else if value.hasattr("dtype")? {
-            numbers(value).map(Value::Numbers)
-        } else {
-            Err(invalid(format!("a {} is no value of a member", value.get_type().name()?)))
+            return Ok(Value::Null);
         }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Value::Text(bytes_of(text)?));
+        }
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Value::Text(bytes.as_bytes().to_vec()));
+        }
+        if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyInt>() {
+            return Ok(Value::Integer(value.extract()?));
+        }
+        if value.is_instance_of::<PyFloat>() {
+            return Ok(Value::Float(value.extract()?));
+        }
+        if let Ok(list) = value.cast::<PyList>() {
+            return list.iter().map(|item| self.value(&item)).collect::<PyResult<_>>().map(Value::Items);
+        }
+        if let Ok(parts) = value.cast::<PyDict>() {
+            let part =
+                |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| Ok((name.extract()?, self.value(&value)?));
+            return parts.iter().map(part).collect::<PyResult<_>>().map(Value::Parts);
+        }
+        if let Ok(described) = value.cast::<PyTuple>() {
+            let (class, members) = described.extract::<(String, Bound<'py, PyAny>)>()?;
+            return Ok(self.object(described.as_any(), class, members));
+        }
+        if let (Ok(class), Ok(members)) = (value.getattr("class_name"), value.getattr("members")) {
+            return Ok(self.object(value, class.extract()?, members));
+        }
+        if value.hasattr("__array_interface__")? {
+            return numbers(value);
+        }
+        let kind = value.get_type().fully_qualified_name()?;
+        Err(PyTypeError::new_err(format!("no member of an object is a {kind}")))
     }
 
-    fn object(&mut self, object: &Bound<'py, PyAny>) -> PyResult<usize> {
-        let address = object.as_ptr().addr();
-        if let Some(&place) = self.places.get(&address) {
-            return Ok(place);
+    fn object(&mut self, identity: &Bound<'py, PyAny>, class: String, members: Bound<'py, PyAny>) -> Value {
+        let place = *self.places.entry(identity.as_ptr() as usize).or_insert(self.waiting.len());
+        if place == self.waiting.len() {
+            self.waiting.push((class, members));
         }
-        let class: String = object.getattr("class_name")?.extract()?;
-        let place = self.waiting.len();
-        self.waiting.push((class, object.getattr("members")?.cast_into()?));
-        self.places.insert(address, place);
-        self.kept.push(object.clone());
-        Ok(place)
+        Value::Object(place)
     }
 }
 
-/// A NumPy array, or one number of NumPy.
-fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Numbers> {
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let as_type = |name: &str| array.call_method1("astype", (name,))?.call_method1("reshape", (-1,));
+/// An array of numbers, or one number of NumPy.
+fn numbers(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let numpy = value.py().import("numpy")?;
+    let kind: String = value.getattr("dtype")?.getattr("kind")?.extract()?;
+    let as_type = |name: &str| numpy.call_method1("ravel", (numpy.call_method1("asarray", (value, name))?,));
+    let is_one = value.getattr("ndim")?.extract::<usize>()? == 0;
     match kind.as_str() {
-        "f" => Ok(Numbers::Floats(values(&as_type("f8")?)?)),
-        "i" | "b" => Ok(Numbers::Integers(values(&as_type("i8")?)?)),
-        "u" => Ok(Numbers::Unsigned(values(&as_type("u8")?)?)),
-        _ => Err(invalid(format!("an array of kind {kind:?} holds no numbers"))),
+        "f" if is_one => Ok(Value::Float(value.call_method0("item")?.extract()?)),
+        "i" | "u" | "b" if is_one => Ok(Value::Integer(value.call_method0("item")?.extract()?)),
+        "f" => Ok(Value::Numbers(Numbers::Floats(as_type("float64")?.cast::<PyArray1<f64>>()?.to_vec()?))),
+        "i" | "b" => Ok(Value::Numbers(Numbers::Integers(as_type("int64")?.cast::<PyArray1<i64>>()?.to_vec()?))),
+        "u" => Ok(Value::Numbers(Numbers::Unsigned(as_type("uint64")?.cast::<PyArray1<u64>>()?.to_vec()?))),
+        _ => Err(PyTypeError::new_err(format!("no member of an object is an array of {}", value.getattr("dtype")?))),
     }
 }
 
-fn values<T: numpy::Element + Copy>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    let array: PyReadonlyArray1<'_, T> = array.extract()?;
-    let mut values = Vec::with_capacity(array.len());
-    values.extend(array.as_array().iter().copied());
-    Ok(values)
+/// The bytes of text as it is read: what was not UTF-8 comes back.
+fn bytes_of(text: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
+    text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()
+}
+
+fn within(class: &str, name: &str, error: PyErr, py: Python<'_>) -> PyErr {
+    PyTypeError::new_err(format!("{class}, member {name}: {}", error.value(py)))
 }

@@ -8,11 +8,11 @@ use arrowroot::format::codec::CompressionSetting;
 use arrowroot::storage::LocalSink;
 use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, TableSettings, TableWriter};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
 use crate::errors::{invalid, writing_to_python};
 use crate::interface::{batch_in, schema_in};
-use crate::members::objects_in;
+use crate::members::objects_of;
 use crate::patience::patiently;
 
 /// Begins a file. An `OsString` takes text as `os.fsdecode` makes it.
@@ -105,17 +105,17 @@ impl PyFileWriter {
         Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
     }
 
-    /// Writes an object of one of ROOT's classes from its members.
+    /// Writes an object from its members.
     fn write_object(
         &self,
         py: Python<'_>,
         directory: String,
+        class_name: String,
         name: String,
         title: String,
-        class_name: &str,
-        members: Bound<'_, PyDict>,
+        members: Bound<'_, PyMapping>,
     ) -> PyResult<()> {
-        let objects = objects_in(class_name, &members)?;
+        let objects = objects_of(class_name, &members)?;
         let file = Arc::clone(&self.file);
         let written = patiently(py, true, move || {
             let directory = file.directory(&directory)?;
