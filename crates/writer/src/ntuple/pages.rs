@@ -31,6 +31,8 @@ pub struct WrittenPage {
     pub(super) stored_bytes: usize,
     /// Bytes when uncompressed.
     pub(super) n_bytes: usize,
+    /// The checksum behind it.
+    pub(super) checksum: u64,
 }
 
 /// Cuts the elements of a column into pages of at most `page_bytes`, all but equally long.
@@ -77,7 +79,7 @@ pub(super) fn write_page(
     out.extend_from_slice(&sum.to_le_bytes());
     let n_elements = u32::try_from(cut.elements.len());
     let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
-    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes })
+    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
 }
 
 fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
