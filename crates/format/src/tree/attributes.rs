@@ -32,7 +32,7 @@ impl FillAttributes {
 
 impl MarkerAttributes {
     /// Colour 1, style 1, size 1.
-    pub const DEFAULT: Self = Attributes { version: 2, bytes: [0, 1, 0, 1, 0x3f, 0x80, 0, 0] };
+    pub const DEFAULT: Self = Attributes { version: 3, bytes: [0, 1, 0, 1, 0x3f, 0x80, 0, 0] };
 }
 
 impl<const N: usize> Attributes<N> {
