@@ -4,14 +4,18 @@
 #include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RNTupleView.hxx>
 #include <ROOT/RVec.hxx>
+#include <TFile.h>
 #include <TTree.h>
+#include <TTreeFormula.h>
 #include <TTreeReader.h>
 #include <TTreeReaderArray.h>
 #include <TTreeReaderValue.h>
 
 #include <cmath>
 #include <functional>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,11 +45,18 @@ inline void show(std::string &out, const std::string &v)
    }
    out += '"';
 }
+inline void show(std::string &out, std::byte v) { out += std::to_string(static_cast<int>(v)); }
 template <class T> void show(std::string &out, const std::vector<T> &v);
+template <class A, class B> void show(std::string &out, const std::pair<A, B> &v);
+template <class A, class B> void show(std::string &out, const std::map<A, B> &v);
 template <class T> void show(std::string &out, const ROOT::VecOps::RVec<T> &v);
 template <class T> void show(std::string &out, const std::optional<T> &v)
 {
    if (v) show(out, *v); else out += "null";
+}
+template <class A, class B> void show(std::string &out, const std::pair<A, B> &v)
+{
+   out += "{\"key\":"; show(out, v.first); out += ",\"value\":"; show(out, v.second); out += '}';
 }
 template <class C> void show_items(std::string &out, const C &items)
 {
@@ -62,18 +73,20 @@ template <class C> void show_items(std::string &out, const C &items)
 template <class T> void show(std::string &out, const std::vector<T> &v) { show_items(out, v); }
 template <class T> void show(std::string &out, const ROOT::VecOps::RVec<T> &v) { show_items(out, v); }
 
-using Node = ROOT::RDF::RNode;
-template <class T> std::string take(Node node, const std::string &name)
+template <class A, class B> void show(std::string &out, const std::map<A, B> &v) { show_items(out, v); }
+
+template <class T> std::string take(const std::string &table, const std::string &path, const std::string &name)
 {
    std::string out;
-   auto found = node.Take<T>(name);
+   auto found = ROOT::RDataFrame(table, path).Take<T>(name);
    show_items(out, *found);
    return out;
 }
 
-template <class T> std::string read_value(TTree &tree, const std::string &name)
+template <class T> std::string read_value(const std::string &table, const std::string &path, const std::string &name)
 {
-   TTreeReader reader(&tree);
+   std::unique_ptr<TFile> file{TFile::Open(path.c_str())};
+   TTreeReader reader(table.c_str(), file.get());
    TTreeReaderValue<T> value(reader, name.c_str());
    std::string out = "[";
    while (reader.Next()) {
@@ -83,9 +96,10 @@ template <class T> std::string read_value(TTree &tree, const std::string &name)
    if (value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderValue cannot be set up");
    return out + ']';
 }
-template <class T> std::string read_array(TTree &tree, const std::string &name)
+template <class T> std::string read_array(const std::string &table, const std::string &path, const std::string &name)
 {
-   TTreeReader reader(&tree);
+   std::unique_ptr<TFile> file{TFile::Open(path.c_str())};
+   TTreeReader reader(table.c_str(), file.get());
    TTreeReaderArray<T> value(reader, name.c_str());
    std::string out = "[";
    while (reader.Next()) {
@@ -95,21 +109,34 @@ template <class T> std::string read_array(TTree &tree, const std::string &name)
    if (value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderArray cannot be set up");
    return out + ']';
 }
-template <class T> std::string view(ROOT::RNTupleReader &reader, const std::string &name)
+template <class T> std::string view(const std::string &table, const std::string &path, const std::string &name)
 {
-   auto found = reader.GetView<T>(name);
+   auto reader = ROOT::RNTupleReader::Open(table, path);
+   auto found = reader->GetView<T>(name);
    std::string out = "[";
-   for (auto entry : reader.GetEntryRange()) {
+   for (auto entry : reader->GetEntryRange()) {
       if (out.size() > 1) out += ',';
       show(out, found(entry));
    }
    return out + ']';
 }
 
+// A text as Draw and Scan evaluate it.
+inline std::string evaluated(TTree &tree, const std::string &name)
+{
+   TTreeFormula formula("formula", name.c_str(), &tree);
+   std::string out = "[";
+   for (Long64_t entry = 0; entry < tree.GetEntries(); ++entry) {
+      tree.LoadTree(entry);
+      if (out.size() > 1) out += ',';
+      show(out, formula.GetNdata() > 0 ? std::string(formula.EvalStringInstance(0)) : std::string());
+   }
+   return out + ']';
+}
+
 // By the name of a type, as Python spells it.
-inline std::map<std::string, std::function<std::string(Node, const std::string &)>> takers;
-inline std::map<std::string, std::function<std::string(TTree &, const std::string &)>> readers;
-inline std::map<std::string, std::function<std::string(ROOT::RNTupleReader &, const std::string &)>> views;
+using Way = std::function<std::string(const std::string &, const std::string &, const std::string &)>;
+inline std::map<std::string, Way> takers, readers, views;
 
 template <class S> void add(const std::string &name)
 {
@@ -138,23 +165,11 @@ inline void add_all()
    takers["RVec<RVec<float>>"] = take<ROOT::VecOps::RVec<ROOT::VecOps::RVec<float>>>;
 }
 
-inline std::string take_by(const std::string &type, const std::string &table, const std::string &path, const std::string &name)
+// "" if there is nothing for the type.
+inline std::string read_by(const std::map<std::string, Way> &ways, const std::string &type, const std::string &table,
+                           const std::string &path, const std::string &name)
 {
-   auto found = takers.find(type);
-   if (found == takers.end()) return "";
-   ROOT::RDataFrame frame(table, path);
-   return found->second(frame, name);
-}
-inline std::string read_by(const std::string &type, TTree &tree, const std::string &name)
-{
-   auto found = readers.find(type);
-   return found == readers.end() ? "" : found->second(tree, name);
-}
-inline std::string view_by(const std::string &type, const std::string &table, const std::string &path, const std::string &name)
-{
-   auto found = views.find(type);
-   if (found == views.end()) return "";
-   auto reader = ROOT::RNTupleReader::Open(table, path);
-   return found->second(*reader, name);
+   auto found = ways.find(type);
+   return found == ways.end() ? "" : found->second(table, path, name);
 }
 } // namespace judge

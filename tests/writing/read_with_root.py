@@ -25,7 +25,7 @@ SPELLINGS = {
     "Float_t": "float", "Double_t": "double", "std::int8_t": "signed char", "std::uint8_t": "unsigned char",
     "std::int16_t": "short", "std::uint16_t": "unsigned short", "std::int32_t": "int", "std::uint32_t": "unsigned int",
     "std::int64_t": "long", "std::uint64_t": "unsigned long", "ROOT::VecOps::RVec": "RVec", "ROOT::RVec": "RVec",
-    "std::vector": "vector", "std::string": "string", "std::optional": "optional", "std::byte": "byte",
+    "std::vector": "vector", "std::string": "string", "std::optional": "optional",
 }  # fmt: skip
 
 
@@ -45,31 +45,63 @@ def told(what: Any) -> dict[str, Any]:
     return {"values": json.loads(text)} if text else {"skipped": True}
 
 
-def read(root: Any, job: dict[str, str]) -> dict[str, dict[str, Any]]:
-    path, table = job["path"], job["table"]
-    found: dict[str, dict[str, Any]] = {"RDataFrame": {}, "reader": {}}
-    frame = root.RDataFrame(table, path)
+class Route:
+    """A way to read columns: its functions by type, and the template that makes more of them."""
+
+    def __init__(self, root: Any, ways: Any, template: Any, job: dict[str, Any]) -> None:
+        self.root, self.ways, self.template, self.job = root, ways, template, job
+
+    def read(self, name: str, kind: str) -> dict[str, Any]:
+        """A column; of a type without a function only if the job asks for all, as compiling one takes a second."""
+        where = self.job["table"], self.job["path"], name
+        found = told(lambda: self.root.judge.read_by(self.ways, spelled(kind), *where))
+        if "skipped" in found and self.job.get("all"):
+            found = told(
+                lambda: self.template[re.sub(r"(?<![:\w])(vector|string|map|pair)\b", r"std::\1", kind)](
+                    *where
+                )
+            )
+        return {"type": kind} | found
+
+
+def read(root: Any, job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    judge = root.judge
+    frame = root.RDataFrame(job["table"], job["path"])
     names = [(str(name), str(frame.GetColumnType(name))) for name in frame.GetColumnNames()]
-    for name, kind in names:
-        values = told(lambda name=name, kind=kind: root.judge.take_by(spelled(kind), table, path, name))
-        found["RDataFrame"][name] = {"type": kind} | values
-    if job["layout"] == "ttree":
-        file = root.TFile.Open(path)
-        tree = file.Get(table)
-        for name, kind in names:
-            values = told(lambda name=name, kind=kind: root.judge.read_by(spelled(kind), tree, name))
-            found["reader"][name] = {"type": kind} | values
-        texts = [leaf.GetName() for leaf in tree.GetListOfLeaves() if leaf.ClassName() == "TLeafC"]
-        for route in found.values():
-            for name in texts:
-                route[name]["is_text"] = True
-        file.Close()
-    else:
-        for name, kind in names:
-            viewed = spelled(kind).replace("RVec", "vector")
-            values = told(lambda name=name, viewed=viewed: root.judge.view_by(viewed, table, path, name))
-            found["reader"][name] = {"type": kind} | values
+    route = Route(root, judge.takers, judge.take, job)
+    found = {"RDataFrame": {name: route.read(name, kind) for name, kind in names}}
+    if job["layout"] == "rntuple":
+        route = Route(root, judge.views, judge.view, job)
+        viewed = {
+            name: route.read(name, kind.replace("ROOT::VecOps::RVec", "std::vector")) for name, kind in names
+        }
+        return found | {"RNTupleReader": viewed}
+    route = Route(root, judge.readers, judge.read_value, job)
+    found["TTreeReader"] = {name: route.read(name, kind) for name, kind in names}
+    file = root.TFile.Open(job["path"])
+    tree = file.Get(job["table"])
+    for leaf in tree.GetListOfLeaves():
+        for columns in found.values():
+            if leaf.ClassName() == "TLeafC" and leaf.GetName() in columns:
+                columns[leaf.GetName()]["is_text"] = True
+    if job.get("all"):
+        found["Draw"] = {name: {"type": kind} | drawn(root, tree, name) for name, kind in names}
+    file.Close()
     return found
+
+
+def drawn(root: Any, tree: Any, name: str) -> dict[str, Any]:
+    """What TTree::Draw draws: numbers of all entries as doubles in one list, or texts, one an entry."""
+    leaf = tree.GetLeaf(name)
+    if leaf.ClassName() == "TLeafC" or str(leaf.GetTypeName()) == "string":
+        return {"values": json.loads(str(root.judge.evaluated(tree, name)))}
+    if "string" in str(leaf.GetTypeName()):
+        return {"error": "Draw shows one number for it"}
+    n_values = tree.Draw(name, "", "goff")
+    if n_values < 0:
+        return {"error": "Draw does not know it"}
+    values = tree.GetV1()
+    return {"values": [float(values[place]).hex() for place in range(n_values)]}
 
 
 def main() -> None:

@@ -28,16 +28,21 @@ class RootColumn:
 
 
 def read_all(
-    files: list[tuple[Path, str, str]], directory: Path
+    files: list[tuple[Path, str, str]], directory: Path, *, all_types: bool = False
 ) -> dict[Path, dict[str, dict[str, RootColumn]]]:
     """What ROOT reads of ``(path, table, layout)``: for each path, route and column.
+
+    all_types: columns of any type are tried, and Draw; that takes a second for each type that is not usual.
 
     A file that makes ROOT crash has one route, "crash", without columns. Skips the test without ROOT.
     """
     python = root_peer.python_with_root()
     if python is None:
         pytest.skip("NO ROOT FOUND: pip install root, or set ARROWROOT_ROOT_PYTHON to a Python that has it")
-    jobs = [{"path": str(path), "table": table, "layout": layout} for path, table, layout in files]
+    jobs = [
+        {"path": str(path), "table": table, "layout": layout, "all": all_types}
+        for path, table, layout in files
+    ]
     found: dict[Path, dict[str, dict[str, RootColumn]]] = {}
     while jobs:
         asked, out = directory / "jobs.json", directory / "read.jsonl"

@@ -185,7 +185,7 @@ def assert_equal(found: list[Any], wanted: list[Any], what: str) -> None:
     """Compare values: fixed lists and lists of them may come flat."""
     assert len(found) == len(wanted), f"{what}: {len(found)} entries, not {len(wanted)}"
     for entry, (a, b) in enumerate(zip(found, wanted, strict=True)):
-        one, other = (_plain(a), _plain(b))
+        one, other = (plain(a), plain(b))
         if one != other:
             is_flat = flat(one) == flat(other) and _depth(one) < _depth(other)
             assert is_flat, f"{what}, entry {entry}: {one}, not {other}"
@@ -195,12 +195,12 @@ def _depth(value: Any) -> int:
     return 1 + max((_depth(one) for one in value), default=0) if isinstance(value, list) else 0
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, str) and (value == "nan" or re.fullmatch(r"-?(0x[0-9a-f.]+p[+-]\d+|inf)", value)):
         number = float.fromhex(value)
         return "nan" if math.isnan(number) else number.hex()
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: plain(one) for name, one in value.items()}
     return shown(value)

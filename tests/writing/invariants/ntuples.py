@@ -108,6 +108,7 @@ class Ntuple:
         self.findings = findings
         self.key = key
         self.where = where
+        self.name = key.name
         self.schema = Schema()
         blobs = [one for one in container.records.values() if one.class_name == "RBlob"]
         self.blobs = sorted(blobs, key=lambda one: one.seek)
@@ -116,13 +117,17 @@ class Ntuple:
         self.taken: dict[tuple[int, int], str] = {}
 
     def check(self) -> None:
-        payload = self.container.payload(self.key)
+        self.check_from(self.container.payload(self.key), self.key.name)
+        self._overlaps()
+
+    def check_from(self, payload: bytes, name: str) -> None:
+        """Check what an anchor leads to."""
+        self.name = name
         header, footer = self._anchor(payload)
         raw_header = self._envelope("header", 1, *header)
         self._header(LittleEndian(raw_header[:-8], 8))
         raw_footer = self._envelope("footer", 2, *footer)
         self._footer(LittleEndian(raw_footer[:-8], 8), raw_header[-8:])
-        self._overlaps()
 
     def _anchor(self, payload: bytes) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         told, where = self.findings, f"{self.where}, anchor"
@@ -168,7 +173,7 @@ class Ntuple:
 
     def _header(self, cursor: LittleEndian) -> None:
         self._flags(cursor, "header")
-        self.findings.equal("ntuple-name", self.where, "its name", cursor.string(), self.key.name)
+        self.findings.equal("ntuple-name", self.where, "its name", cursor.string(), self.name)
         cursor.string()
         self.findings.true("ntuple-writer", self.where, cursor.string() != "", "no writer is named")
         self._description(cursor, "header")
@@ -266,6 +271,30 @@ class Ntuple:
             told.equal("group-entries", f"{self.where}, {where}", "its entries", span, next_entry - first)
             cursor.at = item_end
         told.equal("frame-length", f"{self.where}, footer", "the end of the cluster groups", cursor.at, end)
+        cursor.at = end
+        if cursor.at < len(cursor.data):  # from 1.0.1.0 on
+            self._attribute_sets(cursor)
+
+    def _attribute_sets(self, cursor: LittleEndian) -> None:
+        """RNTuples that say more about this one; their anchors lie in blobs. Source: ``SerializeAttributeSet``."""
+        end, n_sets = cursor.list()
+        for _ in range(n_sets):
+            item_end = cursor.record()
+            cursor.take(4)
+            n_bytes = cursor.one("I")
+            size, offset = cursor.locator()
+            name = cursor.string()
+            where = f"{self.where}, attribute set {name}"
+            payload = unpacked(
+                self._stored(f"attribute set {name}", "attributes-place", offset, size), n_bytes, where
+            )
+            inner = Ntuple(self.container, self.findings, self.key, where)
+            inner.taken = self.taken
+            inner.check_from(payload, name)
+            cursor.at = item_end
+        self.findings.equal(
+            "frame-length", f"{self.where}, footer", "the end of the attribute sets", cursor.at, end
+        )
 
     def _page_list(
         self, cursor: LittleEndian, header_checksum: bytes, group: str, first: int, n_clusters: int

@@ -22,7 +22,7 @@ const COLUMN_FLAGS: u16 = DEFERRED | HAS_RANGE;
 const ROLES: [Role; 5] = [Role::Leaf, Role::Collection, Role::Record, Role::Variant, Role::Streamer];
 
 impl Role {
-    fn of_code(code: u16) -> Self {
+    pub(super) fn of_code(code: u16) -> Self {
         ROLES.get(usize::from(code)).copied().unwrap_or(Role::Unknown(code))
     }
 

@@ -127,8 +127,18 @@ impl PageList {
         let start = self.pages.len();
         self.pages.extend(pages);
         let range = start..self.pages.len();
+        self.push_column(ColumnPages { range, is_suppressed: false, first_element, compression });
+    }
+
+    /// Adds a column whose elements are in another representation. `first_element`: 1 to 2^63, which ROOT writes always.
+    pub fn add_suppressed_column(&mut self, first_element: u64) {
+        let range = self.pages.len()..self.pages.len();
+        self.push_column(ColumnPages { range, is_suppressed: true, first_element, compression: 0 });
+    }
+
+    fn push_column(&mut self, column: ColumnPages) {
         if let Some(columns) = self.columns.last_mut() {
-            columns.push(ColumnPages { range, is_suppressed: false, first_element, compression });
+            columns.push(column);
         }
     }
 
