@@ -193,7 +193,8 @@ def print_case(result: dict[str, Any]) -> None:
 def table(results: list[dict[str, Any]]) -> str:
     """One line for each case, codec and layout: ours beside the limit, ROOT and uproot."""
     header = ["case", "codec", "layout", "MB/s", "wall / limit", "CPU / limit", "target", "met",
-              "MB/s, 2 threads", "gain", "ROOT, MB/s", "times ROOT", "ROOT, 2 threads", "times ROOT", "uproot, MB/s", "times uproot",
+              "MB/s, 2 threads", "gain", "ROOT, MB/s", "times ROOT", "ROOT, 2 threads", "times ROOT",
+              "uproot, MB/s", "times uproot",
               "size / ROOT's", "peak, MB"]  # fmt: skip
     rows = []
     for result in results:
