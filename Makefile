@@ -48,7 +48,7 @@ help: ## this list
 
 .PHONY: demo
 demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost and draw the picture
-	@$(BIN)/python tools/make_sample.py demo/sample.root
+	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
 	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
 
@@ -126,8 +126,8 @@ bench-tune: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## compa
 	$(BIN)/python -m bench.tune $(BENCH_ARGS)
 
 .PHONY: bench-filters
-bench-filters: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
-	@[ -e demo/sample.root ] || $(BIN)/python tools/make_sample.py demo/sample.root
+bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
+	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
 
 .PHONY: bench-write
@@ -152,7 +152,7 @@ soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, la
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
 .PHONY: wheel
-wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment
+wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment
 	rm -rf dist
 	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
 	$(BIN)/python tools/check_wheel.py dist/*.whl

@@ -152,13 +152,14 @@ def test_missing_values_are_stored_where_the_schema_or_the_data_say_so(tmp_path,
     ids=["number", "list", "struct", "list of structs", "text"],
 )
 def test_a_missing_value_where_none_is_stored_names_its_entry(tmp_path, layout, good, bad, entry):
-    with (
-        pytest.raises(ar.InvalidRequestError, match=rf"Events.*x.*{entry}.*schema="),
-        ar.create(tmp_path / "out.root") as f,
-    ):
-        table = f.tree("Events", layout=layout)
-        table.append({"x": pa.array(good)})
-        table.append({"x": pa.array(bad)})
+    def write():
+        with ar.create(tmp_path / "out.root") as f:
+            table = f.tree("Events", layout=layout)
+            table.append({"x": pa.array(good)})
+            table.append({"x": pa.array(bad)})
+
+    with pytest.raises(ar.InvalidRequestError, match=rf"Events.*x.*{entry}.*schema="):
+        write()
     assert only_file(tmp_path) == []
 
 
@@ -201,23 +202,22 @@ def test_two_files_are_told_apart_unless_reproducible(tmp_path):
     assert ar.open(tmp_path / "a.root").uuid == ""
 
 
+def fail_after(table):
+    table.append(table_of())
+    raise ZeroDivisionError
+
+
 @layouts
 def test_what_is_refused_leaves_nothing_and_an_older_file_as_it_was(tmp_path, layout):
     (tmp_path / "out.root").write_bytes(b"older")
     with pytest.raises(ZeroDivisionError), ar.create(tmp_path / "out.root") as f:
-        f.tree("t", layout=layout).append(table_of())
-        raise ZeroDivisionError
-    for data in ({"x": [1j]}, {"x": np.zeros(2, "V3")}):
+        fail_after(f.tree("t", layout=layout))
+    for data in ({"x": np.array([1j])}, {"x": np.zeros(2, "V3")}):
         with pytest.raises(ar.UnsupportedError, match="'x'"):
             ar.write(f"{tmp_path}/out.root:t", data, layout=layout)
-    with pytest.raises(ar.UnsupportedError, match="'x'"):
-        ar.write(
-            f"{tmp_path}/out.root:t",
-            pa.table({"x": pa.array([1], pa.duration("s")).cast(pa.duration("s"))}).set_column(
-                0, "x", pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
-            ),
-            layout=layout,
-        )
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    with pytest.raises(ar.UnsupportedError, match=r"x"):
+        ar.write(f"{tmp_path}/out.root:t", pa.table({"x": union}), layout=layout)
     assert only_file(tmp_path) == ["out.root"]
     assert (tmp_path / "out.root").read_bytes() == b"older"
 
@@ -277,7 +277,7 @@ def test_requests_that_make_no_sense(tmp_path):
         for wrong in ("", "/", "a;1", 5):
             with pytest.raises(ar.InvalidRequestError):
                 f.tree(wrong)
-        with pytest.raises(ar.InvalidRequestError, match="compresion.*compression"):
+        with pytest.raises(ar.InvalidRequestError, match=r"compresion.*compression"):
             f.tree("t", compresion="lz4")
         with pytest.raises(ar.InvalidRequestError, match="layout"):
             f.tree("t", layout="tree")

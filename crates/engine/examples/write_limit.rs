@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     } else {
         baskets(&source, name.rsplit('/').next().unwrap_or(name))?
     };
-    let (setting, n_threads) = (CompressionSetting::from_number(setting.parse()?), n_threads.parse::<usize>()?.max(1));
+    let (setting, n_threads) = (CompressionSetting(setting.parse()?), n_threads.parse::<usize>()?.max(1));
     let mut samples = Vec::new();
     for _ in 0..repetitions.parse::<usize>()?.max(1) {
         samples.push(sample(&payloads, setting, n_threads)?);
@@ -106,7 +106,8 @@ fn pages(source: &LocalFile, anchor: &Anchor) -> Result<Vec<Vec<u8>>> {
         for cluster in &list.columns {
             for (column, pages) in schema.columns.iter().zip(cluster) {
                 for page in list.pages(pages) {
-                    let n_bytes = column.column_type.page_bytes(u64::from(page.n_elements)).ok_or("a page too large")?;
+                    let n_bytes =
+                        column.column_type.page_bytes(u64::from(page.n_elements)).ok_or("a page too large")?;
                     let stored = read_range(source, page.offset, page.stored_bytes)?;
                     payloads.push(unpacked(stored, n_bytes, &mut decompressor)?);
                 }

@@ -240,10 +240,14 @@ impl FileWriter {
     pub fn close(&self) -> Result<u64> {
         let placed = self.queue.wait();
         self.queue.end();
+        if let Err(error) = placed {
+            self.abort();
+            return Err(error);
+        }
         let mut state = self.lock();
         let State { appender, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
-        let ended = placed.and_then(|()| self.end(&mut open, directories, classes));
+        let ended = self.end(&mut open, directories, classes);
         if ended.is_err() {
             open.abort();
         }

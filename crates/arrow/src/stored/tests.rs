@@ -39,7 +39,7 @@ fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 3] {
         assert_eq!(part.data_type(), of.data_type(), "{}", of.name());
     }
     let composed = compose(field.name(), &data_type, &parts).unwrap();
-    let whole = as_field(&stored, &data_type);
+    let whole = as_field(&stored, &data_type, false);
     let natural = natural_ntuple_schema(&Schema::new(vec![field.clone()])).unwrap();
     assert_eq!(whole.data_type(), natural.field(0).data_type());
     let of_field = of_field(field.name(), &data_type, &whole).unwrap();

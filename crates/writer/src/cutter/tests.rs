@@ -20,6 +20,15 @@ fn columns(lengths: &[usize]) -> Vec<Stored> {
     ]
 }
 
+/// All values of a column, whatever memory they are in.
+fn values(column: &Stored) -> String {
+    match column {
+        Stored::Text { offsets, bytes } => format!("{:?} {:?}", offsets.as_ref(), bytes.as_slice()),
+        Stored::Numbers { values, .. } => format!("{:?}", values.as_slice()),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The clusters of entries that come in batches of such sizes: where they begin, and their values.
 fn clusters(columns: &[Stored], batches: &[usize], border: Border) -> Vec<(u64, usize, Vec<String>)> {
     let mut cutter = Cutter::new(columns.len());
@@ -30,7 +39,7 @@ fn clusters(columns: &[Stored], batches: &[usize], border: Border) -> Vec<(u64, 
         assert!(columns.iter().all(|column| column.iter().map(Stored::len).sum::<usize>() == n_entries));
         assert!(parts <= 3 * N_SMALL);
         let together = columns.iter().map(|parts| concat(&parts.iter().collect::<Vec<_>>()));
-        clusters.push((first_entry, n_entries, together.map(|column| format!("{column:?}")).collect()));
+        clusters.push((first_entry, n_entries, together.map(|column| values(&column.unwrap())).collect()));
     };
     let n_entries = columns[0].len();
     let mut start = 0;

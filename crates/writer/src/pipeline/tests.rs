@@ -18,7 +18,7 @@ struct Toy {
     is_bad_at: Option<u64>,
 }
 
-const SETTING: u32 = 505;
+const SETTING: i32 = 505;
 
 impl TableFormat for Toy {
     type Pieces = u64;
@@ -49,7 +49,7 @@ impl TableFormat for Toy {
                         before += part.len();
                     }
                     let mut bytes = first.to_be_bytes().to_vec();
-                    compressor.compress(CompressionSetting::from_number(SETTING), &values, &mut bytes)?;
+                    compressor.compress(CompressionSetting(SETTING), &values, &mut bytes)?;
                     Ok(Encoded { bytes, pieces: first })
                 });
                 task
@@ -82,7 +82,7 @@ fn column(values: std::ops::Range<u64>) -> Vec<Stored> {
 }
 
 fn file(sink: Arc<dyn Sink>, n_threads: usize, buffer_bytes: usize) -> Arc<FileWriter> {
-    let compression = CompressionSetting::from_number(SETTING);
+    let compression = CompressionSetting(SETTING);
     let settings = FileSettings { name: "toy".to_owned(), compression, is_reproducible: true, n_threads, buffer_bytes };
     FileWriter::create(sink, settings).unwrap()
 }

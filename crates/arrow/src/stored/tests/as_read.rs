@@ -59,37 +59,43 @@ pub(super) fn as_read(stored: &Stored, data_type: &DataType) -> ArrayRef {
     }
 }
 
-/// The same, where a field of an RNTuple stands in for what it has no name for.
-pub(super) fn as_field(stored: &Stored, data_type: &DataType) -> ArrayRef {
+/// The same, where a field of an RNTuple stands in for what it has no name for. `is_untyped`: whether it is in a collection
+/// of such.
+pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) -> ArrayRef {
+    let inside = is_untyped || !has_type_name(data_type);
+    let is_nullable = |of: &DataType, is_untyped: bool| is_optional(of) && !is_untyped && has_type_name(of);
     match (stored, data_type) {
-        (Stored::Optional { valid, values }, DataType::Optional(of)) if !has_type_name(data_type) => {
+        (Stored::Optional { valid, .. }, DataType::Optional(of)) if **of == DataType::Nothing => bools(valid),
+        (Stored::Optional { valid, values }, DataType::Optional(of)) if inside => {
             let lengths = valid.iter().map(usize::from);
             let places: UInt32Array =
                 valid.set_indices().map(|place| u32::try_from(place).unwrap()).collect::<Vec<_>>().into();
-            let items = take(&as_field(values, of), &places, None).unwrap();
+            let items = take(&as_field(values, of, inside), &places, None).unwrap();
             let field = Arc::new(Field::new("item", items.data_type().clone(), false));
             Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), items, None).unwrap())
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) if !has_type_name(item) => {
             let offsets: Vec<i64> = (0..=*len).map(|place| i64::try_from(place * n_items).unwrap()).collect();
-            list(&offsets.into(), &as_field(items, item), false)
+            list(&offsets.into(), &as_field(items, item, inside), false)
+        }
+        (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
+            fixed(*len, *n_items, as_field(items, item, inside), is_nullable(item, inside))
         }
         (Stored::List { offsets, items }, DataType::List(item)) => {
-            list(offsets, &as_field(items, item), is_optional(item) && has_type_name(item))
+            list(offsets, &as_field(items, item, inside), is_nullable(item, inside))
         }
         (Stored::List { .. }, DataType::Map(key, value)) => {
             let pair = [("key".into(), (**key).clone()), ("value".into(), (**value).clone())];
-            as_field(stored, &DataType::List(Box::new(DataType::Struct(pair.into()))))
+            as_field(stored, &DataType::List(Box::new(DataType::Struct(pair.into()))), is_untyped)
         }
         (Stored::Struct { members, .. }, DataType::Struct(of)) => {
             let columns: Vec<ArrayRef> =
-                members.iter().zip(of.iter()).map(|(member, (_, of))| as_field(member, of)).collect();
+                members.iter().zip(of.iter()).map(|(member, (_, of))| as_field(member, of, is_untyped)).collect();
             let fields: Fields = of
                 .iter()
                 .zip(&columns)
                 .map(|((name, of), column)| {
-                    let is_nullable = is_optional(of) && has_type_name(of);
-                    Field::new(stored_name(name), column.data_type().clone(), is_nullable)
+                    Field::new(stored_name(name), column.data_type().clone(), is_nullable(of, is_untyped))
                 })
                 .collect();
             Arc::new(StructArray::try_new(fields, columns, None).unwrap())
