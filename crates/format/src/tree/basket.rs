@@ -23,7 +23,7 @@ const OFFSETS_GENERATED: u8 = 80;
 pub(crate) const OFFSET_MASK: u32 = 0x00FF_FFFF;
 
 /// The head of a basket: what is known before its payload is decompressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BasketHead {
     /// `fNbytes`: size of the record in the file, in bytes, key included.
     pub stored_bytes: u32,
