@@ -48,7 +48,7 @@ help: ## this list
 
 .PHONY: demo
 demo: build $(VENV)/.demo ## make a sample of event data, read it, report the cost and draw the picture
-	@$(BIN)/python tools/make_sample.py demo/sample.root
+	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	@$(BIN)/arrowroot perf demo/sample.root:Events --plot demo/perf.png $(PERF_ARGS)
 	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png
 
@@ -126,9 +126,13 @@ bench-tune: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## compa
 	$(BIN)/python -m bench.tune $(BENCH_ARGS)
 
 .PHONY: bench-filters
-bench-filters: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
-	@[ -e demo/sample.root ] || $(BIN)/python tools/make_sample.py demo/sample.root
+bench-filters: build $(VENV)/.dependencies $(VENV)/.servers ## measure what two passes of a filter gain, on the demo's sample (BENCH_ARGS='...')
+	@mkdir -p demo && $(BIN)/arrowroot sample nanoaod demo/sample.root --keep
 	$(BIN)/python -m bench.filters demo/sample.root $(BENCH_ARGS)
+
+.PHONY: bench-write
+bench-write: build $(VENV)/.dependencies $(VENV)/.bench ## measure writing against the limit, ROOT and uproot (BENCH_ARGS='--quick')
+	$(BIN)/python -m bench.write $(BENCH_ARGS)
 
 .PHONY: faults
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
@@ -143,8 +147,12 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 	$(BIN)/python -m tests.robustness.bounds
 	$(BIN)/python -m tests.robustness.bounds $(or $(BOUND_ARGS),--seeds 200)
 
+.PHONY: soak-write
+soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, large files and killed writers; all is read back (PYTEST_ARGS='-k schemas')
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
+
 .PHONY: wheel
-wheel: $(VENV)/.demo ## build the abi3 wheel into dist and try it in a clean environment
+wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment
 	rm -rf dist
 	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
 	$(BIN)/python tools/check_wheel.py dist/*.whl

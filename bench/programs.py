@@ -20,7 +20,9 @@ from .paths import BIN, PROGRAMS, RELEASE, REPOSITORY, WARM_UP
 HEADERS = {
     "libdeflate.h": "libdeflate-dev", "zstd.h": "libzstd-dev", "lz4.h": "liblz4-dev", "lzma.h": "liblzma-dev",
 }  # fmt: skip
-WITH_ROOT = ("read_ttree", "read_rntuple", "open_root", "recompress", "generate_nano", "generate_flat")
+WITH_ROOT = (
+    "read_ttree", "read_rntuple", "open_root", "recompress", "generate_nano", "generate_flat", "write_columns",
+)  # fmt: skip
 #: Vectors of objects need a dictionary of their class.
 WITH_OBJECTS = ("read_aod", "generate_aod")
 LIBRARIES = (

@@ -1,7 +1,7 @@
 """Writes crates/format/src/streamer/builtin.bin: what ROOT says of its own classes that files hold most often.
 
-A file that was not closed has lost its descriptions of classes; those of these classes are then taken from here. So is what a
-file that arrowroot writes says of them.
+A file that was not closed has lost its descriptions of classes; those of these classes are then taken from here.
+So is what a file that arrowroot writes says of them.
 
 usage: python tools/builtin_classes.py
 """

@@ -1,4 +1,4 @@
-"""Reads ROOT files as Apache Arrow columns, and says what it cost.
+"""Reads ROOT files as Apache Arrow columns, says what it cost, and writes them.
 
     import arrowroot as ar
 
@@ -8,6 +8,7 @@
         for batch in tree.scan(filter_name="Muon_*", batch_size="64 MB"):
             ...
     scan = ar.scan("data/*.root", tree="Events", columns=["Muon_pt"])
+    ar.write("muons.root:Events", scan)
 
 Importing it brings what opens and reads a tree. pyarrow and numpy come when they are needed, and so do chains, filters,
 plans, and other parts of arrowroot that not every script uses.
@@ -39,6 +40,7 @@ from arrowroot._errors import (
     NoSuchFileError,
     NoSuchKeyError,
     NotFoundError,
+    RecordedSchemaWarning,
     RecoveredWarning,
     SchemaMismatchError,
     StorageError,
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from arrowroot._objects.poly import PolyHistogram, PolyProfile
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
+    from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
+    from arrowroot._writing.table import TableWriter
 
 __all__ = [
     "AccessDeniedError",
@@ -116,11 +120,13 @@ __all__ = [
     "Profile",
     "Read",
     "Record",
+    "RecordedSchemaWarning",
     "RecoveredWarning",
     "Scan",
     "ScanStats",
     "SchemaMismatchError",
     "StorageError",
+    "TableWriter",
     "Text",
     "Tree",
     "Unreadable",
@@ -129,8 +135,11 @@ __all__ = [
     "UnusedEntriesWarning",
     "WholeCopyWarning",
     "Window",
+    "WritableDirectory",
+    "WritableFile",
     "__version__",
     "configuration",
+    "create",
     "debug_build",
     "index",
     "open",
@@ -138,6 +147,7 @@ __all__ = [
     "pick",
     "scan",
     "split_url",
+    "write",
 ]
 
 if _native.debug_build:
@@ -163,6 +173,8 @@ _LAZY = {
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
+    "TableWriter": "_writing.table",
+    **dict.fromkeys(("WritableDirectory", "WritableFile", "create", "write"), "_writing.file"),
 }
 
 

@@ -126,6 +126,10 @@ class DamagedReplicaWarning(_Warning):
     """Some of a file is damaged in one of its replicas, and was read from another one."""
 
 
+class RecordedSchemaWarning(_Warning):
+    """A table records an Arrow schema that does not fit it or cannot be read; its columns are as they are stored."""
+
+
 class WholeCopyWarning(_Warning):
     """A server answers no ranges: all of a file was copied to read some of it."""
 
@@ -274,6 +278,14 @@ def warn_damaged_replica(text: str) -> None:
     The engine calls this.
     """
     warnings.warn(text, DamagedReplicaWarning, stacklevel=_depth_of_caller())
+
+
+def warn_recorded_schema(text: str) -> None:
+    """Warn, at the caller's line, of a table whose recorded Arrow schema is not used.
+
+    The engine calls this.
+    """
+    warnings.warn(text, RecordedSchemaWarning, stacklevel=_depth_of_caller())
 
 
 def warn_whole_copy(what: str) -> None:

@@ -1,6 +1,6 @@
 """The engine, as Python sees it. Everything here is thin: see ``crates/python``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -212,6 +212,64 @@ def open_reader(reader: Any, options: Sequence[tuple[str, str, str]]) -> File:
     It has the attributes ``url`` and ``size_bytes``, and ``read_ranges(ranges)``: a list of (offset, length) in, a list
     of bytes out. Any thread may call it.
     """
+
+def create_file(
+    path: str, *, compression: int, is_reproducible: bool, n_threads: int, buffer_bytes: int
+) -> FileWriter:
+    """Begin a file of that path, as ``os.fsdecode`` has it; ``compression``: ROOT's number, of objects."""
+
+@final
+class FileWriter:
+    """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""
+
+    @property
+    def written_bytes(self) -> int: ...  # so far
+    def make_directory(self, path: str) -> None: ...
+    def table(
+        self,
+        directory: str,
+        name: str,
+        title: str,
+        schema: Any,
+        layout: str,
+        *,
+        recorded: Any,
+        compression: Sequence[int],
+        titles: Sequence[str],
+        counters: Sequence[str | None],
+        flush: tuple[str, int],
+        basket_bytes: int | None,
+        page_bytes: int | None,
+    ) -> TableWriter:
+        """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
+
+        recorded: the schema that reading gives, which differs from the other in flags and metadata alone.
+        compression, titles, counters: one for each column, "" for the usual title and None for a counter of its own;
+        ``layout``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or
+        "never", and how many.
+        """
+    def write_object(
+        self, directory: str, class_name: str, name: str, title: str, members: Mapping[str, Any]
+    ) -> None:
+        """Write an object from its members, by the names that its class gives them; those of bases are among them.
+
+        An object inside is a Record or a tuple (class name, members), or None for a pointer to nothing; one that is
+        there twice is one object. Lists hold objects, or for a TList dictionaries of "object" and "option". Arrays are
+        NumPy's.
+        """
+    def close(self) -> None:
+        """Write the directories and publish the file. Its tables must be closed."""
+    def abort(self) -> None:
+        """Leave nothing."""
+
+@final
+class TableWriter:
+    """A table being written."""
+
+    def append(self, batch: Any) -> None:
+        """Take a batch, an object with ``__arrow_c_array__``, in the schema of the table but for flags inside."""
+    def close(self) -> dict[str, int]:
+        """Write what is left, and the metadata. Returns n_entries, n_clusters, stored_bytes, memory_bytes."""
 
 def nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return up to three of ``names``, those most like ``name``, the best first."""

@@ -87,7 +87,7 @@ def test_engines_are_complete():
     for engine in catalogue.engines():
         assert engine.role in ("limit", "peer", "subject"), engine.name
         assert engine.format in ("ttree", "rntuple", "any"), engine.name
-        assert set(engine.tasks) <= {"read", "aod", "open", "remote"}, engine.name
+        assert set(engine.tasks) <= {"read", "aod", "open", "remote", "write"}, engine.name
         assert engine.store is None or engine.store in catalogue.load("remote")["stores"]
         programs = {path.stem for path in (REPOSITORY / "bench" / "programs").glob("*.cxx")}
         program = engine.command[0]

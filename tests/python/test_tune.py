@@ -56,8 +56,12 @@ class SlowFile:
 
 
 def test_latency_bandwidth_and_parallelism_are_told_apart():
-    store = tune.measure_store(SlowFile(), time.monotonic() + 20)
-    # A machine that is busy makes it slower, never faster.
+    # A busy machine may leave too little to tell a bandwidth by, which is then not told; it does not do so each time.
+    for _ in range(10):
+        store = tune.measure_store(SlowFile(), time.monotonic() + 20)
+        if store.bytes_per_s is not None and store.parallel_bytes_per_s is not None:
+            break
+    # It makes the store slower, never faster.
     assert store.latency_s >= 0.004
     assert store.bytes_per_s <= 60e6
     assert store.parallel_bytes_per_s > 2 * store.bytes_per_s

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, UInt32Array, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use arrowroot_format::column::DataType;
@@ -91,6 +91,21 @@ pub fn texts(n_texts: usize, offsets: Buffer, bytes: Buffer, text: TextForm) -> 
         .add_buffer(bytes.clone())
         .build()
         .map_err(|error| first_invalid(ends_of(&offsets), &bytes).unwrap_or(Fault::Arrow(error)))
+}
+
+/// The same texts with offsets of 64 bits.
+pub(crate) fn large_texts(texts: &StringArray) -> LargeStringArray {
+    let (offsets, bytes, nulls) = texts.clone().into_parts();
+    #[expect(unsafe_code, reason = "to find valid texts valid again costs more than all else")]
+    // SAFETY: offsets and bytes are those of valid texts; the width of the offsets changes nothing of that.
+    unsafe {
+        LargeStringArray::new_unchecked(wide(&offsets), bytes, nulls)
+    }
+}
+
+/// Offsets of 64 bits.
+pub(crate) fn wide(offsets: &OffsetBuffer<i32>) -> OffsetBuffer<i64> {
+    OffsetBuffer::new(offsets.iter().map(|&offset| i64::from(offset)).collect())
 }
 
 /// The ends of lists or texts, from their offsets.
@@ -199,6 +214,9 @@ fn optional(is_there: &[u8], values: Values, text: TextForm) -> Result<ArrayData
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -209,6 +227,15 @@ mod tests {
             let array = values(Values::empty(&of), TextForm::Utf8).unwrap();
             assert_eq!(array.data_type(), &arrow_type(&of, TextForm::Utf8));
             assert_eq!(matches!(array.data_type(), ArrowType::Map(..)), is_map);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn large_texts_are_those_that_were_there(texts in vec(proptest::option::of(".{0,6}"), 0..20), skipped in 0_usize..5) {
+            let texts = StringArray::from(texts);
+            let texts = texts.slice(skipped.min(texts.len()), texts.len() - skipped.min(texts.len()));
+            prop_assert_eq!(large_texts(&texts), texts.iter().collect::<LargeStringArray>());
         }
     }
 

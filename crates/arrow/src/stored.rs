@@ -1,9 +1,33 @@
 //! Values as a writer takes them: whatever Arrow calls them, numbers, texts, lists and members in one form each.
 
+mod branches;
+mod compose;
+mod concat;
+mod data_type;
+mod encode;
+mod error;
+mod fields;
+mod names;
+mod record;
+mod restore;
+mod store;
+mod validity;
+
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_format::streamer::Primitive;
+
+pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
+pub use compose::{compose, n_branches};
+pub use concat::concat;
+pub use data_type::data_type;
+pub use error::{Result, StoreError};
+pub use fields::of_field;
+pub use names::{original_name, stored_name};
+pub use record::{RecordedSchema, SCHEMA_RECORD};
+pub use restore::{delivered_type, restore};
+pub use store::store;
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.
@@ -132,3 +156,6 @@ fn inner(offsets: &ScalarBuffer<i64>, range: &Range<usize>) -> Range<usize> {
     let at = |place: usize| usize::try_from(offsets[place]).unwrap_or_default();
     if offsets.is_empty() { 0..0 } else { at(range.start)..at(range.end) }
 }
+
+#[cfg(test)]
+mod tests;

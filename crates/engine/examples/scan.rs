@@ -15,7 +15,7 @@ fn main() -> arrowroot::Result<()> {
     };
     for _ in 0..number(5).unwrap_or(3) {
         let start = std::time::Instant::now();
-        let table = open_table(&File::open(&[path], &Options::default())?, name)?;
+        let table = open_table(&File::open(&[path], &Options::default())?, name)?.table;
         let columns = match argument(3) {
             None | Some("all") => table.readable()?,
             Some(names) => names.split(',').map(|name| table.find(name)).collect::<arrowroot::Result<Vec<_>>>()?,

@@ -4,6 +4,7 @@
 //! read (baskets, pages), fetches them in windows, decodes them on several threads straight into Arrow buffers, and
 //! delivers record batches in order. Its [`Plan`] is plain data, its [`Stats`] say what it cost.
 
+mod composed;
 mod memory;
 mod misfit;
 mod ntuple;
@@ -18,7 +19,7 @@ pub use arrowroot_file::{Error, File, FileKey, KeyedObject, Result, permanent};
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
 pub use ntuple::Ntuple;
-pub use open::open_table;
+pub use open::{Opened, open_table};
 pub use scan::{
     BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Piece, Plan, PlannedBatch, PlannedColumn, PlannedPiece,
     PlannedWindow, Request, Scan, ScanHandle, Stats,

@@ -2,19 +2,57 @@
 
 use std::sync::Arc;
 
-use arrowroot_file::{File, Result};
+use arrowroot_arrow::stored::{RecordedSchema, SCHEMA_RECORD};
+use arrowroot_file::{File, Result, permanent};
 
+use crate::composed::{Composed, ntuple_record, tree_record};
 use crate::ntuple::Ntuple;
 use crate::table::Table;
 use crate::tree::Tree;
+
+/// A table that was opened.
+pub struct Opened {
+    /// The table: with the columns that were written, if it records the Arrow schema.
+    pub table: Arc<dyn Table>,
+    /// Why it has the columns of its branches or fields although it records a schema.
+    pub unread_record: Option<String>,
+}
 
 /// Opens the tree or RNTuple of a path in a file.
 ///
 /// # Errors
 /// [`Error::NotFound`](crate::Error::NotFound) if there is no such key; [`Error::Format`](crate::Error::Format) if it is neither, or cannot be read.
-pub fn open_table(file: &File, path: &str) -> Result<Arc<dyn Table>> {
-    Ok(match File::is_ntuple_class(&file.find(path)?.key.class_name) {
-        true => Arc::new(Ntuple::open(file, path)?),
-        false => Arc::new(Tree::open(file, path)?),
+pub fn open_table(file: &File, path: &str) -> Result<Opened> {
+    let (plain, composed): (Arc<dyn Table>, std::result::Result<_, String>) =
+        match File::is_ntuple_class(&file.find(path)?.key.class_name) {
+            true => {
+                let ntuple = Ntuple::open(file, path)?;
+                let composed = match permanent(ntuple_record(&ntuple))? {
+                    Ok(None) => return Ok(Opened { table: Arc::new(ntuple), unread_record: None }),
+                    Ok(Some(record)) => RecordedSchema::decode(&record)
+                        .and_then(|recorded| Composed::of_ntuple(ntuple.clone(), recorded)),
+                    Err(error) => Err(error.to_string()),
+                };
+                (Arc::new(ntuple), composed)
+            }
+            false => {
+                let tree = Tree::open(file, path)?;
+                let Some(record) = tree_record(&tree) else {
+                    return Ok(Opened { table: Arc::new(tree), unread_record: None });
+                };
+                let composed = RecordedSchema::decode(record);
+                let composed = composed.and_then(|recorded| Composed::of_tree(tree.clone(), recorded));
+                (Arc::new(tree), composed)
+            }
+        };
+    Ok(match composed {
+        Ok(composed) => Opened { table: Arc::new(composed), unread_record: None },
+        Err(why) => {
+            let what = format!(
+                "{}: {path}: {SCHEMA_RECORD} is not used, and columns are read as they are stored: {why}",
+                file.url()
+            );
+            Opened { table: plain, unread_record: Some(what) }
+        }
     })
 }

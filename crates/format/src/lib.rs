@@ -13,6 +13,7 @@ pub mod codec;
 pub mod column;
 pub mod container;
 pub mod decode;
+pub mod encode;
 pub mod rntuple;
 pub mod streamer;
 pub mod tree;

@@ -42,6 +42,11 @@ pub struct Frame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference(u32);
 
+impl Reference {
+    /// The object of the record itself. Source: `TBufferFile::MapObject`.
+    pub const OUTERMOST: Reference = Reference(1);
+}
+
 /// Bytes that a counted string of `n_bytes` takes.
 pub(crate) fn string_bytes(n_bytes: usize) -> usize {
     n_bytes + if n_bytes < LONG_STRING_BYTES { 1 } else { 5 }

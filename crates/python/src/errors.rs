@@ -97,16 +97,40 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             Error::InvalidText { .. } => &INVALID_TEXT,
             _ => &BASE,
         };
-        let raised = match exception.get(py) {
-            Some(exception) => PyErr::from_type(exception.bind(py).clone(), message),
-            None => PyException::new_err(message),
-        };
+        let raised = raised(py, exception, message);
         if let Error::Format { object, .. } = &error {
             // Who reads many columns can read the others. An exception without the name is one all the same.
             let _ = raised.value(py).setattr("object", object);
         }
         raised
     })
+}
+
+/// The exception of what makes no sense.
+pub(crate) fn invalid(message: String) -> PyErr {
+    Python::attach(|py| raised(py, &INVALID, message))
+}
+
+/// The exception of an error of writing.
+pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
+    use arrowroot_writer::{Error, StoreError};
+    let message = error.to_string();
+    Python::attach(|py| {
+        let exception = match &error {
+            Error::Storage(error) => exception_of_storage(error),
+            Error::Format(_) | Error::Store(StoreError::NoLayout { .. }) => &UNSUPPORTED,
+            Error::Store(_) | Error::Value { .. } | Error::InvalidRequest { .. } | Error::Closed { .. } => &INVALID,
+            _ => &BASE,
+        };
+        raised(py, exception, message)
+    })
+}
+
+fn raised(py: Python<'_>, exception: &PyOnceLock<Py<PyType>>, message: String) -> PyErr {
+    match exception.get(py) {
+        Some(exception) => PyErr::from_type(exception.bind(py).clone(), message),
+        None => PyException::new_err(message),
+    }
 }
 
 fn exception_of_storage(error: &storage::Error) -> &'static PyOnceLock<Py<PyType>> {

@@ -228,7 +228,11 @@ impl PyFile {
         let may_wait = self.takes_long() || self.is_large(&path);
         let opened = patiently(py, may_wait, move || open_table(&file, &path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
-        opened.map(PyTable::new).map_err(to_python)
+        let opened = opened.map_err(to_python)?;
+        if let Some(text) = opened.unread_record {
+            py.import("arrowroot._errors")?.call_method1("warn_recorded_schema", (text,))?;
+        }
+        Ok(PyTable::new(opened.table))
     }
 
     /// The key of that path; the highest cycle if none is named.

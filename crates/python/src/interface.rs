@@ -1,11 +1,14 @@
 //! The Arrow C data interface: capsules that other libraries take.
 
-use std::ffi::CStr;
+#![expect(unsafe_code, reason = "capsules hold what C has")]
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, DataType, Fields, Schema};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray, make_array};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -31,6 +34,64 @@ pub(crate) fn batch_capsules<'py>(
     let schema = schema_capsule(py, batch.schema().as_ref())?;
     let array = FFI_ArrowArray::new(&StructArray::from(batch.clone()).to_data());
     Ok((schema, PyCapsule::new_with_value(py, array, ARRAY)?))
+}
+
+/// The schema of an object with `__arrow_c_schema__`.
+pub(crate) fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
+    let capsule = object.call_method0("__arrow_c_schema__")?.cast_into::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: a capsule of this name has an `ArrowSchema`, which lives as long as the capsule.
+    let schema = unsafe { pointer.as_ref() };
+    Schema::try_from(schema).map_err(to_python)
+}
+
+/// The record batch of an object with `__arrow_c_array__`, in another schema: one that differs from its own in what it says of
+/// missing values and in metadata alone.
+pub(crate) fn batch_in(object: &Bound<'_, PyAny>, schema: &Arc<Schema>) -> PyResult<RecordBatch> {
+    let (of_schema, of_array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
+        object.call_method0("__arrow_c_array__")?.extract()?;
+    let pointer = of_schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: as in `schema_in`.
+    let given = Schema::try_from(unsafe { pointer.as_ref() }).map_err(to_python)?;
+    if given.fields().len() != schema.fields().len()
+        || !given.fields().iter().zip(schema.fields()).all(|(given, field)| is_stored_alike(given, field))
+    {
+        return Err(PyValueError::new_err(format!("the batch has {given}, and its table {schema}")));
+    }
+    let pointer = of_array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
+    // SAFETY: a capsule of this name has an `ArrowArray`; taking it leaves a released one there, as the interface asks.
+    let array = unsafe { FFI_ArrowArray::from_raw(pointer.as_ptr()) };
+    let data_type = DataType::Struct(schema.fields().clone());
+    // SAFETY: the producer promises that the array is as its schema says, and the type has the same layout.
+    let data = unsafe { from_ffi_and_data_type(array, data_type) }.map_err(to_python)?;
+    let columns = data.child_data().iter().map(|child| make_array(child.clone())).collect();
+    // SAFETY: all columns have the types of the schema and the length of the array. Nulls are for the writer to judge.
+    Ok(unsafe { RecordBatch::new_unchecked(Arc::clone(schema), columns, data.len()) })
+}
+
+/// Whether the arrays of two types have the same layout and meaning: they differ at most in what they say of missing values,
+/// in metadata, and in how the items of lists are called.
+fn is_stored_alike(one: &Field, other: &Field) -> bool {
+    let same_fields = |one: &Fields, other: &Fields| {
+        one.len() == other.len()
+            && one.iter().zip(other).all(|(one, other)| one.name() == other.name() && is_stored_alike(one, other))
+    };
+    match (one.data_type(), other.data_type()) {
+        (DataType::List(one), DataType::List(other)) | (DataType::LargeList(one), DataType::LargeList(other)) => {
+            is_stored_alike(one, other)
+        }
+        (DataType::FixedSizeList(one, size), DataType::FixedSizeList(other, other_size)) => {
+            size == other_size && is_stored_alike(one, other)
+        }
+        (DataType::Struct(one), DataType::Struct(other)) => same_fields(one, other),
+        (DataType::Map(one, _), DataType::Map(other, _)) => match (one.data_type(), other.data_type()) {
+            (DataType::Struct(one), DataType::Struct(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_stored_alike(one, other))
+            }
+            _ => false,
+        },
+        (one, other) => one == other,
+    }
 }
 
 pub(crate) fn stream_capsule<'py>(

@@ -4,6 +4,7 @@ mod branch;
 mod errors;
 mod file;
 mod interface;
+mod members;
 mod object;
 mod options;
 mod patience;
@@ -12,6 +13,7 @@ mod python_source;
 mod replay;
 mod scan;
 mod table;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -42,5 +44,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<branch::PyBranch>()?;
     module.add_class::<scan::PyScan>()?;
     module.add_class::<scan::PyBatch>()?;
+    module.add_function(wrap_pyfunction!(writer::create_file, module)?)?;
+    module.add_class::<writer::PyFileWriter>()?;
+    module.add_class::<writer::PyTableWriter>()?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What can go wrong while a file is written.
 
+use arrowroot_arrow::stored::StoreError;
 use arrowroot_format as format;
 use arrowroot_storage as storage;
 
@@ -18,6 +19,9 @@ pub enum Error {
     /// The format has no room for it, or arrowroot does not write it.
     #[error("cannot be written: {0}")]
     Format(#[from] format::Error),
+    /// A column that no layout holds, or values that are not those of the table.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A value that the table cannot store, or that readers would silently read differently.
     #[error("column {column}, entry {entry}: {what}")]
     Value {
@@ -40,9 +44,6 @@ pub enum Error {
         /// What the system said.
         what: String,
     },
-    /// It was interrupted.
-    #[error("writing was interrupted")]
-    Interrupted,
     /// A thread that compressed panicked.
     #[error("a compressing thread failed: {what}")]
     Panicked {

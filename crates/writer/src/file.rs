@@ -12,6 +12,7 @@ use format::streamer::StreamerInfo;
 
 use crate::appender::Appender;
 use crate::error::{Error, Result};
+use crate::queue::{Queue, QueueSettings};
 
 mod classes;
 mod clock;
@@ -39,9 +40,9 @@ pub struct FileSettings {
     pub compression: CompressionSetting,
     /// Whether dates and identifiers are fixed, so that the same data make the same file on any day.
     pub is_reproducible: bool,
-    /// How many threads compress.
+    /// How many threads compress, that of the caller among them.
     pub n_threads: usize,
-    /// Most bytes that wait to be compressed or written.
+    /// Most bytes of tables that wait to be compressed or written.
     pub buffer_bytes: usize,
 }
 
@@ -54,6 +55,7 @@ pub struct FileWriter {
     settings: FileSettings,
     datime: Datime,
     compressor: Mutex<Compressor>,
+    queue: Queue,
     state: Mutex<State>,
 }
 
@@ -83,7 +85,10 @@ impl FileWriter {
         let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
         let state = State { appender: Some(appender), directories, classes: Classes::default() };
-        Ok(Arc::new(FileWriter { url, settings, datime, compressor: Mutex::default(), state: Mutex::new(state) }))
+        let queue =
+            Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
+        let (compressor, state) = (Mutex::default(), Mutex::new(state));
+        Ok(Arc::new(FileWriter { url, settings, datime, compressor, queue, state }))
     }
 
     /// Where it is written to.
@@ -106,6 +111,7 @@ impl FileWriter {
     /// # Errors
     /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
+        self.queue.wait()?;
         let mut state = self.lock();
         let State { appender, directories, .. } = &mut *state;
         let mut directory = ROOT_DIRECTORY;
@@ -129,6 +135,12 @@ impl FileWriter {
     /// Offset of the record of a directory, which the keys of all that it holds name.
     pub fn seek_of(&self, directory: DirectoryId) -> u64 {
         self.lock().directories.seek_of(directory)
+    }
+
+    /// What clusters of tables go through. Everything else that is appended waits for it first, so that the file depends on the
+    /// order of calls alone.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     /// Appends something of more than one piece, or that depends on where it is: `append` gets the appender, which nobody else
@@ -174,6 +186,7 @@ impl FileWriter {
         setting: CompressionSetting,
         write: impl Fn(&mut Output) -> format::Result<()>,
     ) -> Result<Key> {
+        self.queue.wait()?;
         loop {
             let is_large = self.is_large();
             let (key, payload) = self.pack(is_large, [class, name, title], setting, &write)?;
@@ -225,20 +238,26 @@ impl FileWriter {
     /// # Source
     /// `TFile::Close` (ROOT 6.40).
     pub fn close(&self) -> Result<u64> {
+        let placed = self.queue.wait();
+        self.queue.end();
+        if let Err(error) = placed {
+            self.abort();
+            return Err(error);
+        }
         let mut state = self.lock();
         let State { appender, directories, classes } = &mut *state;
         let mut open = appender.take().ok_or_else(|| self.closed())?;
-        match self.end(&mut open, directories, classes) {
-            Ok(end) => Ok(end),
-            Err(error) => {
-                open.abort();
-                Err(error)
-            }
+        let ended = self.end(&mut open, directories, classes);
+        if ended.is_err() {
+            open.abort();
         }
+        ended
     }
 
-    /// Gives the file up: nothing is left of it, and an older file of its name stays.
+    /// Gives the file up: nothing is left of it, and an older file of its name stays. Whoever still writes to it, on any thread,
+    /// is told that it is closed.
     pub fn abort(&self) {
+        self.queue.stop(self.closed());
         if let Some(appender) = self.lock().appender.take() {
             appender.abort();
         }
@@ -253,7 +272,7 @@ impl FileWriter {
         (info_key.head.seek_key, info_key.head.seek_dir) = (seek_info, BEGIN);
         append_record(appender, &info_key, &payload)?;
 
-        for directory in directories.in_order() {
+        for directory in directories.with_lists() {
             let mut key = directories.key_of_list(directory, is_large(appender))?;
             let keys: Vec<&Key> = directories.keys(directory).collect();
             let mut output = Output::new(0);
@@ -297,6 +316,7 @@ impl FileWriter {
             seek_info,
             n_bytes_info: info_key.n_bytes,
             uuid: directories.uuid(),
+            uuid_version: Uuid::VERSION,
         };
         let mut output = Output::new(0);
         header.write(&mut output)?;
@@ -342,7 +362,10 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        self.abort();
+        // A child that was forked from the process has the file, too, and perhaps locks that nobody will open.
+        if self.queue.is_own_process() {
+            self.abort();
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Writing ROOT files.
 //!
-//!     batches -> clusters -> pieces (baskets, pages), encoded and compressed in parallel -> ordered queue -> appender -> sink
+//! ```text
+//! batches -> clusters -> pieces (baskets, pages), encoded and compressed in parallel -> ordered queue -> appender -> sink
+//! ```
 //!
 //! A [`cluster`] is cut where its values say, never where a thread finished first, so the same data are the same bytes from
 //! any number of threads. A [`TableFormat`] knows what the pieces of a cluster are; nothing else here knows baskets from
@@ -8,12 +10,26 @@
 
 pub mod appender;
 pub mod cluster;
+mod cutter;
 pub mod error;
 pub mod file;
+pub mod ntuple;
+pub mod objects;
+mod pipeline;
+mod pool;
+pub mod queue;
+pub mod settings;
+pub mod table;
 pub mod table_format;
+pub mod tree;
 
 pub use appender::Appender;
+pub use arrowroot_arrow::stored::StoreError;
 pub use cluster::Cluster;
 pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
+pub use pipeline::Written;
+pub use queue::{Queue, QueueReport, QueueSettings};
+pub use settings::{Flush, Layout, TableSettings};
+pub use table::TableWriter;
 pub use table_format::{EncodeTask, Encoded, TableFormat};

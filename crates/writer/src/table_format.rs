@@ -6,6 +6,7 @@ use arrowroot_format::codec::Compressor;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::file::FileWriter;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
@@ -24,6 +25,9 @@ pub trait TableFormat: Send + Sync + 'static {
     /// What is known of the pieces that one task made.
     type Pieces: Send + 'static;
 
+    /// Whether clusters of one number of entries are said in a shorter way than others.
+    const HAS_REGULAR_CLUSTERS: bool = false;
+
     /// Cuts a cluster into tasks of at least 64 KiB where it can, so that each is worth a thread's while. What they make does
     /// not depend on when or where they run.
     ///
@@ -31,11 +35,26 @@ pub trait TableFormat: Send + Sync + 'static {
     /// If a value cannot be stored: the error names the column and the entry.
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>>;
 
+    /// What [`tasks`](TableFormat::tasks) kept back of the clusters so far, as nothing was full with it: asked for once, behind
+    /// the last cluster. What the tasks make is placed with a cluster of no entries.
+    ///
+    /// # Errors
+    /// As for `tasks`.
+    fn rest(&self) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        Ok(Vec::new())
+    }
+
     /// Takes what the tasks of a cluster made, in the order of the tasks, when it is known where in the file they go: `offset`
     /// on. Fills in what depends on that, notes it for the metadata, and returns the parts to write one after the other.
-    /// Clusters come here in their order, one at a time.
+    /// Clusters come here in their order, one at a time, and without their columns, whose memory is free again.
     ///
     /// # Errors
     /// If the format has no room for it.
     fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>>;
+
+    /// Writes the metadata of the table, now that all is placed, and lists it in its directory.
+    ///
+    /// # Errors
+    /// If the format has no room for it, or it cannot be written.
+    fn finish(&mut self, file: &FileWriter) -> Result<()>;
 }

@@ -92,7 +92,7 @@ def entry_range(text: str) -> slice:
 
 def duration(text: str) -> float:
     """Return seconds above 0 of text as 5ms."""
-    seconds = _checked(parse_seconds, text)
+    seconds = checked(parse_seconds, text)
     if seconds <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
     return seconds
@@ -100,7 +100,7 @@ def duration(text: str) -> float:
 
 def latency(text: str) -> float:
     """Return seconds from 0 on of text as 5ms."""
-    return _checked(parse_seconds, text)
+    return checked(parse_seconds, text)
 
 
 def budget(text: str) -> float:
@@ -113,10 +113,11 @@ def budget(text: str) -> float:
 
 def rate(text: str) -> float:
     """Return bytes per second of text as 12MB/s."""
-    return _checked(parse_rate, text)
+    return checked(parse_rate, text)
 
 
-def _checked(parse: Callable[[str, str], float], text: str) -> float:
+def checked(parse: Callable[[str, str], N], text: str) -> N:
+    """Return what a parser makes of a text, whose errors name the option then."""
     try:
         return parse(text, "this")
     except InvalidRequestError as error:

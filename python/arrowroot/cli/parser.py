@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from arrowroot import __version__
 from arrowroot._render import without_secrets
-from arrowroot.cli import parser_study
+from arrowroot.cli import parser_study, parser_write
 from arrowroot.cli.arguments import (
     OBJECT_HELP,
     URL_HELP,
@@ -24,13 +24,15 @@ from arrowroot.cli.arguments import (
 EXIT_USAGE = 2
 
 _DESCRIPTION = """\
-Reads ROOT files, and says what it cost.
+Reads ROOT files, says what it cost, and writes them.
 
   arrowroot ls run7.root              what is in the file
   arrowroot head run7.root:Events     the first entries
   arrowroot show run7.root:h_pt       a histogram, a graph, any other object
   arrowroot perf run7.root:Events     read it all and report the cost
   arrowroot index data/*.root -o i.parquet   the ids of all events, to pick some
+  arrowroot convert run7.root:Events run7.parquet   between ROOT, Parquet and Arrow
+  arrowroot sample nanoaod s.root     make a file of simulated events
   arrowroot config root://host//f     the options of the storage, and who set them
   arrowroot fjr report.xml            what a CMS job report says of its reads
   arrowroot model report.xml          how long they take at a latency and bandwidth
@@ -140,6 +142,7 @@ def parser() -> argparse.ArgumentParser:
     _perf(add("perf", _PERF, "read a tree and report the cost"))
     _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
+    parser_write.add_commands(add)
     parser_study.add_commands(add)
     return top
 

@@ -12,6 +12,8 @@ from arrowroot._sizes import format_bytes, format_seconds
 from arrowroot.cli import terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self
 
     from arrowroot import Scan
@@ -46,7 +48,7 @@ def line(label: str, share: float, n_bytes: int, elapsed_ns: int, max_width: int
 
 
 class Progress:
-    """Shows how far a scan is, as often as the eye can follow; a context manager.
+    """Shows how far a scan, or other work, is, as often as the eye can follow; a context manager.
 
     Looks at the counters from a thread of its own, so that it moves within a batch too, and the reader never waits
     for the terminal.
@@ -58,26 +60,41 @@ class Progress:
         self._label = label
         self._is_over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._done: Callable[[], tuple[float, int]] = lambda: (0.0, 0)
 
     def watch(self, scan: Scan) -> None:
         """Show the counters of the scan until it is over."""
-        if self._is_on and self._thread is None:
-            self._thread = threading.Thread(target=self._show, args=(scan,), daemon=True)
-            self._thread.start()
-
-    def _show(self, scan: Scan) -> None:
-        start = time.perf_counter_ns()
         plan = scan.plan
-        while not self._is_over.wait(_INTERVAL_S):
+
+        def done() -> tuple[float, int]:
             stats = scan.stats
             # How much a filter will select is not known, but how far it has looked is.
-            done, whole = (
+            n_done, n_all = (
                 (stats.n_looked_at, plan.n_entries) if plan.filter else (stats.n_baskets, plan.n_baskets)
             )
-            share = min(1.0, done / whole) if whole else 1.0
+            return n_done / n_all if n_all else 1.0, stats.unzip_bytes
+
+        self.follow(done)
+
+    def follow(self, done: Callable[[], tuple[float, int]]) -> None:
+        """Show a share and a number of bytes until it is over; what was followed before is no longer."""
+        if not self._is_on:
+            return
+        self._done = done
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+
+    def _show(self) -> None:
+        start = time.perf_counter_ns()
+        followed = self._done
+        while not self._is_over.wait(_INTERVAL_S):
+            if self._done is not followed:
+                start, followed = time.perf_counter_ns(), self._done
+            share, n_bytes = followed()
             elapsed_ns = time.perf_counter_ns() - start
             width = terminal.width(self._stream) - 1
-            text = line(self._label, share, stats.unzip_bytes, elapsed_ns, width)
+            text = line(self._label, min(1.0, share), n_bytes, elapsed_ns, width)
             self._stream.write(f"\r{text}\x1b[K")
             self._stream.flush()
 

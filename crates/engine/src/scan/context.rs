@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arrow_schema::SchemaRef;
 use arrowroot_arrow::TextForm;
 use arrowroot_file::{Elsewhere, Unverified};
 use arrowroot_format as format;
@@ -11,6 +12,7 @@ use arrowroot_storage::{ScanSource, Source};
 use super::logical::{LogicalId, LogicalReads};
 use super::plan::{Piece, Plan};
 use super::stats::Counters;
+use crate::composed::Composition;
 use crate::memory::Held;
 
 /// What all threads of a scan see, whatever it reads.
@@ -24,9 +26,16 @@ pub(crate) struct Context {
     /// `None` if no trace was asked for.
     pub(crate) logical: Option<LogicalReads>,
     pub(crate) unverified: Unverified,
+    /// How batches are put together from what is read; `None`: they are as they are read.
+    pub(crate) composition: Option<Composition>,
 }
 
 impl Context {
+    /// Schema of the batches that are delivered.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.composition.as_ref().map_or_else(|| self.plan.schema(), Composition::schema)
+    }
+
     pub(crate) fn source(&self) -> &dyn Source {
         self.reading.source.as_ref()
     }

@@ -21,6 +21,7 @@ use arrow_schema::SchemaRef;
 use arrowroot_file::{Error, PooledScratch, Result, Unverified};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
+use crate::composed::Composition;
 use crate::memory::Held;
 use fetch::Fetcher;
 use logical::LogicalReads;
@@ -76,6 +77,7 @@ impl Scan {
             text: request.text,
             logical: request.trace.then(|| LogicalReads::new(reading.logical.started())),
             unverified: Unverified::default(),
+            composition: None,
             reading,
         };
         pass.begin_scan(&context);
@@ -103,6 +105,14 @@ impl Scan {
         }
     }
 
+    /// The same scan, which puts its batches together in another way. For a scan that nobody else knows of yet.
+    pub(crate) fn composed(mut self, composition: Composition) -> Result<Scan> {
+        let shared = Arc::get_mut(&mut self.shared);
+        let shared = shared.ok_or_else(|| Error::Internal { what: "a scan that others have already".to_owned() })?;
+        shared.common_mut().context.composition = Some(composition);
+        Ok(self)
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.shared.common().context.plan
@@ -110,7 +120,7 @@ impl Scan {
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        self.plan().schema()
+        self.shared.common().context.schema()
     }
 
     /// The next batch; `None` after the last. The calling thread decodes too.
@@ -212,7 +222,7 @@ impl ScanHandle {
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        self.plan().schema()
+        self.context().schema()
     }
 
     /// Stops the scan: no batch follows. Does nothing after the end.

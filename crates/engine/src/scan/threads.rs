@@ -33,6 +33,8 @@ pub(crate) struct Common {
 pub(crate) trait Running: Send + Sync {
     fn common(&self) -> &Common;
 
+    fn common_mut(&mut self) -> &mut Common;
+
     /// Ends the scan.
     fn stop(&self);
 
@@ -340,7 +342,12 @@ impl<P: Pass> Run<P> {
             }
         };
         let Building { held_bytes, fill, .. } = building;
-        match self.pass.finish(&self.common.context, number, fill) {
+        let context = &self.common.context;
+        let finished = self.pass.finish(context, number, fill).and_then(|(batch, values_bytes)| {
+            let composed = context.composition.as_ref().map(|composition| composition.apply(&batch)).transpose()?;
+            Ok((composed.unwrap_or(batch), values_bytes))
+        });
+        match finished {
             Ok((batch, values_bytes)) => {
                 self.lock().ready.insert(number, Ready { batch, values_bytes, held_bytes });
                 self.changed.notify_all();
@@ -353,6 +360,10 @@ impl<P: Pass> Run<P> {
 impl<P: Pass> Running for Run<P> {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
     }
 
     fn stop(&self) {

@@ -70,7 +70,7 @@ impl Directory {
             }
         }
         match self.uuid {
-            Some(uuid) if self.version > 2 => uuid.write(output),
+            Some(uuid) if self.version > 2 => uuid.write(Uuid::VERSION, output),
             Some(uuid) => output.raw(&uuid.0),
             None => {}
         }
@@ -117,7 +117,7 @@ fn parse(cursor: &mut Cursor<'_>) -> Result<Directory> {
         None
     } else {
         if version > 2 {
-            Some(Uuid::parse(cursor)?)
+            Some(Uuid::parse(cursor)?.1)
         } else {
             let mut uuid = Uuid::default();
             uuid.0.copy_from_slice(cursor.take(16)?);

@@ -41,6 +41,8 @@ pub struct FileHeader {
     pub n_bytes_info: u32,
     /// Identifier of the file; all zero before ROOT 3.03/07 and in reproducible files.
     pub uuid: Uuid,
+    /// Class version of that; 0 where no identifier was written.
+    pub uuid_version: u16,
 }
 
 impl FileHeader {
@@ -86,7 +88,7 @@ impl FileHeader {
         offset(output, self.seek_info)?;
         output.u32(self.n_bytes_info);
         if has_uuid(output.position(), self.begin) {
-            self.uuid.write(output);
+            self.uuid.write(self.uuid_version, output);
         }
         Ok(())
     }
@@ -138,8 +140,11 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
         compression: CompressionSetting(cursor.i32()?),
         seek_info: offset(&mut cursor)?,
         n_bytes_info: cursor.u32()?,
-        uuid: uuid(&mut cursor, begin)?,
+        uuid: Uuid::default(),
+        uuid_version: 0,
     };
+    let (uuid_version, uuid) = uuid(&mut cursor, begin)?;
+    let header = FileHeader { uuid, uuid_version, ..header };
     // Bytes of a file offset: text that happens to begin with "root" has something else there.
     if !matches!(header.units, 4 | 8) {
         return Err(Error::corrupt(
@@ -154,8 +159,8 @@ fn parse(data: &[u8]) -> Result<FileHeader> {
 }
 
 /// The identifier after its class version, where there is room for it before the first record.
-fn uuid(cursor: &mut Cursor<'_>, begin: u64) -> Result<Uuid> {
-    if has_uuid(cursor.position(), begin) { Uuid::parse(cursor) } else { Ok(Uuid::default()) }
+fn uuid(cursor: &mut Cursor<'_>, begin: u64) -> Result<(u16, Uuid)> {
+    if has_uuid(cursor.position(), begin) { Uuid::parse(cursor) } else { Ok((0, Uuid::default())) }
 }
 
 fn has_uuid(position: usize, begin: u64) -> bool {

@@ -58,10 +58,9 @@ impl fmt::Display for Datime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Uuid(pub [u8; 16]);
 
-/// Class version of an identifier. Source: `TUUID` (ROOT 6.40).
-const UUID_VERSION: u16 = 1;
-
 impl Uuid {
+    /// Class version of an identifier. Source: `TUUID` (ROOT 6.40).
+    pub const VERSION: u16 = 1;
     /// Bytes it takes where it is stored: a class version and the identifier.
     const STORED_BYTES: usize = 18;
 
@@ -72,15 +71,16 @@ impl Uuid {
         Uuid(bytes)
     }
 
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        cursor.skip(2)?;
+    /// Reads its class version and it.
+    fn parse(cursor: &mut Cursor<'_>) -> Result<(u16, Self)> {
+        let version = cursor.u16()?;
         let mut uuid = Uuid::default();
         uuid.0.copy_from_slice(cursor.take(16)?);
-        Ok(uuid)
+        Ok((version, uuid))
     }
 
-    fn write(&self, output: &mut Output) {
-        output.u16(UUID_VERSION);
+    fn write(&self, version: u16, output: &mut Output) {
+        output.u16(version);
         output.raw(&self.0);
     }
 }

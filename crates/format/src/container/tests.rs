@@ -7,42 +7,52 @@ use crate::cursor::Cursor;
 /// A file in the making: a header of which the version and `begin` are right, and records.
 struct File(Vec<u8>);
 
-fn text(text: &str) -> Vec<u8> {
-    let mut bytes = vec![u8::try_from(text.len()).unwrap()];
-    bytes.extend(text.bytes());
-    bytes
+fn written(write: impl FnOnce(&mut Output) -> crate::Result<()>) -> Vec<u8> {
+    let mut output = Output::new(0);
+    write(&mut output).unwrap();
+    output.into_bytes()
+}
+
+fn titled(
+    title: &str,
+    at: usize,
+    (class, name): (&str, &str),
+    cycle: i16,
+    seek_dir: usize,
+    payload: usize,
+    large: bool,
+) -> Vec<u8> {
+    let mut key = Key::new(large, class, name, title).unwrap();
+    key.set_payload(payload, payload).unwrap();
+    key.head = KeyHead {
+        datime: Datime(0x5d35_1234),
+        cycle: cycle.unsigned_abs(),
+        is_kept: cycle < 0,
+        seek_key: at as u64,
+        seek_dir: seek_dir as u64,
+        ..key.head
+    };
+    written(|output| key.write(output))
 }
 
 fn key(at: usize, class: &str, name: &str, cycle: i16, seek_dir: usize, payload: usize, large: bool) -> Vec<u8> {
-    let texts = [text(class), text(name), text("title")].concat();
-    let key_bytes = texts.len() + if large { 34 } else { 26 };
-    let mut bytes = Vec::new();
-    bytes.extend(u32::try_from(key_bytes + payload).unwrap().to_be_bytes());
-    bytes.extend(if large { 1004_u16 } else { 4 }.to_be_bytes());
-    bytes.extend(u32::try_from(payload).unwrap().to_be_bytes());
-    bytes.extend(Datime(0x5d35_1234).0.to_be_bytes());
-    bytes.extend(u16::try_from(key_bytes).unwrap().to_be_bytes());
-    bytes.extend(cycle.to_be_bytes());
-    for offset in [at, seek_dir] {
-        if large {
-            bytes.extend((offset as u64).to_be_bytes());
-        } else {
-            bytes.extend(u32::try_from(offset).unwrap().to_be_bytes());
-        }
-    }
-    bytes.extend(texts);
-    bytes
+    titled("title", at, (class, name), cycle, seek_dir, payload, large)
 }
 
 fn directory(at: usize, key_bytes: usize) -> Vec<u8> {
-    let mut bytes = vec![0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0];
-    for word in [key_bytes, at, 100, 0] {
-        bytes.extend(u32::try_from(word).unwrap().to_be_bytes());
-    }
-    bytes.extend([0, 1]);
-    bytes.extend([7; 16]);
-    bytes.extend([0; 12]);
-    bytes
+    let directory = Directory {
+        version: 5,
+        is_large: false,
+        created: Datime(1),
+        modified: Datime(2),
+        n_bytes_keys: 0,
+        n_bytes_name: u32::try_from(key_bytes).unwrap(),
+        seek_dir: at as u64,
+        seek_parent: 100,
+        seek_keys: 0,
+        uuid: Some(Uuid([7; 16])),
+    };
+    written(|output| directory.write_record(output))
 }
 
 impl File {
@@ -390,15 +400,7 @@ fn a_walk_over_a_file_that_is_cut_short_finds_what_is_whole() {
 fn a_key_longer_than_a_request_is_found() {
     let mut file = File::new();
     let at = file.0.len();
-    let mut long = key(at, "TNamed", "long", 1, 100, 10, false);
-    long.truncate(long.len() - 6);
-    long.push(255);
-    long.extend(20_000_u32.to_be_bytes());
-    long.resize(long.len() + 20_000, b't');
-    let key_bytes = u16::try_from(long.len()).unwrap();
-    long[14..16].copy_from_slice(&key_bytes.to_be_bytes());
-    long[..4].copy_from_slice(&(u32::from(key_bytes) + 10).to_be_bytes());
-    file.0.extend(long);
+    file.0.extend(titled(&"t".repeat(20_000), at, ("TNamed", "long"), 1, 100, 10, false));
     file.0.extend([0; 10]);
     file.add("TNamed", "next", 1, 100, &[0; 10]);
     assert_eq!(file.recovered(), owned(&[("long", 1), ("next", 1)]));
@@ -449,4 +451,148 @@ fn text_that_begins_with_root_is_no_file() {
     let error =
         FileHeader::parse(b"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n");
     assert!(error.unwrap_err().to_string().contains("not a ROOT file"));
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-zA-Z_/;é ]{0,12}", "[a-z]{253,257}"]
+}
+
+prop_compose! {
+    /// A key as it may be written: with narrow offsets only where they fit.
+    fn any_key()(
+        texts in [any_text(), any_text(), any_text()],
+        is_large in any::<bool>(),
+        (object_bytes, stored_bytes) in (0..1_usize << 30, 0..1_usize << 30),
+        (cycle, is_kept) in (1..32_767_u16, any::<bool>()),
+        (seek_key, seek_dir, pid_offset) in (any::<u64>(), 0..1_u64 << 48, any::<u16>()),
+        datime in any::<u32>(),
+    ) -> Key {
+        let [class_name, name, title] = texts;
+        let mut key = Key::new(is_large, &class_name, &name, &title).unwrap();
+        key.set_payload(object_bytes, stored_bytes).unwrap();
+        let narrow = |offset: u64| offset & u64::from(u32::MAX);
+        key.head = KeyHead {
+            cycle,
+            is_kept,
+            seek_key: if is_large { seek_key } else { narrow(seek_key) },
+            seek_dir: if is_large { seek_dir } else { narrow(seek_dir) },
+            pid_offset: if is_large { pid_offset } else { 0 },
+            datime: Datime(datime),
+            ..key.head
+        };
+        key
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_key_that_is_written_is_read_again(key in any_key()) {
+        let mut output = Output::new(0);
+        key.write(&mut output).unwrap();
+        let bytes = output.into_bytes();
+        prop_assert_eq!(bytes.len(), usize::from(key.key_bytes));
+        prop_assert_eq!(Key::parse(&mut Cursor::new(&bytes)).unwrap(), key);
+    }
+
+    #[test]
+    fn a_key_list_that_is_written_is_read_again(keys in proptest::collection::vec(any_key(), 0..5), seek in 1..1_u64 << 40) {
+        let keys: Vec<Key> = keys.into_iter().filter(|key| key.seek_key > 0).collect();
+        let mut own_key = Key::new(true, "TFile", "f", "").unwrap();
+        let n_bytes = 4 + keys.iter().map(|key| usize::from(key.key_bytes)).sum::<usize>();
+        own_key.set_payload(n_bytes, n_bytes).unwrap();
+        own_key.head.seek_key = seek;
+        let mut output = Output::new(0);
+        KeyList::write(&own_key, keys.iter(), &mut output).unwrap();
+        let list = KeyList::parse(&output.into_bytes(), seek).unwrap();
+        prop_assert_eq!(list, KeyList { own_key, keys, is_freed: false, may_lack_keys: false });
+    }
+
+    #[test]
+    fn a_header_that_is_written_is_read_again(
+        is_large in any::<bool>(),
+        version in 0..1_000_000_u32,
+        offsets in [100..1_u64 << 40, 0..1_u64 << 40, 0..1_u64 << 40],
+        sizes in any::<[u32; 4]>(),
+        (uuid, uuid_version, compression) in (any::<[u8; 16]>(), any::<u16>(), any::<i32>()),
+    ) {
+        let [end, seek_free, seek_info] = offsets.map(|offset| if is_large { offset } else { offset.min(u32::MAX.into()) });
+        let [n_bytes_free, n_free, n_bytes_name, n_bytes_info] = sizes;
+        let header = FileHeader {
+            version,
+            is_large,
+            begin: 100,
+            end,
+            seek_free,
+            n_bytes_free,
+            n_free,
+            n_bytes_name,
+            units: if is_large { 8 } else { 4 },
+            compression: crate::codec::CompressionSetting(compression),
+            seek_info,
+            n_bytes_info,
+            uuid: Uuid(uuid),
+            uuid_version,
+        };
+        let mut output = Output::new(0);
+        header.write(&mut output).unwrap();
+        prop_assert_eq!(output.position(), if is_large { 75 } else { 63 });
+        prop_assert_eq!(FileHeader::parse(&output.into_bytes()).unwrap(), header);
+    }
+
+    #[test]
+    fn a_directory_that_is_written_is_read_again(
+        version in 1..20_u16,
+        dates in any::<[u32; 2]>(),
+        sizes in any::<[u32; 2]>(),
+        offsets in proptest::array::uniform3(prop_oneof![0..START_OF_LARGE + 1, 0..1_u64 << 40]),
+        uuid in any::<[u8; 16]>(),
+    ) {
+        let directory = Directory {
+            version,
+            is_large: offsets.iter().any(|offset| *offset > START_OF_LARGE),
+            created: Datime(dates[0]),
+            modified: Datime(dates[1]),
+            n_bytes_keys: sizes[0],
+            n_bytes_name: sizes[1],
+            seek_dir: offsets[0],
+            seek_parent: offsets[1],
+            seek_keys: offsets[2],
+            uuid: (version > 1).then_some(Uuid(uuid)),
+        };
+        let mut output = Output::new(0);
+        directory.write_record(&mut output).unwrap();
+        let bytes = output.into_bytes();
+        prop_assert_eq!(bytes.len(), Directory::MAX_BYTES);
+        prop_assert_eq!(Directory::parse(&mut Cursor::new(&bytes)).unwrap(), directory);
+    }
+
+    #[test]
+    fn free_segments_that_are_written_are_read_again_and_the_last_ends_behind_the_file(
+        gaps in proptest::collection::vec((1..1_u64 << 30, 4..1_u64 << 30), 0..6),
+    ) {
+        let (mut segments, mut end) = (Vec::new(), 100);
+        for (before, n_bytes) in gaps {
+            segments.push(FreeSegment { first: end + before, last: end + before + n_bytes - 1 });
+            end += before + n_bytes;
+        }
+        segments.push(FreeSegment::behind(end));
+        let mut output = Output::new(0);
+        segments.iter().for_each(|segment| segment.write(&mut output));
+        let bytes = output.into_bytes();
+        prop_assert_eq!(bytes.len(), segments.iter().map(FreeSegment::stored_bytes).sum::<usize>());
+        prop_assert_eq!(parse_free_segments(&[bytes, vec![0; 40]].concat(), end).unwrap(), segments.clone());
+        let last = segments.last().unwrap().last;
+        prop_assert!(last > end && last <= end.max(START_OF_LARGE) + 1_000_000_000 && last.is_multiple_of(1_000_000_000));
+    }
+}
+
+#[test]
+fn what_does_not_fit_into_narrow_offsets_is_refused() {
+    let mut key = Key::new(false, "C", "n", "").unwrap();
+    key.head.seek_key = 1 << 32;
+    assert!(matches!(key.write(&mut Output::new(0)), Err(Error::Unsupported(_))));
+    key.head = KeyHead { seek_key: 1, pid_offset: 1, ..key.head };
+    assert!(key.write(&mut Output::new(0)).is_err());
+    assert!(Key::new(false, "C", &"n".repeat(32_768), "").is_err());
+    assert!(key.set_payload(1 << 31, 1).is_err());
 }

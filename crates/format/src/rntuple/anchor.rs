@@ -3,6 +3,8 @@
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
+use crate::output::Output;
+
 use super::envelope::{Blob, checksum};
 
 /// Class of the anchor.
@@ -13,6 +15,12 @@ pub const OLD_ANCHOR_CLASS: &str = "ROOT::Experimental::RNTuple";
 /// Bytes of the members that all versions have: those the checksum covers at least.
 const MEMBER_BYTES: usize = 64;
 const CHECKSUM_BYTES: usize = 8;
+/// Version of the class: the one since the format was released.
+const CLASS_VERSION: u16 = 2;
+/// Bytes of the object of a key: byte count and class version, the members, the checksum.
+pub const ANCHOR_BYTES: u64 = 78;
+/// The version of the format that is written: epoch, major, minor, patch. Source: `ROOT::RNTuple::kVersion*` (ROOT 6.40).
+pub const WRITTEN_VERSION: [u16; 4] = [1, 0, 2, 0];
 
 /// Where header and footer are, and which version of the format they are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +56,7 @@ impl Anchor {
         if object.iter().all(|&byte| byte == 0) || (frame.end.is_none() && frame.version == 0) {
             return Err(Error::corrupt(0, "zeros where the anchor of an RNTuple should be"));
         }
-        if frame.version < 2 || version[0] == 0 {
+        if frame.version < CLASS_VERSION || version[0] == 0 {
             let [epoch, major, minor, patch] = version;
             return Err(too_old(format!("an RNTuple in version {epoch}.{major}.{minor}.{patch}")));
         }
@@ -79,6 +87,31 @@ impl Anchor {
             header: blob(seek_header, n_header, len_header),
             footer: blob(seek_footer, n_footer, len_footer),
         })
+    }
+
+    /// Writes the object of a key: [`ANCHOR_BYTES`], without members of versions to come.
+    ///
+    /// # Errors
+    /// None for so few bytes.
+    ///
+    /// # Source
+    /// As [`Anchor::parse`].
+    pub fn write(&self) -> Result<Vec<u8>> {
+        let mut output = Output::new(0);
+        let frame = output.begin(CLASS_VERSION);
+        let members = output.position();
+        self.version.iter().for_each(|&part| output.u16(part));
+        for blob in [self.header, self.footer] {
+            output.u64(blob.offset);
+            output.u64(blob.stored_bytes);
+            output.u64(blob.uncompressed_bytes);
+        }
+        output.u64(self.max_key_bytes());
+        output.end(frame)?;
+        let mut object = output.into_bytes();
+        let checksum = checksum(&object[members..]);
+        object.extend_from_slice(&checksum.to_be_bytes());
+        Ok(object)
     }
 
     /// Payloads longer than this are written in several keys.

@@ -54,85 +54,100 @@ pub struct ColumnType {
     pub encoding: Option<Encoding>,
 }
 
+/// How many bits elements of a column type have, and what they are.
+enum Kind {
+    /// Always so many.
+    Fixed(u16, Encoding),
+    /// As many as the column says: [`Encoding::Truncated`].
+    Truncated,
+    /// As many as the column says: [`Encoding::Quantized`].
+    Quantized,
+}
+
+/// The column types by their codes. Source: `ENTupleColumnType` and the specification.
+const TYPES: [(&str, Kind); 30] = {
+    use Encoding::{Bit, Half, Index, Plain, Split, Switch, ZigZag};
+    use Kind::Fixed;
+    use Primitive::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    [
+        ("Bit", Fixed(1, Bit)),
+        ("Byte", Fixed(8, Plain(UInt8))),
+        ("Char", Fixed(8, Plain(Int8))),
+        ("Int8", Fixed(8, Plain(Int8))),
+        ("UInt8", Fixed(8, Plain(UInt8))),
+        ("Int16", Fixed(16, Plain(Int16))),
+        ("UInt16", Fixed(16, Plain(UInt16))),
+        ("Int32", Fixed(32, Plain(Int32))),
+        ("UInt32", Fixed(32, Plain(UInt32))),
+        ("Int64", Fixed(64, Plain(Int64))),
+        ("UInt64", Fixed(64, Plain(UInt64))),
+        ("Real16", Fixed(16, Half { is_split: false })),
+        ("Real32", Fixed(32, Plain(Float32))),
+        ("Real64", Fixed(64, Plain(Float64))),
+        ("Index32", Fixed(32, Index { width: 4, is_delta: false })),
+        ("Index64", Fixed(64, Index { width: 8, is_delta: false })),
+        ("Switch", Fixed(96, Switch)),
+        ("SplitInt16", Fixed(16, ZigZag(Int16))),
+        ("SplitUInt16", Fixed(16, Split(UInt16))),
+        ("SplitInt32", Fixed(32, ZigZag(Int32))),
+        ("SplitUInt32", Fixed(32, Split(UInt32))),
+        ("SplitInt64", Fixed(64, ZigZag(Int64))),
+        ("SplitUInt64", Fixed(64, Split(UInt64))),
+        ("SplitReal16", Fixed(16, Half { is_split: true })),
+        ("SplitReal32", Fixed(32, Split(Float32))),
+        ("SplitReal64", Fixed(64, Split(Float64))),
+        ("SplitIndex32", Fixed(32, Index { width: 4, is_delta: true })),
+        ("SplitIndex64", Fixed(64, Index { width: 8, is_delta: true })),
+        ("Real32Trunc", Kind::Truncated),
+        ("Real32Quant", Kind::Quantized),
+    ]
+};
+
 impl ColumnType {
+    /// Bytes that are no numbers.
+    pub const BYTE: ColumnType = ColumnType { code: 1, bits: 8, encoding: Some(Encoding::Plain(Primitive::UInt8)) };
+    /// Characters.
+    pub const CHAR: ColumnType = ColumnType { code: 2, bits: 8, encoding: Some(Encoding::Plain(Primitive::Int8)) };
+
     /// `range`: smallest and largest value, of columns that have one.
     pub(super) fn new(code: u16, bits: u16, range: Option<(f64, f64)>) -> Self {
-        use Primitive::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
         let narrow = u8::try_from(bits).unwrap_or(u8::MAX);
-        let (expected, encoding) = match code {
-            0x00 => (1, Encoding::Bit),
-            0x01 | 0x04 => (8, Encoding::Plain(UInt8)),
-            0x02 | 0x03 => (8, Encoding::Plain(Int8)),
-            0x05 => (16, Encoding::Plain(Int16)),
-            0x06 => (16, Encoding::Plain(UInt16)),
-            0x07 => (32, Encoding::Plain(Int32)),
-            0x08 => (32, Encoding::Plain(UInt32)),
-            0x09 => (64, Encoding::Plain(Int64)),
-            0x0A => (64, Encoding::Plain(UInt64)),
-            0x0B => (16, Encoding::Half { is_split: false }),
-            0x0C => (32, Encoding::Plain(Float32)),
-            0x0D => (64, Encoding::Plain(Float64)),
-            0x0E => (32, Encoding::Index { width: 4, is_delta: false }),
-            0x0F => (64, Encoding::Index { width: 8, is_delta: false }),
-            0x10 => (96, Encoding::Switch),
-            0x11 => (16, Encoding::ZigZag(Int16)),
-            0x12 => (16, Encoding::Split(UInt16)),
-            0x13 => (32, Encoding::ZigZag(Int32)),
-            0x14 => (32, Encoding::Split(UInt32)),
-            0x15 => (64, Encoding::ZigZag(Int64)),
-            0x16 => (64, Encoding::Split(UInt64)),
-            0x17 => (16, Encoding::Half { is_split: true }),
-            0x18 => (32, Encoding::Split(Float32)),
-            0x19 => (64, Encoding::Split(Float64)),
-            0x1A => (32, Encoding::Index { width: 4, is_delta: true }),
-            0x1B => (64, Encoding::Index { width: 8, is_delta: true }),
-            0x1C if (10..=31).contains(&bits) => (bits, Encoding::Truncated { bits: narrow }),
-            0x1D if (1..=32).contains(&bits) => match range {
-                Some((min, max)) => (bits, Encoding::Quantized { bits: narrow, min, max }),
-                None => return ColumnType { code, bits, encoding: None },
-            },
-            _ => return ColumnType { code, bits, encoding: None },
+        let encoding = match TYPES.get(usize::from(code)) {
+            Some((_, Kind::Fixed(expected, encoding))) => (bits == *expected).then_some(*encoding),
+            Some((_, Kind::Truncated)) => (10..=31).contains(&bits).then_some(Encoding::Truncated { bits: narrow }),
+            Some((_, Kind::Quantized)) => range
+                .filter(|_| (1..=32).contains(&bits))
+                .map(|(min, max)| Encoding::Quantized { bits: narrow, min, max }),
+            None => None,
         };
-        ColumnType { code, bits, encoding: (bits == expected).then_some(encoding) }
+        ColumnType { code, bits, encoding }
+    }
+
+    /// The type of columns of numbers, bools or ends of lists that are stored in this way; `None` if there is none. Bytes
+    /// are taken for integers: see [`ColumnType::BYTE`], [`ColumnType::CHAR`].
+    pub fn of(encoding: Encoding) -> Option<Self> {
+        let range = match encoding {
+            Encoding::Quantized { min, max, .. } => Some((min, max)),
+            _ => None,
+        };
+        // From the last on: bytes and characters come before the integers that they look like.
+        let numbered = (0_u16..).zip(&TYPES).collect::<Vec<_>>();
+        numbered.into_iter().rev().find_map(|(code, (_, kind))| {
+            let bits = match (kind, encoding) {
+                (Kind::Fixed(bits, _), _) => *bits,
+                (Kind::Truncated, Encoding::Truncated { bits }) => bits.into(),
+                (Kind::Quantized, Encoding::Quantized { bits, .. }) => bits.into(),
+                _ => return None,
+            };
+            Some(ColumnType::new(code, bits, range)).filter(|found| found.encoding == Some(encoding))
+        })
     }
 
     /// As the specification names it.
     pub fn name(self) -> String {
-        const NAMES: [&str; 30] = [
-            "Bit",
-            "Byte",
-            "Char",
-            "Int8",
-            "UInt8",
-            "Int16",
-            "UInt16",
-            "Int32",
-            "UInt32",
-            "Int64",
-            "UInt64",
-            "Real16",
-            "Real32",
-            "Real64",
-            "Index32",
-            "Index64",
-            "Switch",
-            "SplitInt16",
-            "SplitUInt16",
-            "SplitInt32",
-            "SplitUInt32",
-            "SplitInt64",
-            "SplitUInt64",
-            "SplitReal16",
-            "SplitReal32",
-            "SplitReal64",
-            "SplitIndex32",
-            "SplitIndex64",
-            "Real32Trunc",
-            "Real32Quant",
-        ];
-        match NAMES.get(usize::from(self.code)) {
-            Some(name) if self.code >= 0x1C => format!("{name} of {} bits", self.bits),
-            Some(name) => (*name).to_owned(),
+        match TYPES.get(usize::from(self.code)) {
+            Some((name, Kind::Fixed(..))) => (*name).to_owned(),
+            Some((name, _)) => format!("{name} of {} bits", self.bits),
             None => format!("column type {:#x}", self.code),
         }
     }
@@ -153,5 +168,26 @@ impl Encoding {
             Encoding::Half { .. } | Encoding::Truncated { .. } | Encoding::Quantized { .. } => Some(Primitive::Float32),
             Encoding::Index { .. } | Encoding::Switch => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_encoding_has_a_column_type_of_that_encoding() {
+        for code in 0..u16::try_from(TYPES.len()).unwrap() {
+            for bits in 0..=100 {
+                let column_type = ColumnType::new(code, bits, Some((-1.0, 2.0)));
+                let Some(encoding) = column_type.encoding else { continue };
+                let found = ColumnType::of(encoding).unwrap();
+                let is_byte = [ColumnType::BYTE, ColumnType::CHAR].contains(&column_type);
+                assert_eq!((found.encoding, found.bits), (Some(encoding), bits));
+                assert_eq!(found == column_type, !is_byte, "{}", column_type.name());
+            }
+        }
+        assert_eq!(ColumnType::new(9, 32, None).encoding, None);
+        assert_eq!(ColumnType::of(Encoding::Truncated { bits: 9 }), None);
     }
 }

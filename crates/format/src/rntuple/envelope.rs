@@ -5,12 +5,15 @@ use std::ops::Range;
 use crate::error::{Error, Place, Result};
 
 use super::reader::Reader;
+use super::writer::Writer;
 
 /// The shortest envelope: type and length, and the checksum.
 pub const ENVELOPE_MIN_BYTES: u64 = 16;
 const CHECKSUM_BYTES: usize = 8;
 /// The locator type of sizes over 2 GiB.
 const LARGE: i8 = 1;
+/// Bytes of such a locator.
+const LARGE_BYTES: u32 = 20;
 
 /// The checksum of envelopes, anchors and pages.
 pub fn checksum(bytes: &[u8]) -> u64 {
@@ -42,7 +45,7 @@ impl EnvelopeLink {
     /// Unsupported if it is not in the file.
     pub fn blob(&self, max_key_bytes: u64) -> Result<Blob> {
         let Some(Locator { offset, n_bytes }) = self.locator else {
-            return Err(Error::unsupported(0, "an envelope outside of a file (locator of an unknown type)"));
+            return Err(outside());
         };
         let uncompressed_bytes = self.uncompressed_bytes;
         Ok(Blob { offset, stored_bytes: n_bytes, uncompressed_bytes, max_key_bytes })
@@ -171,4 +174,29 @@ pub(super) fn locator(reader: &mut Reader<'_>) -> Result<Option<Locator>> {
 /// Reads a link to an envelope.
 pub(super) fn link(reader: &mut Reader<'_>) -> Result<EnvelopeLink> {
     Ok(EnvelopeLink { uncompressed_bytes: reader.u64()?, locator: locator(reader)? })
+}
+
+/// Writes a locator: that of large sizes only where the size needs it, as ROOT does.
+pub(super) fn write_locator(writer: &mut Writer, locator: Locator) {
+    match i32::try_from(locator.n_bytes) {
+        Ok(size) => writer.i32(size),
+        Err(_) => {
+            let head = LARGE_BYTES | u32::from(LARGE.unsigned_abs()) << 24;
+            writer.u32(head.wrapping_neg());
+            writer.u64(locator.n_bytes);
+        }
+    }
+    writer.u64(locator.offset);
+}
+
+/// Writes a link to an envelope; unsupported if it is not in the file.
+pub(super) fn write_link(writer: &mut Writer, link: &EnvelopeLink) -> Result<()> {
+    writer.u64(link.uncompressed_bytes);
+    write_locator(writer, link.locator.ok_or_else(outside)?);
+    Ok(())
+}
+
+/// What is said of a locator of a kind that is not known.
+pub(super) fn outside() -> Error {
+    Error::unsupported(0, "an envelope outside of a file (locator of an unknown type)")
 }

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result, Within};
 
-use super::envelope::{EnvelopeLink, Kind, link, locator, open};
+use super::envelope::{EnvelopeLink, Kind, link, locator, open, outside, write_link, write_locator};
 use super::reader::Reader;
 use super::schema::Schema;
+use super::writer::Writer;
 
 /// Clusters whose pages one page list describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +32,14 @@ pub struct AttributeSet {
 }
 
 /// What the footer says besides the schema.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footer {
     /// The cluster groups, in the order of the file.
     pub groups: Vec<ClusterGroup>,
     /// Attribute sets.
     pub attributes: Vec<AttributeSet>,
+    /// The list of attribute sets is there, be it empty: from 1.0.1.0 on.
+    pub has_attribute_list: bool,
 }
 
 /// The fewest bytes of the frames of a cluster group and an attribute set.
@@ -58,6 +61,7 @@ impl Footer {
         check_header(reader, schema)?;
         let mut extension = reader.record()?;
         if extension.remaining() > 0 {
+            schema.has_extension = true;
             schema.extend(&mut extension).within(|| "schema extension")?;
         }
         let (mut list, n_groups) = reader.list(GROUP_BYTES)?;
@@ -66,14 +70,47 @@ impl Footer {
             groups.push(group(&mut list.record()?).within(|| format!("cluster group {number} of {n_groups}"))?);
         }
         let mut attributes = Vec::new();
-        if reader.remaining() > 0 {
+        let has_attribute_list = reader.remaining() > 0;
+        if has_attribute_list {
             let (mut list, n_sets) = reader.list(ATTRIBUTES_BYTES)?;
             for number in 0..n_sets {
                 let set = attribute_set(&mut list.record()?);
                 attributes.push(set.within(|| format!("attribute set {number} of {n_sets}"))?);
             }
         }
-        Ok(Footer { groups, attributes })
+        Ok(Footer { groups, attributes, has_attribute_list })
+    }
+
+    /// Writes the footer envelope, with what was added to the schema after its header.
+    ///
+    /// # Errors
+    /// Unsupported for links out of the file and what the format has no room for.
+    ///
+    /// # Source
+    /// `RNTupleSerializer::SerializeFooter` (ROOT 6.40).
+    pub fn write(&self, schema: &Schema) -> Result<Vec<u8>> {
+        let mut writer = Writer::new();
+        writer.u64(schema.features);
+        writer.u64(schema.header_checksum);
+        let extension = writer.begin_record();
+        schema.write_extension(&mut writer)?;
+        writer.end(extension);
+        let list = writer.begin_list(self.groups.len())?;
+        for group in &self.groups {
+            let record = writer.begin_record();
+            writer.u64(group.first_entry);
+            writer.u64(group.n_entries);
+            writer.u32(group.n_clusters);
+            write_link(&mut writer, &group.page_list)?;
+            writer.end(record);
+        }
+        writer.end(list);
+        if self.has_attribute_list || !self.attributes.is_empty() {
+            let list = writer.begin_list(self.attributes.len())?;
+            self.attributes.iter().try_for_each(|set| write_attribute_set(&mut writer, set))?;
+            writer.end(list);
+        }
+        writer.envelope(Kind::Footer).map(|(envelope, _)| envelope)
     }
 
     /// Number of entries of all cluster groups.
@@ -100,6 +137,18 @@ fn group(reader: &mut Reader<'_>) -> Result<ClusterGroup> {
         return Err(Error::corrupt(start, format!("{n_entries} entries from {first_entry} on")));
     }
     Ok(ClusterGroup { first_entry, n_entries, n_clusters: reader.u32()?, page_list: link(reader)? })
+}
+
+/// Source: `RNTupleSerializer::SerializeAttributeSet` (ROOT 6.40).
+fn write_attribute_set(writer: &mut Writer, set: &AttributeSet) -> Result<()> {
+    let record = writer.begin_record();
+    set.version.iter().for_each(|&part| writer.u16(part));
+    let n_bytes = u32::try_from(set.anchor.uncompressed_bytes);
+    writer.u32(n_bytes.map_err(|_| Error::unsupported(0, "an anchor of 4 GiB or more"))?);
+    write_locator(writer, set.anchor.locator.ok_or_else(outside)?);
+    writer.counted(set.name.as_bytes())?;
+    writer.end(record);
+    Ok(())
 }
 
 fn attribute_set(reader: &mut Reader<'_>) -> Result<AttributeSet> {

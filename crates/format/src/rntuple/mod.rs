@@ -1,9 +1,11 @@
-//! RNTuple: anchor, envelopes, schema, page lists, and the kernels that decode pages.
+//! RNTuple: anchor, envelopes, schema, page lists, and the kernels that decode and encode pages.
 //!
 //! Source: `tree/ntuple/doc/BinaryFormatSpecification.md` (ROOT 6.40), versions 1.0.0.0 and later. A name in parentheses in
 //! the comments of this module is that of the specification.
 
 mod anchor;
+mod description;
+pub mod encode;
 mod encoding;
 mod envelope;
 mod footer;
@@ -18,8 +20,10 @@ mod slots;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-pub use anchor::{ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS};
+pub use anchor::{ANCHOR_BYTES, ANCHOR_CLASS, Anchor, OLD_ANCHOR_CLASS, WRITTEN_VERSION};
+pub use description::{ExtraInfo, FieldDescription};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};
 pub use footer::{AttributeSet, ClusterGroup, Footer};
@@ -27,5 +31,5 @@ pub use members::{Member, Members};
 pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::{Shape, StreamedField};
+pub use shape::{Shape, StreamedField, number_type_name};
 pub use slots::{Domain, Slot, SlotId, Slots};

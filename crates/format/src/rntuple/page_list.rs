@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use crate::error::{Error, Result, Within};
 
-use super::envelope::{Kind, locator, open};
+use super::envelope::{Kind, Locator, locator, open, write_locator};
 use super::footer::check_header;
 use super::reader::Reader;
 use super::schema::Schema;
+use super::writer::Writer;
 
 /// The entries of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Page {
 }
 
 /// The pages of a column in a cluster.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnPages {
     /// Where they are among all pages of the list.
     range: Range<usize>,
@@ -47,7 +48,7 @@ pub struct ColumnPages {
 }
 
 /// A page list.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageList {
     /// The clusters.
     pub clusters: Vec<ClusterSummary>,
@@ -110,6 +111,89 @@ impl PageList {
             columns.push(of_cluster.within(|| format!("cluster {number} of {n_clusters}"))?);
         }
         Ok(PageList { clusters, columns, pages })
+    }
+
+    /// Adds a cluster, behind those that are there; its columns follow, in their order, by [`PageList::add_column`].
+    pub fn add_cluster(&mut self, summary: ClusterSummary) {
+        self.clusters.push(summary);
+        self.columns.push(Vec::new());
+    }
+
+    /// Adds the next column of the last cluster.
+    ///
+    /// `first_element`: number of its first element in the column. `compression`: the setting that its pages were
+    /// compressed with.
+    pub fn add_column(&mut self, first_element: u64, compression: u32, pages: impl IntoIterator<Item = Page>) {
+        let start = self.pages.len();
+        self.pages.extend(pages);
+        let range = start..self.pages.len();
+        self.push_column(ColumnPages { range, is_suppressed: false, first_element, compression });
+    }
+
+    /// Adds a column whose elements are in another representation. `first_element`: 1 to 2^63, which ROOT writes always.
+    pub fn add_suppressed_column(&mut self, first_element: u64) {
+        let range = self.pages.len()..self.pages.len();
+        self.push_column(ColumnPages { range, is_suppressed: true, first_element, compression: 0 });
+    }
+
+    fn push_column(&mut self, column: ColumnPages) {
+        if let Some(columns) = self.columns.last_mut() {
+            columns.push(column);
+        }
+    }
+
+    /// Writes the page list envelope.
+    ///
+    /// # Errors
+    /// Unsupported for pages that are not in the file, and what the format has no room for.
+    ///
+    /// # Source
+    /// `RNTupleSerializer::SerializePageList` (ROOT 6.40).
+    pub fn write(&self, schema: &Schema) -> Result<Vec<u8>> {
+        let mut writer = Writer::new();
+        writer.u64(schema.header_checksum);
+        let list = writer.begin_list(self.clusters.len())?;
+        for cluster in &self.clusters {
+            if cluster.n_entries >= SHARDED {
+                return Err(Error::unsupported(0, format!("a cluster of {} entries", cluster.n_entries)));
+            }
+            let record = writer.begin_record();
+            writer.u64(cluster.first_entry);
+            writer.u64(cluster.n_entries);
+            writer.end(record);
+        }
+        writer.end(list);
+        let list = writer.begin_list(self.columns.len())?;
+        for columns in &self.columns {
+            let inner = writer.begin_list(columns.len())?;
+            columns.iter().try_for_each(|column| self.write_column(&mut writer, column))?;
+            writer.end(inner);
+        }
+        writer.end(list);
+        writer.envelope(Kind::PageList).map(|(envelope, _)| envelope)
+    }
+
+    fn write_column(&self, writer: &mut Writer, column: &ColumnPages) -> Result<()> {
+        let pages = self.pages(column);
+        let list = writer.begin_list(pages.len())?;
+        for page in pages {
+            page.check_place()?;
+            let n_elements = i32::try_from(page.n_elements);
+            let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^31 elements or more"))?;
+            writer.i32(if page.has_checksum { -n_elements } else { n_elements });
+            write_locator(writer, Locator { offset: page.offset, n_bytes: page.stored_bytes });
+        }
+        let first = column.first_element;
+        match (column.is_suppressed, i64::try_from(first)) {
+            (true, _) if first > 0 && first <= 1 << 63 => writer.u64(first.wrapping_neg()),
+            (false, Ok(first)) => {
+                writer.i64(first);
+                writer.u32(column.compression);
+            }
+            _ => return Err(Error::unsupported(0, format!("a column that begins with element {first}"))),
+        }
+        writer.end(list);
+        Ok(())
     }
 
     /// The pages of a column of this list, in the order of their elements.

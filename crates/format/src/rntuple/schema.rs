@@ -5,6 +5,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::{ObjectSlot, ObjectSlots, StreamerInfos};
 
+use super::description::{ExtraInfo, FieldDescription};
 use super::encoding::ColumnType;
 use super::envelope::{Kind, open};
 use super::reader::Reader;
@@ -44,13 +45,17 @@ pub struct NtupleField<'s> {
 }
 
 /// What the schema says of a field; texts and lists are among those of all fields.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct FieldRecord {
     name: Text,
     type_name: Text,
+    type_alias: Text,
     description: Text,
     field_version: u32,
+    type_version: u32,
+    type_checksum: Option<u32>,
     role: Role,
+    other_flags: u16,
     parent: Option<FieldId>,
     array_size: Option<u64>,
     source: Option<FieldId>,
@@ -74,6 +79,39 @@ impl<'s> NtupleField<'s> {
     /// C++ type, normalized; empty for untyped collections and records.
     pub fn type_name(self) -> &'s str {
         self.schema.texts.get(self.record.type_name)
+    }
+
+    /// The name under which the type was used, where that is another.
+    pub fn type_alias(self) -> &'s str {
+        self.schema.texts.get(self.record.type_alias)
+    }
+
+    /// Version of the C++ type.
+    pub fn type_version(self) -> u32 {
+        self.record.type_version
+    }
+
+    /// Checksum of the C++ type, if it is a class.
+    pub fn type_checksum(self) -> Option<u32> {
+        self.record.type_checksum
+    }
+
+    /// All that the schema says of it.
+    pub fn describe(self) -> FieldDescription<'s> {
+        FieldDescription {
+            name: self.name(),
+            type_name: self.type_name(),
+            type_alias: self.type_alias(),
+            description: self.description(),
+            field_version: self.field_version(),
+            type_version: self.type_version(),
+            type_checksum: self.type_checksum(),
+            role: self.role(),
+            other_flags: self.record.other_flags,
+            parent: self.parent(),
+            array_size: self.array_size(),
+            source: self.source(),
+        }
     }
 
     /// Description.
@@ -118,7 +156,7 @@ impl<'s> NtupleField<'s> {
 }
 
 /// A column.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NtupleColumn {
     /// What an element is.
     pub column_type: ColumnType,
@@ -128,6 +166,17 @@ pub struct NtupleColumn {
     pub representation: u16,
     /// `None` if it is there from the first entry on.
     pub deferred: Option<Deferred>,
+    /// Smallest and largest value.
+    pub range: Option<(f64, f64)>,
+    /// Flags that later versions of the format have brought.
+    pub other_flags: u16,
+}
+
+impl NtupleColumn {
+    /// A column of the only representation of a field, from the first entry on.
+    pub fn new(column_type: ColumnType, field: FieldId) -> Self {
+        NtupleColumn { column_type, field, representation: 0, deferred: None, range: None, other_flags: 0 }
+    }
 }
 
 /// A column that was added while the data were written.
@@ -140,7 +189,7 @@ pub struct Deferred {
 }
 
 /// All fields and columns of an RNTuple.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
     /// Name of the RNTuple.
     pub name: String,
@@ -165,15 +214,23 @@ pub struct Schema {
     aliases: Vec<(FieldId, ColumnId)>,
     /// Bytes of the paths of all fields.
     path_bytes: u32,
-    /// What is said of the classes that streamers wrote: an object with a list of streamer information, or nothing.
-    streamer_info: Vec<u8>,
+    /// What is said of types besides.
+    extra_infos: Vec<ExtraInfo>,
+    /// What of all this the header has; the rest is in the extension.
+    pub(super) in_header: Counts,
+    /// The extension has its four lists, be they empty.
+    pub(super) has_extension: bool,
 }
 
-const REPETITIVE: u16 = 1;
-const PROJECTED: u16 = 2;
-const HAS_TYPE_CHECKSUM: u16 = 4;
-const DEFERRED: u16 = 1;
-const HAS_RANGE: u16 = 2;
+/// Numbers of what a schema description lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) fields: usize,
+    pub(super) columns: usize,
+    pub(super) aliases: usize,
+    pub(super) extra_infos: usize,
+}
+
 /// Feature bits that are read. Bit 0, nested deferred columns, is declared in 1.0.2.1; ROOT 6.40 neither writes nor reads it.
 const KNOWN_FEATURES: u64 = 0;
 /// The fewest bytes of the frames of a field, a column and an alias column.
@@ -181,8 +238,6 @@ const FIELD_BYTES: usize = 40;
 const COLUMN_BYTES: usize = 20;
 const ALIAS_BYTES: usize = 16;
 const EXTRA_BYTES: usize = 20;
-/// The kind of extra type information that is read.
-const STREAMER_INFO: u32 = 0;
 /// Fields inside each other; C++ types of real data are some ten deep.
 const MAX_DEPTH: u8 = 64;
 
@@ -203,7 +258,9 @@ impl Schema {
         self.name = reader.name()?.to_owned();
         self.description = reader.string()?;
         self.writer = reader.string()?;
-        self.extend(reader)
+        self.extend(reader)?;
+        self.in_header = self.counts();
+        Ok(())
     }
 
     pub(super) fn add_features(&mut self, reader: &mut Reader<'_>) -> Result<()> {
@@ -230,25 +287,44 @@ impl Schema {
         }
         let (mut list, n_infos) = reader.list(EXTRA_BYTES)?;
         for number in 0..n_infos {
-            self.extra_info(&mut list.record()?).within(|| format!("extra type information {number} of {n_infos}"))?;
+            let info = ExtraInfo::read(&mut list.record()?);
+            self.add_extra_info(info.within(|| format!("extra type information {number} of {n_infos}"))?);
         }
+        self.index();
+        Ok(())
+    }
+
+    /// Notes what belongs to each field.
+    pub(super) fn index(&mut self) {
         let numbered = || (0..).map(FieldId).zip(&self.fields);
         let parts = || numbered().filter_map(|(id, field)| Some((field.parent?, id)));
         self.children = OfFields::new(self.fields.len(), parts);
         let own = || (0..).map(ColumnId).zip(&self.columns).map(|(id, column)| (column.field, id));
         self.columns_of_fields = OfFields::new(self.fields.len(), || own().chain(self.aliases.iter().copied()));
-        Ok(())
     }
 
-    /// Takes streamer information; that of an extension holds all of what came before. Other kinds are passed over.
-    fn extra_info(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        let content = reader.u32()?;
-        reader.u32()?; // version and name of the type: streamer information is of all types
-        reader.bytes()?;
-        if content == STREAMER_INFO {
-            self.streamer_info = reader.bytes()?.to_vec();
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            fields: self.fields.len(),
+            columns: self.columns.len(),
+            aliases: self.aliases.len(),
+            extra_infos: self.extra_infos.len(),
         }
-        Ok(())
+    }
+
+    /// Adds what is said of types besides. Streamer information holds all of what came before.
+    pub fn add_extra_info(&mut self, info: ExtraInfo) {
+        self.extra_infos.push(info);
+    }
+
+    /// What is said of types besides.
+    pub fn extra_infos(&self) -> &[ExtraInfo] {
+        &self.extra_infos
+    }
+
+    /// Columns of other fields that projected fields show.
+    pub(super) fn aliases(&self) -> &[(FieldId, ColumnId)] {
+        &self.aliases
     }
 
     /// What is said of the classes that streamers wrote; empty if nothing is.
@@ -259,15 +335,16 @@ impl Schema {
     /// # Source
     /// `RNTupleSerializer::SerializeStreamerInfos` (ROOT 6.40): a `TList` as `TBuffer::WriteObject` writes it.
     pub fn streamer_infos(&self) -> Result<StreamerInfos> {
-        if self.streamer_info.is_empty() {
+        let found = self.extra_infos.iter().rfind(|info| info.content == ExtraInfo::STREAMER_INFO);
+        let Some(info) = found.filter(|info| !info.bytes.is_empty()) else {
             return Ok(StreamerInfos::default());
-        }
-        let mut cursor = Cursor::new(&self.streamer_info);
+        };
+        let mut cursor = Cursor::new(&info.bytes);
         let within = || "extra type information";
         match ObjectSlots::new(0).read(&mut cursor).within(within)? {
             ObjectSlot::Object { class: b"TList", .. } => {
                 let start = cursor.position();
-                StreamerInfos::parse(&self.streamer_info[start..], start).within(within)
+                StreamerInfos::parse(&info.bytes[start..], start).within(within)
             }
             _ => Err(Error::corrupt(0, "streamer information that is no list").within(within().to_owned())),
         }
@@ -275,96 +352,92 @@ impl Schema {
 
     fn field(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
-        let id = u32::try_from(self.fields.len()).map_err(|_| Error::unsupported(start, "more than 2^32 fields"))?;
-        let field_version = reader.u32()?;
-        reader.u32()?; // version of the C++ type
-        let parent = reader.u32()?;
-        let role = match reader.u16()? {
-            0 => Role::Leaf,
-            1 => Role::Collection,
-            2 => Role::Record,
-            3 => Role::Variant,
-            4 => Role::Streamer,
-            other => Role::Unknown(other),
-        };
-        let flags = reader.u16()?;
-        let (name, type_name) = (reader.name()?, reader.text()?);
-        reader.bytes()?; // the name under which the type was used
-        let description = reader.text()?;
-        let array_size = if flags & REPETITIVE != 0 { Some(reader.u64()?) } else { None };
-        let source = if flags & PROJECTED != 0 { Some(FieldId(reader.u32()?)) } else { None };
-        if flags & HAS_TYPE_CHECKSUM != 0 {
-            reader.u32()?;
+        let id = u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+        let description = FieldDescription::read(reader, FieldId(id))?;
+        self.add_field(&description).map(|_| ()).map_err(|error| error.inside(start))
+    }
+
+    /// Adds a field, behind the one that it is part of.
+    ///
+    /// # Errors
+    /// Corrupt if that one is not there; unsupported for more, deeper or longer than are read.
+    pub fn add_field(&mut self, description: &FieldDescription<'_>) -> Result<FieldId> {
+        let FieldDescription { name, parent, .. } = *description;
+        let id = u32::try_from(self.fields.len()).map_err(|_| Error::unsupported(0, "more than 2^32 fields"))?;
+        if let Some(parent) = parent.filter(|parent| parent.0 >= id) {
+            let what = format!("field {id} ({name:?}) is part of field {}, which comes later", parent.0);
+            return Err(Error::corrupt(0, what));
         }
-        if parent > id {
-            return Err(Error::corrupt(
-                start,
-                format!("field {id} ({name:?}) is part of field {parent}, which comes later"),
-            ));
-        }
-        let parent = (parent != id).then_some(FieldId(parent));
         let (depth, around_bytes) = match parent.and_then(|parent| self.fields.get(parent.0 as usize)) {
             Some(around) => (around.depth + 1, around.path_bytes + 1),
             None => (0, 0),
         };
         if depth >= MAX_DEPTH {
-            return Err(Error::unsupported(start, format!("fields more than {MAX_DEPTH} deep")));
+            return Err(Error::unsupported(0, format!("fields more than {MAX_DEPTH} deep")));
         }
         let path_bytes = u32::try_from(name.len()).unwrap_or(u32::MAX).saturating_add(around_bytes);
         self.path_bytes = self.path_bytes.saturating_add(path_bytes);
         if self.path_bytes() > MAX_PATH_BYTES {
             let what = format!("fields whose paths take more than {} MiB", MAX_PATH_BYTES >> 20);
-            return Err(Error::unsupported(start, what));
+            return Err(Error::unsupported(0, what));
         }
-        if parent.is_none() {
-            self.top_fields.push(FieldId(id));
-        }
-        let mut add = |text: &str| self.texts.add(text).map_err(|error| error.inside(start));
-        let (name, type_name, description) = (add(name)?, add(type_name)?, add(description)?);
         self.fields.push(FieldRecord {
-            name,
-            type_name,
-            description,
-            field_version,
-            role,
+            name: self.texts.add(name)?,
+            type_name: self.texts.add(description.type_name)?,
+            type_alias: self.texts.add(description.type_alias)?,
+            description: self.texts.add(description.description)?,
+            field_version: description.field_version,
+            type_version: description.type_version,
+            type_checksum: description.type_checksum,
+            role: description.role,
+            other_flags: description.other_flags,
             parent,
-            array_size,
-            source,
+            array_size: description.array_size,
+            source: description.source,
             depth,
             path_bytes,
         });
-        Ok(())
+        if parent.is_none() {
+            self.top_fields.push(FieldId(id));
+        }
+        Ok(FieldId(id))
     }
 
     fn column(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
-        u32::try_from(self.columns.len()).map_err(|_| Error::unsupported(start, "2^32 columns"))?;
-        let (code, bits) = (reader.u16()?, reader.u16()?);
-        let field = FieldId(reader.u32()?);
-        let flags = reader.u16()?;
-        let representation = reader.u16()?;
-        let deferred = if flags & DEFERRED != 0 {
-            let first = reader.i64()?;
-            Some(Deferred { first_element: first.unsigned_abs(), is_suppressed: first < 0 })
-        } else {
-            None
-        };
-        let range = if flags & HAS_RANGE != 0 { Some((reader.f64()?, reader.f64()?)) } else { None };
-        let column_type = ColumnType::new(code, bits, range);
-        if field.0 as usize >= self.fields.len() {
-            return Err(Error::corrupt(start, format!("a column of field {}, which is not there", field.0)));
+        let column = NtupleColumn::read(reader)?;
+        self.add_column(column).map(|_| ()).map_err(|error| error.inside(start))
+    }
+
+    /// Adds a column of a field that is there.
+    ///
+    /// # Errors
+    /// Corrupt if it is not; unsupported for 2^32 columns.
+    pub fn add_column(&mut self, column: NtupleColumn) -> Result<ColumnId> {
+        let id = u32::try_from(self.columns.len()).map_err(|_| Error::unsupported(0, "2^32 columns"))?;
+        let field = column.field.0;
+        if field as usize >= self.fields.len() {
+            return Err(Error::corrupt(0, format!("a column of field {field}, which is not there")));
         }
-        self.columns.push(NtupleColumn { column_type, field, representation, deferred });
-        Ok(())
+        self.columns.push(column);
+        Ok(ColumnId(id))
     }
 
     fn alias(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.offset();
         let (physical, field) = (ColumnId(reader.u32()?), FieldId(reader.u32()?));
+        self.add_alias(field, physical).map_err(|error| error.inside(start))
+    }
+
+    /// Adds a column of another field that a projected field shows.
+    ///
+    /// # Errors
+    /// Corrupt if one of them is not there.
+    pub fn add_alias(&mut self, field: FieldId, physical: ColumnId) -> Result<()> {
         let is_projected = self.fields.get(field.0 as usize).is_some_and(|field| field.source.is_some());
         if !is_projected || self.column_of(physical).is_none() {
             let what = format!("an alias of column {} for field {}, which is no projected field", physical.0, field.0);
-            return Err(Error::corrupt(start, what));
+            return Err(Error::corrupt(0, what));
         }
         self.aliases.push((field, physical));
         Ok(())

@@ -396,20 +396,29 @@ impl Flat {
     }
 }
 
+/// Numbers and the C++ types that they are, normalized; what a number is called when it is written comes first.
+const NUMBER_TYPES: [(Primitive, &str); 13] = [
+    (Primitive::Bool, "bool"),
+    (Primitive::Int8, "std::int8_t"),
+    (Primitive::UInt8, "std::uint8_t"),
+    (Primitive::Int16, "std::int16_t"),
+    (Primitive::UInt16, "std::uint16_t"),
+    (Primitive::Int32, "std::int32_t"),
+    (Primitive::UInt32, "std::uint32_t"),
+    (Primitive::Int64, "std::int64_t"),
+    (Primitive::UInt64, "std::uint64_t"),
+    (Primitive::Float32, "float"),
+    (Primitive::Float64, "double"),
+    (Primitive::Int8, "char"),
+    (Primitive::UInt8, "std::byte"),
+];
+
 /// The number that a C++ type is; `None` for all others.
 fn primitive_of(type_name: &str) -> Option<Primitive> {
-    Some(match type_name {
-        "bool" => Primitive::Bool,
-        "char" | "std::int8_t" => Primitive::Int8,
-        "std::byte" | "std::uint8_t" => Primitive::UInt8,
-        "std::int16_t" => Primitive::Int16,
-        "std::uint16_t" => Primitive::UInt16,
-        "std::int32_t" => Primitive::Int32,
-        "std::uint32_t" => Primitive::UInt32,
-        "std::int64_t" => Primitive::Int64,
-        "std::uint64_t" => Primitive::UInt64,
-        "float" => Primitive::Float32,
-        "double" => Primitive::Float64,
-        _ => return None,
-    })
+    NUMBER_TYPES.iter().find_map(|(primitive, name)| (*name == type_name).then_some(*primitive))
+}
+
+/// The C++ type of a number, as fields name it; `None` for what is stored as another.
+pub fn number_type_name(primitive: Primitive) -> Option<&'static str> {
+    NUMBER_TYPES.iter().find_map(|(number, name)| (*number == primitive).then_some(*name))
 }

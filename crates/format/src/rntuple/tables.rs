@@ -13,7 +13,7 @@ pub(super) struct Text {
 }
 
 /// Texts, one behind the other.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Texts {
     all: String,
 }
@@ -40,7 +40,7 @@ impl Texts {
 }
 
 /// For each field some items, in the order in which they were given.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OfFields<T> {
     /// Where those of a field begin, and the end of the last.
     starts: Vec<u32>,

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::streamer::packing::PackingRange;
 use crate::streamer::typename::Primitive;
-use crate::streamer::{ObjectSlots, name_text, named_base};
+use crate::streamer::{ObjectSlots, StreamerInfo, name_text, named_base};
 
 /// Bit of an element whose title tells a range to pack into. Source: `TStreamerElement::kHasRange`.
 const HAS_RANGE: u32 = 1 << 6;
@@ -379,12 +379,12 @@ impl Element {
 }
 
 impl Element {
-    /// Writes it as an object behind a pointer.
+    /// Writes it as an object behind a pointer; it is of this class.
     ///
     /// # Source
     /// `TStreamerElement::Streamer` and those of its subclasses (ROOT 6.40).
-    fn write(&self, output: &mut Output) -> Result<()> {
-        let stored = self.stored.unwrap_or_else(|| self.as_root_stores());
+    fn write(&self, of: &StreamerInfo, output: &mut Output) -> Result<()> {
+        let stored = self.stored.unwrap_or_else(|| self.as_root_stores(of));
         let (name, _) = stored.class.name_and_version();
         let (slot, _) = output.begin_object(name)?;
         let [outer, version, _] = stored.versions;
@@ -429,7 +429,7 @@ impl Element {
     }
 
     /// What ROOT 6.40 would store of an element that was made here.
-    fn as_root_stores(&self) -> StoredElement {
+    fn as_root_stores(&self, of: &StreamerInfo) -> StoredElement {
         let (_, version) = self.class.name_and_version();
         let mut extents = [0; 5];
         extents.iter_mut().zip(&self.max_index).for_each(|(kept, extent)| *kept = *extent);
@@ -450,33 +450,31 @@ impl Element {
             n_dimensions: u32::try_from(self.max_index.len()).unwrap_or_default(),
             extents,
             stl_type: self.stl_type,
-            count_version: 0,
+            count_version: if self.count_class == of.name { of.version.into() } else { 0 },
         }
     }
 }
 
-/// Writes a `TObjArray` of elements.
-pub(super) fn write_elements(elements: &[Element], output: &mut Output) -> Result<()> {
+/// Writes a `TObjArray` of the elements of a class.
+pub(super) fn write_elements(info: &StreamerInfo, bits: u32, output: &mut Output) -> Result<()> {
     let (slot, _) = output.begin_object("TObjArray")?;
     let frame = output.begin(ARRAY_VERSION);
-    output.object_base(0);
+    output.object_base(bits);
     output.string(b"")?;
-    output.count(elements.len())?;
+    output.count(info.elements.len())?;
     output.u32(0); // the lower bound
-    elements.iter().try_for_each(|element| element.write(output))?;
+    info.elements.iter().try_for_each(|element| element.write(info, output))?;
     output.end(frame)?;
     output.end(slot)
 }
 
-/// Reads a `TObjArray` of elements; those that cannot be read are an error.
-pub(super) fn parse_elements<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<Vec<Element>> {
+/// Reads a `TObjArray` of elements, and its status bits; those that cannot be read are an error.
+pub(super) fn parse_elements<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<(u32, Vec<Element>)> {
     use crate::error::Within;
     use crate::streamer::{ObjectSlot, object_base};
 
     let frame = cursor.version()?;
-    if frame.version > 2 {
-        object_base(cursor)?;
-    }
+    let bits = if frame.version > 2 { object_base(cursor)? } else { 0 };
     if frame.version > 1 {
         cursor.string_bytes()?;
     }
@@ -490,5 +488,5 @@ pub(super) fn parse_elements<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlot
             cursor.leave(end)?;
         }
     }
-    Ok(elements)
+    Ok((bits, elements))
 }

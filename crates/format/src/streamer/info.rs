@@ -17,6 +17,8 @@ const MAX_FAILED: usize = 100;
 const INFO_CLASS: &str = "TStreamerInfo";
 /// Name of the list of rules in the list of streamer information.
 const RULES: &str = "listOfRules";
+/// Status bit of a list that owns what it holds, as the list of rules does. Source: `TCollection::kIsOwner`.
+const IS_OWNER: u32 = 1 << 14;
 /// Class versions of `TList` and `TObjString`, as ROOT 6.40 writes them.
 const LIST_VERSION: u16 = 5;
 const OBJECT_STRING_VERSION: u16 = 1;
@@ -34,10 +36,10 @@ pub struct StreamerInfo {
     pub version: u16,
     /// Class version of the `TStreamerInfo` itself, on which the encoding of some members depends.
     pub info_version: u16,
-    /// Title and status bits of the `TStreamerInfo` itself.
+    /// Title of the `TStreamerInfo` itself.
     pub title: String,
-    /// See [`StreamerInfo::COMPILED_BITS`].
-    pub bits: u32,
+    /// Its status bits, and those of the array of its elements. See [`StreamerInfo::COMPILED_BITS`].
+    pub bits: [u32; 2],
     /// Its bases and members, in the order they are stored.
     pub elements: Vec<Element>,
 }
@@ -46,16 +48,17 @@ impl StreamerInfo {
     /// Class version of `TStreamerInfo`, as ROOT 6.40 writes it.
     pub const INFO_VERSION: u16 = 10;
     /// Status bits of what ROOT writes: `TVirtualStreamerInfo::kIsCompiled`.
-    pub const COMPILED_BITS: u32 = 0x1_0000;
+    pub const COMPILED_BITS: [u32; 2] = [0x1_0000, 0];
 
     /// Writes it as an object behind a pointer.
     fn write(&self, output: &mut Output) -> Result<()> {
         let (slot, _) = output.begin_object(INFO_CLASS)?;
         let frame = output.begin(self.info_version);
-        output.named_base(self.bits, self.name.as_bytes(), self.title.as_bytes())?;
+        let [bits, bits_of_elements] = self.bits;
+        output.named_base(bits, self.name.as_bytes(), self.title.as_bytes())?;
         output.u32(self.checksum);
         output.u32(self.version.into());
-        write_elements(&self.elements, output)?;
+        write_elements(self, bits_of_elements, output)?;
         output.end(frame)?;
         output.end(slot)
     }
@@ -69,6 +72,15 @@ impl StreamerInfo {
     pub fn bases(&self) -> impl Iterator<Item = &Element> {
         self.elements.iter().filter(|element| element.is_base())
     }
+}
+
+/// A rule of schema evolution: how ROOT reads a member of an older version of a class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// As it is written in a dictionary.
+    pub text: String,
+    /// Status bits of the `TObjString` that holds it.
+    pub bits: u32,
 }
 
 /// Streamer information that could not be read.
@@ -88,8 +100,9 @@ pub struct StreamerInfos {
     /// Those whose usual spelling differs from the name.
     by_spelling: HashMap<String, Vec<usize>>,
     failed: Vec<FailedInfo>,
-    /// Rules of schema evolution, as they are written in a dictionary.
-    rules: Vec<String>,
+    /// Status bits of the list, and of the list of rules.
+    bits: [u32; 2],
+    rules: Vec<Rule>,
     enumerations: OnceLock<HashMap<String, Primitive>>,
     /// What was made of them: a copy of the information shares it.
     compiled: OnceLock<Arc<Compiled>>,
@@ -114,8 +127,9 @@ impl StreamerInfos {
 
     /// The same with rules of schema evolution.
     #[must_use]
-    pub fn with_rules(mut self, rules: Vec<String>) -> Self {
+    pub fn with_rules(mut self, rules: Vec<Rule>) -> Self {
         self.rules = rules;
+        self.bits[1] = IS_OWNER;
         self
     }
 
@@ -145,15 +159,14 @@ impl StreamerInfos {
         let mut cursor = Cursor::new(object_data);
         let mut head = || {
             let frame = cursor.version()?;
-            if frame.version > 2 {
-                object_base(&mut cursor)?;
-            }
+            let bits = if frame.version > 2 { object_base(&mut cursor)? } else { 0 };
             if frame.version > 1 {
                 cursor.string_bytes()?;
             }
-            Ok((frame.version, cursor.count(4)?))
+            Ok((frame.version, bits, cursor.count(4)?))
         };
-        let (list_version, n_entries) = head().within(|| "streamer information")?;
+        let (list_version, bits, n_entries) = head().within(|| "streamer information")?;
+        infos.bits[0] = bits;
         let mut slots = ObjectSlots::new(key_bytes);
         for i in 0..n_entries {
             let within = || format!("streamer information {i}");
@@ -188,7 +201,9 @@ impl StreamerInfos {
                 cursor.skip_object()?;
             } else if class == b"TList" {
                 // Nothing is read by them.
-                self.rules.extend(parse_rules(&mut cursor.clone(), &mut slots.clone()).unwrap_or_default());
+                let (bits, rules) = parse_rules(&mut cursor.clone(), &mut slots.clone()).unwrap_or_default();
+                self.bits[1] = bits;
+                self.rules.extend(rules);
             }
             if let Some(end) = end {
                 cursor.seek(end);
@@ -213,19 +228,19 @@ impl StreamerInfos {
     /// `TFile::WriteStreamerInfo`, `TList::Streamer` (ROOT 6.40).
     pub fn write(&self, output: &mut Output) -> Result<()> {
         let has_rules = !self.rules.is_empty();
-        let frame = begin_list(output, "", self.infos.len() + usize::from(has_rules))?;
+        let frame = begin_list(output, self.bits[0], "", self.infos.len() + usize::from(has_rules))?;
         for info in &self.infos {
             info.write(output)?;
             output.u8(0); // no option
         }
         if has_rules {
             let (slot, _) = output.begin_object("TList")?;
-            let rules = begin_list(output, RULES, self.rules.len())?;
+            let rules = begin_list(output, self.bits[1], RULES, self.rules.len())?;
             for rule in &self.rules {
                 let (slot, _) = output.begin_object("TObjString")?;
                 let frame = output.begin(OBJECT_STRING_VERSION);
-                output.object_base(0);
-                output.string(rule.as_bytes())?;
+                output.object_base(rule.bits);
+                output.string(rule.text.as_bytes())?;
                 output.end(frame)?;
                 output.end(slot)?;
                 output.u8(0);
@@ -237,8 +252,8 @@ impl StreamerInfos {
         output.end(frame)
     }
 
-    /// Rules of schema evolution, as they are written in a dictionary.
-    pub fn rules(&self) -> &[String] {
+    /// Rules of schema evolution.
+    pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
@@ -419,33 +434,33 @@ fn builtin() -> &'static StreamerInfos {
 }
 
 /// Begins a `TList`.
-fn begin_list(output: &mut Output, name: &str, n_entries: usize) -> Result<Frame> {
+fn begin_list(output: &mut Output, bits: u32, name: &str, n_entries: usize) -> Result<Frame> {
     let frame = output.begin(LIST_VERSION);
-    output.object_base(0);
+    output.object_base(bits);
     output.string(name.as_bytes())?;
     output.count(n_entries)?;
     Ok(frame)
 }
 
 /// Reads a `TList` of `TObjString`s after its class tag.
-fn parse_rules<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<Vec<String>> {
+fn parse_rules<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Result<(u32, Vec<Rule>)> {
     let frame = cursor.version()?;
-    object_base(cursor)?;
+    let bits = object_base(cursor)?;
     let name = cursor.string()?;
     let n_entries = cursor.count(4)?;
     let mut rules = Vec::new();
     if name != RULES || frame.version != LIST_VERSION {
-        return Ok(rules);
+        return Ok((0, rules));
     }
     for _ in 0..n_entries {
         if let ObjectSlot::Object { class: b"TObjString", .. } = slots.read(cursor)? {
             cursor.version()?;
-            object_base(cursor)?;
-            rules.push(cursor.string()?);
+            let bits = object_base(cursor)?;
+            rules.push(Rule { text: cursor.string()?, bits });
         }
         cursor.u8()?;
     }
-    Ok(rules)
+    Ok((bits, rules))
 }
 
 /// The spelling in which names are compared when they are not equal as written.
@@ -467,11 +482,11 @@ fn parse_info<'a>(cursor: &mut Cursor<'a>, slots: &mut ObjectSlots<'a>) -> Resul
         let version = cursor.i32()?.unsigned_abs();
         let version = u16::try_from(version)
             .map_err(|_| Error::corrupt(cursor.position() - 4, format!("a class cannot have version {version}")))?;
-        let elements = match slots.read(cursor)? {
+        let (bits_of_elements, elements) = match slots.read(cursor)? {
             ObjectSlot::Object { .. } => parse_elements(cursor, slots)?,
-            _ => Vec::new(),
+            _ => (0, Vec::new()),
         };
-        Ok((info_version, bits, name_text(title), checksum, version, elements))
+        Ok((info_version, [bits, bits_of_elements], name_text(title), checksum, version, elements))
     };
     match parse() {
         Ok((info_version, bits, title, checksum, version, elements)) => {

@@ -8,7 +8,7 @@ mod packing;
 mod typename;
 
 pub use element::{Element, ElementClass, StlKind, StoredElement};
-pub use info::{FailedInfo, StreamerInfo, StreamerInfos};
+pub use info::{FailedInfo, Rule, StreamerInfo, StreamerInfos};
 pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};

@@ -23,7 +23,7 @@ const OFFSETS_GENERATED: u8 = 80;
 pub(crate) const OFFSET_MASK: u32 = 0x00FF_FFFF;
 
 /// The head of a basket: what is known before its payload is decompressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BasketHead {
     /// `fNbytes`: size of the record in the file, in bytes, key included.
     pub stored_bytes: u32,
@@ -386,12 +386,17 @@ impl EmbeddedBasket {
 ///
 /// # Source
 /// `TBasket::WriteBuffer` (ROOT 6.40).
-pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: impl ExactSizeIterator<Item = u32>) -> Result<()> {
+pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
     let n_offsets = u32::try_from(starts.len() + 1).ok().filter(|n| *n <= i32::MAX.unsigned_abs());
     let n_offsets = n_offsets.ok_or_else(|| Error::unsupported(0, "a basket of 2^31 - 1 entries"))?;
     payload.reserve(8 + 4 * starts.len());
     payload.extend(n_offsets.to_be_bytes());
-    starts.for_each(|start| payload.extend(start.to_be_bytes()));
+    // A block at a time is vector code.
+    let mut block = [[0; 4]; 256];
+    for starts in starts.chunks(block.len()) {
+        block.iter_mut().zip(starts).for_each(|(to, start)| *to = start.to_be_bytes());
+        payload.extend_from_slice(block[..starts.len()].as_flattened());
+    }
     payload.extend([0; 4]);
     Ok(())
 }

@@ -244,6 +244,10 @@ impl Pair {
 
     /// Does what is due. Returns whether there will be more, and lets `wake` be no later than that.
     fn go_on(&mut self, now: Instant, wake: &mut Instant) -> bool {
+        // Whoever had it cut may count on it that nothing comes through from then on, however late this thread gets to it.
+        if self.connection.is_reset.load(SeqCst) {
+            return false;
+        }
         if let Some(end) = self.up.hand_on(&self.connection.server, now) {
             // Until the client goes.
             self.up.is_over = true;

@@ -83,7 +83,7 @@ impl Classes {
             self.made.iter().filter(|info| self.described.contains(&info.name)).cloned().collect();
         let rules_of = |info: &StreamerInfo| {
             let source = format!("sourceClass=\"{}\"", info.name);
-            StreamerInfos::of_root().rules().iter().filter(move |rule| rule.contains(&source)).cloned()
+            StreamerInfos::of_root().rules().iter().filter(move |rule| rule.text.contains(&source)).cloned()
         };
         let rules = infos.iter().flat_map(rules_of).collect();
         StreamerInfos::of(infos).with_rules(rules).write(output)

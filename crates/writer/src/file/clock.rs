@@ -15,7 +15,8 @@ pub(super) fn now() -> Datime {
 /// The date of so many seconds after 1970.
 fn datime(seconds: u64) -> Datime {
     let [mut days, second] = [seconds / DAY_SECONDS, seconds % DAY_SECONDS];
-    let days_of_year = |year: u64| if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 366 } else { 365 };
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days_of_year = |year: u64| if is_leap(year) { 366 } else { 365 };
     let mut year = 1970;
     while days >= days_of_year(year) {
         days -= days_of_year(year);

@@ -155,13 +155,15 @@ impl Directories {
         self.directories[directory.0].fields.seek_dir
     }
 
-    /// All directories in the order of ROOT's key lists: a directory, then what it holds.
-    pub(super) fn in_order(&self) -> Vec<DirectoryId> {
+    /// The directories that have key lists, in the order of ROOT: a directory, then what it holds. ROOT writes no list for an
+    /// empty directory, but for that of the file.
+    pub(super) fn with_lists(&self) -> Vec<DirectoryId> {
         let (mut order, mut waiting) = (Vec::new(), vec![ROOT_DIRECTORY]);
         while let Some(directory) = waiting.pop() {
             order.push(directory);
             waiting.extend(self.directories[directory.0].children.iter().rev());
         }
+        order.retain(|directory| *directory == ROOT_DIRECTORY || !self.directories[directory.0].names.is_empty());
         order
     }
 

@@ -1,0 +1,28 @@
+"""The limit of writing as an engine: asks ``examples/write_limit`` of the engine crate (its argument).
+
+The payloads are those of the baskets or pages of the file that arrowroot made in the same turn.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+#: Passes over the payloads in one process, of which the median counts: the first one meets cold caches.
+REPETITIONS = 3
+
+
+def main() -> None:
+    """Answer one job."""
+    job = json.load(sys.stdin)
+    if not job.get("file"):
+        print(json.dumps({"unsupported": "there is no file of arrowroot's"}))
+        return
+    arguments = [job["file"], "T", job["compression"], job["threads"], REPETITIONS]
+    done = subprocess.run([sys.argv[1], *map(str, arguments)], capture_output=True, text=True, check=False)
+    print(done.stdout.strip() if done.returncode == 0 else json.dumps({"error": done.stderr.strip()[-300:]}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The columns that writers get: raw arrays in a directory, so that programs in every language begin with the same.
+
+``NAME.values`` has the values of a column; of lists, those of all lists one after the other. ``COUNTER.ends`` has one
+64-bit integer more than there are entries, the first is 0: where the lists of a collection's columns begin and end.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bench.paths import CACHE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+DATA = CACHE / "write"
+#: Changes when other values are to be made.
+VERSION = 1
+#: Lists of one collection have this many columns, and so many items on average.
+COLUMNS_OF_COLLECTION = 10
+MEAN_ITEMS = 3.0
+
+
+class Columns(NamedTuple):
+    """What a job says of the data."""
+
+    directory: Path
+    columns: list[dict[str, str]]
+    n_entries: int
+    payload_bytes: int
+
+    def job(self) -> dict[str, Any]:
+        """Its part of a job."""
+        return {
+            "data": str(self.directory), "columns": self.columns, "n_entries": self.n_entries,
+            "payload_bytes": self.payload_bytes,
+        }  # fmt: skip
+
+
+def make(shape: str, n_columns: int, payload_bytes: int, seed: int) -> Columns:
+    """Make the columns of a case, unless they are there.
+
+    shape: "flat", one value for each entry, or "jagged", lists.
+
+    Half of the columns are floats with the precision that analysis formats keep (11 bits of mantissa), a quarter floats
+    of full precision, a quarter small integers.
+    """
+    directory = DATA / f"v{VERSION}-{shape}-{n_columns}-{payload_bytes}-{seed}"
+    told = directory / "columns.json"
+    if not told.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        told.write_text(json.dumps(_make(directory, shape, n_columns, payload_bytes, seed)))
+    found = json.loads(told.read_text())
+    return Columns(directory, found["columns"], found["n_entries"], found["payload_bytes"])
+
+
+def _make(directory: Path, shape: str, n_columns: int, payload_bytes: int, seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    items = MEAN_ITEMS if shape == "jagged" else 1.0
+    n_entries = int(payload_bytes / (n_columns * 4 * items))
+    columns = []
+    total = 0
+    ends: npt.NDArray[np.int64] = np.arange(n_entries + 1, dtype=np.int64)
+    for number in range(n_columns):
+        name, column = f"c{number:04}", {"kind": "scalar"}
+        if shape == "jagged":
+            collection = f"C{number // COLUMNS_OF_COLLECTION:03}"
+            name, column = f"{collection}_{name}", {"kind": "array", "counter": f"n{collection}"}
+            if number % COLUMNS_OF_COLLECTION == 0:
+                ends = np.concatenate([[0], np.cumsum(random.poisson(MEAN_ITEMS, n_entries))]).astype(
+                    np.int64
+                )
+                ends.tofile(directory / f"n{collection}.ends")
+                total += 4 * n_entries
+        values = _values(random, number, int(ends[-1]))
+        values.tofile(directory / f"{name}.values")
+        total += values.nbytes
+        columns.append({"name": name, "type": values.dtype.name, **column})
+    return {"columns": columns, "n_entries": n_entries, "payload_bytes": total}
+
+
+def _values(random: np.random.Generator, number: int, n_values: int) -> npt.NDArray[Any]:
+    if number % 4 == 3:
+        return random.poisson(4.0, n_values).astype(np.int32)
+    values = (
+        random.exponential(30.0, n_values) if number % 4 == 0 else random.normal(0, 1.5, n_values)
+    ).astype(np.float32)
+    if number % 4 != 2:
+        values.view(np.uint32)[:] &= np.uint32(0xFFFFF000)
+    return values
+
+
+def arrays(
+    job: dict[str, Any],
+) -> Iterator[tuple[dict[str, str], npt.NDArray[Any], npt.NDArray[np.int64] | None]]:
+    """Yield each column, its values, and where its lists end; all of it in memory."""
+    directory = Path(job["data"])
+    ends: dict[str, npt.NDArray[np.int64]] = {}
+    for column in job["columns"]:
+        values = np.fromfile(directory / f"{column['name']}.values", dtype=column["type"])
+        counter = column.get("counter")
+        if counter and counter not in ends:
+            ends[counter] = np.fromfile(directory / f"{counter}.ends", dtype=np.int64)
+        yield column, values, ends[counter] if counter else None
+
+
+def as_table(job: dict[str, Any]) -> pa.Table:
+    """Return the columns as an Arrow table; lists of a collection share their offsets."""
+    found, offsets = {}, {}
+    for column, values, ends in arrays(job):
+        if ends is None:
+            found[column["name"]] = pa.array(values)
+            continue
+        counter = column["counter"]
+        if counter not in offsets:
+            offsets[counter] = pa.array(ends.astype(np.int32))
+        found[column["name"]] = pa.ListArray.from_arrays(offsets[counter], pa.array(values))
+    return pa.table(found)

@@ -1,0 +1,133 @@
+//! Names that every format, ROOT's interpreter and uproot take, made of any names and turned back.
+//!
+//! A name is stored as a C++ identifier of ASCII letters, digits and `_`, which branches, leaves, fields of RNTuples and
+//! members of classes may all be called. Any other character stands there as its number in hexadecimal: `jet.pt` is stored
+//! as `jet_x2e_pt`. So does a digit at the beginning (`2nd` is `_x32_nd`), and a `_` with which something begins that
+//! looks like such a number. The empty name is `_x_`.
+
+/// The name of nothing.
+const EMPTY: &str = "_x_";
+
+/// The name that is stored for a name.
+///
+/// No two names have the same: [`original_name`] gives the name back.
+pub fn stored_name(name: &str) -> String {
+    if name.is_empty() {
+        return EMPTY.to_owned();
+    }
+    // From the end on: whether a `_` looks like the begin of a number depends on what follows as it is stored.
+    let mut reversed: Vec<String> = Vec::with_capacity(name.len());
+    let mut after = String::new(); // so much of what follows as a number takes
+    for (place, character) in name.char_indices().rev() {
+        let is_kept = match character {
+            '_' => number_at(&after).is_none() && !(place == 0 && name == EMPTY),
+            '0'..='9' => place > 0,
+            other => other.is_ascii_alphabetic(),
+        };
+        let part = if is_kept { character.to_string() } else { format!("_x{:02x}_", u32::from(character)) };
+        after.insert_str(0, &part);
+        after.truncate(NUMBER_BYTES);
+        reversed.push(part);
+    }
+    reversed.into_iter().rev().collect()
+}
+
+/// The name of which [`stored_name`] made this one. Names that it would not have made are their own.
+pub fn original_name(stored: &str) -> String {
+    if stored == EMPTY {
+        return String::new();
+    }
+    let mut name = String::with_capacity(stored.len());
+    let mut rest = stored;
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        match number_at(rest).filter(|_| character == '_') {
+            Some((number, n_bytes)) => {
+                name.push(number);
+                rest = &rest[n_bytes..];
+            }
+            None => name.push(character),
+        }
+    }
+    if stored_name(&name) == stored { name } else { stored.to_owned() }
+}
+
+/// An `x`, up to 6 digits and a `_`.
+const NUMBER_BYTES: usize = 8;
+
+/// The character whose number begins here, after its `_`, and the bytes of it: only numbers that [`stored_name`] writes.
+fn number_at(text: &str) -> Option<(char, usize)> {
+    let digits = text.strip_prefix('x')?.split_once('_')?.0;
+    let is_hexadecimal = digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    if !is_hexadecimal || !(2..=6).contains(&digits.len()) {
+        return None;
+    }
+    let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+    let is_written = format!("{:02x}", u32::from(character)) == digits && !character.is_ascii_alphabetic();
+    is_written.then_some((character, digits.len() + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_stay_and_all_else_is_numbered() {
+        for name in ["x", "nMuon", "Muon_pt", "_", "__", "a_x41_b", "a_x1_b", "a_x_b", "a_x2E_b", "x2e_"] {
+            assert_eq!((stored_name(name), original_name(name)), (name.to_owned(), name.to_owned()));
+        }
+        for (name, stored) in [
+            ("", "_x_"),
+            ("_x_", "_x5f_x_"),
+            ("jet.pt", "jet_x2e_pt"),
+            ("a b", "a_x20_b"),
+            ("x[3]", "x_x5b_3_x5d_"),
+            ("a/b", "a_x2f_b"),
+            ("2nd", "_x32_nd"),
+            ("é", "_xe9_"),
+            ("\0", "_x00_"),
+            ("🦀", "_x1f980_"),
+            ("a_x2e_b", "a_x5f_x2e_b"),
+            ("_x4.", "_x4_x2e_"),
+            ("_x40.", "_x5f_x40_x2e_"),
+        ] {
+            assert_eq!(stored_name(name), stored, "{name:?}");
+            assert_eq!(original_name(stored), name, "{stored:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_others_are_their_own() {
+        for name in ["a_x02e_b", "jet.pt", "a_x31_", "é", "_xd800_", "_x110000_", "_x5f_"] {
+            assert_eq!(original_name(name), name);
+        }
+    }
+
+    const PARTS: &[&str] =
+        &["_", "x", "_x", "2e", "_x2e_", "_x5f_", "_x_", ".", "5f", "a", "0", "é", " ", "🦀", "", "_x40"];
+
+    fn any_name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            proptest::collection::vec(proptest::sample::select(PARTS), 0..8).prop_map(|parts| parts.concat()),
+            proptest::collection::vec(any::<char>(), 0..12).prop_map(|characters| characters.into_iter().collect()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_comes_back(name in any_name()) {
+            let stored = stored_name(&name);
+            prop_assert!(stored.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()), "{}", stored);
+            prop_assert!(!stored.is_empty() && !stored.as_bytes()[0].is_ascii_digit());
+            prop_assert_eq!(original_name(&stored), name);
+        }
+
+        #[test]
+        fn what_is_no_stored_name_is_its_own(stored in any_name()) {
+            let name = original_name(&stored);
+            prop_assert!(name == stored || stored_name(&name) == stored);
+        }
+    }
+}

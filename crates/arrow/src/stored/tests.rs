@@ -1,0 +1,215 @@
+//! Values of every Arrow type, stored and read back.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, LargeListArray, LargeStringArray, ListArray, RunArray,
+    StringArray, StructArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
+use arrowroot_format::column::DataType;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+use super::record::{natural_ntuple_schema, natural_tree_schema};
+use super::*;
+use crate::TextForm;
+use crate::types::arrow_type;
+
+mod any_array;
+mod as_read;
+
+use any_array::Random;
+use as_read::{as_branch, as_field, as_read, holds};
+
+/// The arrays that come back: of the values themselves, from a tree, and from an RNTuple.
+fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 3] {
+    let data_type = data_type(field).unwrap();
+    let stored = store(field.name(), array, &data_type).unwrap();
+    assert_eq!(stored.len(), array.len());
+    let read = as_read(&stored, &data_type);
+    let columns = [BranchColumn { name: field.name(), data_type: &data_type, counter: None }];
+    let branches = plan_branches(&columns).unwrap();
+    let parts = branches.iter().filter(|branch| branch.content != Content::Counter);
+    let parts: Vec<ArrayRef> = parts.map(|branch| as_branch(&stored, &branch.path, branch)).collect();
+    assert_eq!(parts.len(), n_branches(&data_type));
+    for (part, of) in parts.iter().zip(natural_tree_schema(&branches).fields().iter().filter(|field| {
+        branches.iter().any(|branch| branch.name == *field.name() && branch.content != Content::Counter)
+    })) {
+        assert_eq!(part.data_type(), of.data_type(), "{}", of.name());
+    }
+    let composed = compose(field.name(), &data_type, &parts).unwrap();
+    let whole = as_field(&stored, &data_type, false);
+    let natural = natural_ntuple_schema(&Schema::new(vec![field.clone()])).unwrap();
+    assert_eq!(whole.data_type(), natural.field(0).data_type());
+    let of_field = of_field(field.name(), &data_type, &whole).unwrap();
+    [read, composed, of_field].map(|read| restore(field.name(), &read, field).unwrap())
+}
+
+/// Values without dictionaries, runs and views: two arrays of equal values are equal there.
+fn plain(field: &Field, array: &ArrayRef) -> ArrayRef {
+    let data_type = data_type(field).unwrap();
+    as_read(&store(field.name(), array, &data_type).unwrap(), &data_type)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_comes_back(seed: u64, n_values in 0_usize..12, before in 0_usize..4, after in 0_usize..4) {
+        let mut random = Random::new(seed);
+        let field = random.field("x", 3);
+        let array = random.array(&field, before + n_values + after).slice(before, n_values);
+        for found in round_trips(&field, &array) {
+            prop_assert_eq!(found.data_type(), field.data_type());
+            prop_assert_eq!(found.len(), n_values);
+            found.to_data().validate_full().unwrap();
+            prop_assert_eq!(&plain(&field, &found), &plain(&field, &array));
+            let encodes = |of: &ArrowType| matches!(of, ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..));
+            if !holds(field.data_type(), &encodes) {
+                prop_assert_eq!(&found, &array);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slice_is_stored_as_its_entries_alone(seed: u64, cut in 0_usize..9) {
+        let mut random = Random::new(seed);
+        let field = random.field("x", 2);
+        let array = random.array(&field, 8);
+        let data_type = data_type(&field).unwrap();
+        let whole = store("x", &array, &data_type).unwrap();
+        for range in [0..cut.min(8), cut.min(8)..8] {
+            let slice = store("x", &array.slice(range.start, range.len()), &data_type).unwrap();
+            prop_assert_eq!(slice.stored_bytes(0..range.len()), whole.stored_bytes(range.clone()));
+            prop_assert_eq!(&as_read(&slice, &data_type), &as_read(&whole.slice(range), &data_type));
+        }
+    }
+}
+
+#[test]
+fn numbers_bools_texts_and_large_offsets_share_the_memory() {
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
+    let of = DataType::Primitive(arrowroot_format::streamer::Primitive::Int32);
+    let Stored::Numbers { values, .. } = store("x", &numbers.slice(10, 50), &of).unwrap() else { panic!("no numbers") };
+    assert_eq!(values.as_ptr(), numbers.as_primitive::<Int32Type>().values()[10..].as_ptr().cast());
+    let large = LargeStringArray::from(vec!["a", "bc", ""]);
+    let Stored::Text { offsets, bytes } = store("x", &large, &DataType::Text).unwrap() else { panic!("no text") };
+    assert_eq!((offsets.as_ptr(), bytes.as_ptr()), (large.offsets().as_ptr(), large.values().as_ptr()));
+    let small = StringArray::from(vec!["a", "bc", ""]).slice(1, 2);
+    let Stored::Text { offsets, bytes } = store("x", &small, &DataType::Text).unwrap() else { panic!("no text") };
+    assert_eq!((&offsets[..], bytes.as_ptr()), (&[1, 3, 3][..], small.values().as_ptr()));
+    let item = Arc::new(Field::new("item", ArrowType::Int32, false));
+    let lists =
+        LargeListArray::try_new(item, OffsetBuffer::from_lengths([40, 0, 60]), Arc::clone(&numbers), None).unwrap();
+    let stored = store("x", &lists, &DataType::List(Box::new(of))).unwrap();
+    let Stored::List { offsets, items } = stored else { panic!("no list") };
+    let Stored::Numbers { values, .. } = *items else { panic!("no numbers") };
+    assert_eq!(offsets.as_ptr(), lists.offsets().as_ptr());
+    assert_eq!(values.as_ptr(), numbers.as_primitive::<Int32Type>().values().as_ptr().cast());
+}
+
+#[test]
+fn nulls_hide_what_is_under_them() {
+    let items = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])) as ArrayRef;
+    let item = Arc::new(Field::new("item", ArrowType::Int32, true));
+    let nulls = Some(NullBuffer::from(vec![true, false, true]));
+    let lists = ListArray::try_new(item, OffsetBuffer::from_lengths([1, 1, 1]), items, nulls).unwrap();
+    let number = || Box::new(DataType::Primitive(arrowroot_format::streamer::Primitive::Int32));
+    let of = DataType::Optional(Box::new(DataType::List(number())));
+    let Stored::Optional { values, .. } = store("x", &lists, &of).unwrap() else { panic!("not optional") };
+    let Stored::List { offsets, items } = *values else { panic!("no list") };
+    let Stored::Numbers { values, .. } = *items else { panic!("no numbers") };
+    assert_eq!((&offsets[..], values.typed_data::<i32>()), (&[0, 1, 1, 2][..], &[1, 3][..]));
+
+    let members = vec![Arc::new(Int32Array::from(vec![7, 8])) as ArrayRef, Arc::new(StringArray::from(vec!["a", "b"]))];
+    let fields = Fields::from(vec![Field::new("n", ArrowType::Int32, false), Field::new("t", ArrowType::Utf8, false)]);
+    let structs = StructArray::try_new(fields, members, Some(NullBuffer::from(vec![false, true]))).unwrap();
+    let of = DataType::Struct(Arc::new([("n".into(), *number()), ("t".into(), DataType::Text)]));
+    let of = DataType::Optional(Box::new(of));
+    let Stored::Optional { values, .. } = store("x", &structs, &of).unwrap() else { panic!("not optional") };
+    let Stored::Struct { members, .. } = *values else { panic!("no struct") };
+    let Stored::Numbers { values, .. } = &members[0] else { panic!("no numbers") };
+    assert_eq!(values.typed_data::<i32>(), [0, 8]);
+    assert_eq!(members[1].stored_bytes(0..2), 9);
+}
+
+#[test]
+fn a_null_that_is_not_stored_is_told_with_column_and_entry() {
+    let number = DataType::Primitive(arrowroot_format::streamer::Primitive::Int32);
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), Some(2), None, Some(4)]));
+    let error = store("x", &numbers.slice(1, 3), &number).unwrap_err();
+    assert_eq!(error.clone().with_entry(|entry| entry + 100), StoreError::Null { column: "x".into(), entry: 101 });
+    assert!(error.to_string().starts_with("column \"x\": entry 1 is null"), "{error}");
+    let item = Arc::new(Field::new("item", ArrowType::Int32, true));
+    let lists = ListArray::try_new(item, OffsetBuffer::from_lengths([0, 1, 0, 2]), numbers.slice(0, 3), None).unwrap();
+    let fields = Fields::from(vec![Field::new("m", lists.data_type().clone(), false)]);
+    let structs = StructArray::try_new(fields, vec![Arc::new(lists)], None).unwrap();
+    let of = DataType::Struct(Arc::new([("m".into(), DataType::List(Box::new(number.clone())))]));
+    assert_eq!(store("x", &structs, &of).unwrap_err(), StoreError::Null { column: "x.m".into(), entry: 3 });
+
+    // Nulls of dictionaries may be keys or values.
+    let keys = Int8Array::from(vec![Some(0), Some(1), Some(0)]);
+    let values = Arc::new(Int32Array::from(vec![Some(5), None]));
+    let dictionary = DictionaryArray::<Int8Type>::try_new(keys, values).unwrap();
+    assert_eq!(store("x", &dictionary, &number).unwrap_err(), StoreError::Null { column: "x".into(), entry: 1 });
+    let ends = Int32Array::from(vec![2, 5, 6]);
+    let runs = RunArray::<Int32Type>::try_new(&ends, &Int32Array::from(vec![Some(1), None, Some(3)])).unwrap();
+    assert_eq!(store("x", &runs.slice(1, 4), &number).unwrap_err(), StoreError::Null { column: "x".into(), entry: 1 });
+    let of = DataType::Optional(Box::new(number));
+    let stored = store("x", &runs.slice(1, 4), &of).unwrap();
+    let expected: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, None, None]));
+    assert_eq!(&as_read(&stored, &of), &expected);
+}
+
+#[test]
+fn an_array_of_another_type_is_told() {
+    let texts = StringArray::from(vec!["a"]);
+    let of = DataType::List(Box::new(DataType::Text));
+    let error = store("x", &texts, &of).unwrap_err();
+    assert_eq!(error.to_string(), "column \"x\": values of type Utf8, where List(Text) is stored");
+}
+
+#[test]
+fn what_no_layout_holds_is_told_with_its_path() {
+    let fields = [(0, Arc::new(Field::new("a", ArrowType::Int8, true)))].into_iter().collect();
+    let of = ArrowType::Union(fields, arrow_schema::UnionMode::Sparse);
+    let inner = ArrowType::Struct(Fields::from(vec![Field::new("y", of, true)]));
+    let error = data_type(&Field::new("x", ArrowType::List(Arc::new(Field::new("item", inner, true))), false));
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("column \"x.y\": no layout holds values of type Union("), "{text}");
+    let twice = Fields::from(vec![Field::new("y", ArrowType::Int8, true), Field::new("y", ArrowType::Utf8, true)]);
+    let error = data_type(&Field::new("x", ArrowType::Struct(twice), false)).unwrap_err();
+    assert_eq!(error, StoreError::SameName { name: "x.y".to_owned() });
+}
+
+#[test]
+fn what_takes_no_bytes_is_stored_as_one_bool() {
+    let empty_list = ArrowType::FixedSizeList(Arc::new(Field::new("item", ArrowType::Utf8, true)), 0);
+    for of in [ArrowType::Null, ArrowType::Struct(Fields::empty()), empty_list, ArrowType::FixedSizeBinary(0)] {
+        for is_nullable in [true, false] {
+            let of = data_type(&Field::new("x", of.clone(), is_nullable)).unwrap();
+            assert_eq!(of, DataType::Optional(Box::new(DataType::Nothing)));
+        }
+    }
+}
+
+#[test]
+fn branches_that_contradict_each_other_are_told() {
+    let lists = |lengths: [usize; 2]| -> ArrayRef {
+        let items = Arc::new(Int32Array::from_iter_values(0..i32::try_from(lengths.iter().sum::<usize>()).unwrap()));
+        let item = Arc::new(Field::new("item", ArrowType::Int32, false));
+        Arc::new(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), items, None).unwrap())
+    };
+    let number = || DataType::Primitive(arrowroot_format::streamer::Primitive::Int32);
+    let of = DataType::List(Box::new(DataType::Struct(Arc::new([("a".into(), number()), ("b".into(), number())]))));
+    let read = compose("x", &of, &[lists([1, 2]), lists([1, 2])]).unwrap();
+    assert_eq!(read.data_type(), &arrow_type(&of, TextForm::Utf8));
+    let error = compose("x", &of, &[lists([1, 2]), lists([2, 1])]).unwrap_err().to_string();
+    assert!(error.contains("have other lengths"), "{error}");
+    assert!(compose("x", &of, &[lists([1, 2])]).is_err());
+    let pairs = DataType::FixedList(Box::new(number()), 2);
+    assert!(compose("x", &pairs, &[lists([2, 2])]).is_ok());
+    assert!(compose("x", &pairs, &[lists([1, 3])]).is_err());
+}

@@ -1,0 +1,190 @@
+//! Stored values as a reader has them.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, ListArray, MapArray, StringArray, StructArray, UInt32Array,
+    make_array,
+};
+use arrow_buffer::{BooleanBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType as ArrowType, Field, Fields};
+use arrow_select::nullif::nullif;
+use arrow_select::take::take;
+use arrowroot_format::column::DataType;
+
+use super::super::fields::has_type_name;
+use super::{BranchForm, Content, PlannedBranch, Step, Stored, stored_name};
+use crate::arrays::numbers;
+
+/// As arrays of the type itself.
+pub(super) fn as_read(stored: &Stored, data_type: &DataType) -> ArrayRef {
+    match (stored, data_type) {
+        (Stored::Optional { valid, values }, DataType::Optional(of)) => match **of {
+            DataType::Nothing => bools(valid),
+            _ => nullif(&as_read(values, of), &BooleanArray::new(!valid, None)).unwrap(),
+        },
+        (Stored::List { offsets, items }, DataType::List(item)) => {
+            list(offsets, &as_read(items, item), is_optional(item))
+        }
+        (Stored::List { offsets, items }, DataType::Bytes) => list(offsets, &plain(items), false),
+        (Stored::List { offsets, items }, DataType::Map(key, value)) => {
+            let Stored::Struct { members, .. } = &**items else { panic!("a map without pairs") };
+            let fields = [("key", key), ("value", value)];
+            let columns: Vec<ArrayRef> =
+                members.iter().zip(fields).map(|(member, (_, of))| as_read(member, of)).collect();
+            let fields: Fields = fields
+                .iter()
+                .zip(&columns)
+                .map(|((name, of), column)| Field::new(*name, column.data_type().clone(), is_optional(of)))
+                .collect();
+            let pairs = StructArray::try_new(fields, columns, None).unwrap();
+            let entries = Arc::new(Field::new("entries", pairs.data_type().clone(), false));
+            let (offsets, first) = small(offsets);
+            let pairs = pairs.slice(first, usize::try_from(offsets.last()).unwrap());
+            Arc::new(MapArray::try_new(entries, offsets, pairs, None, false).unwrap())
+        }
+        (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
+            fixed(*len, *n_items, as_read(items, item), is_optional(item))
+        }
+        (Stored::Struct { members, .. }, DataType::Struct(of)) => {
+            let columns: Vec<ArrayRef> =
+                members.iter().zip(of.iter()).map(|(member, (_, of))| as_read(member, of)).collect();
+            let fields: Fields = of
+                .iter()
+                .zip(&columns)
+                .map(|((name, of), column)| Field::new(&**name, column.data_type().clone(), is_optional(of)))
+                .collect();
+            Arc::new(StructArray::try_new(fields, columns, None).unwrap())
+        }
+        _ => plain(stored),
+    }
+}
+
+/// The same, where a field of an RNTuple stands in for what it has no name for. `is_untyped`: whether it is in a collection
+/// of such.
+pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) -> ArrayRef {
+    let inside = is_untyped || !has_type_name(data_type);
+    let is_nullable = |of: &DataType, is_untyped: bool| is_optional(of) && !is_untyped && has_type_name(of);
+    match (stored, data_type) {
+        (Stored::Optional { valid, .. }, DataType::Optional(of)) if **of == DataType::Nothing => bools(valid),
+        (Stored::Optional { valid, values }, DataType::Optional(of)) if inside => {
+            let lengths = valid.iter().map(usize::from);
+            let places: UInt32Array =
+                valid.set_indices().map(|place| u32::try_from(place).unwrap()).collect::<Vec<_>>().into();
+            let items = take(&as_field(values, of, inside), &places, None).unwrap();
+            let field = Arc::new(Field::new("item", items.data_type().clone(), false));
+            Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), items, None).unwrap())
+        }
+        (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) if !has_type_name(item) => {
+            let offsets: Vec<i64> = (0..=*len).map(|place| i64::try_from(place * n_items).unwrap()).collect();
+            list(&offsets.into(), &as_field(items, item, inside), false)
+        }
+        (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
+            fixed(*len, *n_items, as_field(items, item, inside), is_nullable(item, inside))
+        }
+        (Stored::List { offsets, items }, DataType::List(item)) => {
+            list(offsets, &as_field(items, item, inside), is_nullable(item, inside))
+        }
+        (Stored::List { .. }, DataType::Map(key, value)) => {
+            let pair = [("key".into(), (**key).clone()), ("value".into(), (**value).clone())];
+            as_field(stored, &DataType::List(Box::new(DataType::Struct(pair.into()))), is_untyped)
+        }
+        (Stored::Struct { members, .. }, DataType::Struct(of)) => {
+            let columns: Vec<ArrayRef> =
+                members.iter().zip(of.iter()).map(|(member, (_, of))| as_field(member, of, is_untyped)).collect();
+            let fields: Fields = of
+                .iter()
+                .zip(&columns)
+                .map(|((name, of), column)| {
+                    Field::new(stored_name(name), column.data_type().clone(), is_nullable(of, is_untyped))
+                })
+                .collect();
+            Arc::new(StructArray::try_new(fields, columns, None).unwrap())
+        }
+        _ => as_read(stored, data_type),
+    }
+}
+
+/// As a branch of a tree is read.
+pub(super) fn as_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) -> ArrayRef {
+    match (path, stored) {
+        ([], Stored::Optional { valid, .. }) if branch.content == Content::Validity => bools(valid),
+        ([], _) => plain(stored),
+        ([Step::Present, rest @ ..], Stored::Optional { values, .. }) => as_branch(values, rest, branch),
+        ([Step::Member(place), rest @ ..], Stored::Struct { members, .. }) => as_branch(&members[*place], rest, branch),
+        ([Step::Items, rest @ ..], Stored::List { offsets, items }) => {
+            list(offsets, &as_branch(items, rest, branch), false)
+        }
+        ([Step::Items, rest @ ..], Stored::Fixed { len, n_items, items }) => {
+            let items = as_branch(items, rest, branch);
+            match branch.form {
+                BranchForm::Vectors(_) => {
+                    let offsets: Vec<i64> = (0..=*len).map(|place| i64::try_from(place * n_items).unwrap()).collect();
+                    list(&offsets.into(), &items, false)
+                }
+                _ => fixed(*len, *n_items, items, false),
+            }
+        }
+        _ => panic!("a path that leads nowhere: {path:?}"),
+    }
+}
+
+/// Whether a type is, or has in it, one of some kind.
+pub(super) fn holds(data_type: &ArrowType, is_one: &dyn Fn(&ArrowType) -> bool) -> bool {
+    is_one(data_type)
+        || match data_type {
+            ArrowType::List(field)
+            | ArrowType::LargeList(field)
+            | ArrowType::ListView(field)
+            | ArrowType::LargeListView(field)
+            | ArrowType::FixedSizeList(field, _)
+            | ArrowType::Map(field, _)
+            | ArrowType::RunEndEncoded(_, field) => holds(field.data_type(), is_one),
+            ArrowType::Struct(fields) => fields.iter().any(|field| holds(field.data_type(), is_one)),
+            ArrowType::Dictionary(_, value) => holds(value, is_one),
+            _ => false,
+        }
+}
+
+fn is_optional(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Optional(value) if **value != DataType::Nothing)
+}
+
+fn bools(bits: &BooleanBuffer) -> ArrayRef {
+    Arc::new(BooleanArray::new(bits.clone(), None))
+}
+
+/// Numbers, bools and texts.
+fn plain(stored: &Stored) -> ArrayRef {
+    match stored {
+        Stored::Numbers { primitive, values } => {
+            make_array(numbers(*primitive, &[], stored.len(), values.clone()).unwrap())
+        }
+        Stored::Bits(bits) => bools(bits),
+        Stored::Text { offsets, bytes } => {
+            let (small, first) = small(offsets);
+            Arc::new(StringArray::try_new(small, bytes.slice(first), None).unwrap())
+        }
+        other => panic!("{other:?} has no values of its own"),
+    }
+}
+
+/// Offsets from 0 on, and the first item.
+fn small(offsets: &ScalarBuffer<i64>) -> (OffsetBuffer<i32>, usize) {
+    let first = offsets[0];
+    let moved = offsets.iter().map(|offset| i32::try_from(offset - first).unwrap()).collect();
+    (OffsetBuffer::new(moved), usize::try_from(first).unwrap())
+}
+
+fn list(offsets: &ScalarBuffer<i64>, items: &ArrayRef, is_nullable: bool) -> ArrayRef {
+    let (offsets, first) = small(offsets);
+    let items = items.slice(first, usize::try_from(offsets.last()).unwrap());
+    let field = Arc::new(Field::new("item", items.data_type().clone(), is_nullable));
+    Arc::new(ListArray::try_new(field, offsets, items, None).unwrap())
+}
+
+fn fixed(len: usize, n_items: usize, items: ArrayRef, is_nullable: bool) -> ArrayRef {
+    let field = Arc::new(Field::new("item", items.data_type().clone(), is_nullable));
+    let size = i32::try_from(n_items).unwrap();
+    Arc::new(FixedSizeListArray::try_new_with_length(field, size, items, None, len).unwrap())
+}

@@ -1,0 +1,83 @@
+//! Which branches or fields hold the columns of a record.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrowroot_arrow::stored::{
+    BranchColumn, Content, RecordedSchema, StoreError, data_type, plan_branches, stored_name,
+};
+use arrowroot_format::column::DataType;
+use arrowroot_format::tree::BranchId;
+
+use super::{Composed, ComposedColumn, Holds};
+use crate::ntuple::Ntuple;
+use crate::scan::ColumnId;
+use crate::table::Table;
+use crate::tree::Tree;
+
+/// Why a record does not fit its table, as a text.
+type Result<T> = std::result::Result<T, String>;
+
+fn types(recorded: &RecordedSchema) -> Result<Vec<DataType>> {
+    let types = recorded.stored.fields().iter().map(|field| data_type(field));
+    types.collect::<std::result::Result<_, StoreError>>().map_err(|error| error.to_string())
+}
+
+fn composed_columns(recorded: &RecordedSchema, types: Vec<DataType>, parts: Vec<Vec<ColumnId>>) -> Vec<ComposedColumn> {
+    let fields = recorded.schema.fields().iter().zip(types).zip(parts);
+    let column = |((field, data_type), parts)| ComposedColumn { field: Arc::clone(field), data_type, parts };
+    fields.map(column).collect()
+}
+
+impl Composed {
+    /// A tree with the columns of its record.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn of_tree(tree: Tree, recorded: RecordedSchema) -> Result<Composed> {
+        let types = types(&recorded)?;
+        let fields = recorded.schema.fields().iter().zip(&types);
+        let columns: Vec<BranchColumn<'_>> =
+            fields.map(|(field, data_type)| BranchColumn { name: field.name(), data_type, counter: None }).collect();
+        let mut parts = vec![Vec::new(); types.len()];
+        let mut taken: HashSet<BranchId> = HashSet::new();
+        // The names of counters are not looked at: those that share one depend on the values.
+        let branches = plan_branches(&columns).map_err(|error| error.to_string())?;
+        for branch in branches.iter().filter(|branch| branch.content != Content::Counter) {
+            let id = Some(&branch.name).filter(|name| tree.has_path(name)).and_then(|name| tree.found(name));
+            let id = id.ok_or_else(|| format!("there is no branch {:?}", branch.name))?;
+            let counters = tree.branch(id).leaves.iter().filter_map(|&leaf| tree.record().leaf(leaf).counter);
+            taken.extend(counters.filter_map(|leaf| tree.record().branch_of_leaf(leaf)));
+            taken.insert(id);
+            parts[branch.column].push(ColumnId::from(id));
+        }
+        let others = tree.walk().into_iter().map(|(id, _)| id).filter(|id| !taken.contains(id));
+        let others = others.map(ColumnId::from).collect();
+        let columns = composed_columns(&recorded, types, parts);
+        Ok(Composed::new(Arc::new(tree), recorded, columns, others, Holds::Branches))
+    }
+
+    /// An RNTuple with the columns of its record.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn of_ntuple(ntuple: Ntuple, recorded: RecordedSchema) -> Result<Composed> {
+        let types = types(&recorded)?;
+        let mut parts = Vec::with_capacity(types.len());
+        for field in recorded.schema.fields() {
+            let name = stored_name(field.name());
+            let id = Some(&name).filter(|name| ntuple.has_path(name)).and_then(|name| ntuple.found(name));
+            parts.push(vec![id.ok_or_else(|| format!("there is no field {name:?}"))?]);
+        }
+        let taken: HashSet<ColumnId> = parts.iter().flatten().copied().collect();
+        let mut is_taken = false;
+        let mut others = ntuple.columns();
+        others.retain(|id| {
+            // Members follow the field that they are in.
+            is_taken = if ntuple.place(*id).depth == 0 { taken.contains(id) } else { is_taken };
+            !is_taken
+        });
+        let columns = composed_columns(&recorded, types, parts);
+        Ok(Composed::new(Arc::new(ntuple), recorded, columns, others, Holds::Fields))
+    }
+}

@@ -1,0 +1,76 @@
+//! How the columns of a batch as it is read become those that were written.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use arrowroot_arrow::stored::{StoreError, compose, of_field, restore};
+use arrowroot_file::{Error, Result};
+use arrowroot_format as format;
+use arrowroot_format::column::DataType;
+
+use super::Holds;
+
+/// What is done with each batch of a scan.
+#[derive(Debug)]
+pub(crate) struct Composition {
+    pub(super) url: String,
+    pub(super) schema: SchemaRef,
+    /// For each field of the schema.
+    pub(super) columns: Vec<Source>,
+}
+
+/// What a column is made of.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A column that is read, as it is.
+    Read(usize),
+    /// Parts of it, by their places among the columns that are read.
+    Parts { data_type: DataType, parts: Vec<usize>, holds: Holds },
+}
+
+impl Composition {
+    /// Schema of the batches that are delivered.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The batch that is delivered.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if the parts are not what was written; [`Error::InvalidRequest`] if a batch is too large for the
+    /// dictionary or the runs of a column.
+    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (source, field) in self.columns.iter().zip(self.schema.fields()) {
+            let name = field.name();
+            arrays.push(match source {
+                Source::Read(place) => Arc::clone(batch.column(*place)),
+                Source::Parts { data_type, parts, holds } => {
+                    let parts: Vec<ArrayRef> = parts.iter().map(|&place| Arc::clone(batch.column(place))).collect();
+                    let composed = match (holds, parts.as_slice()) {
+                        (Holds::Fields, [field]) => of_field(name, data_type, field),
+                        _ => compose(name, data_type, &parts),
+                    };
+                    let restored = composed.and_then(|composed| restore(name, &composed, field));
+                    restored.map_err(|error| self.error(name, error))?
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(|error| {
+            self.error("batch", StoreError::Malformed { column: String::new(), what: error.to_string() })
+        })
+    }
+
+    fn error(&self, column: &str, error: StoreError) -> Error {
+        match error {
+            StoreError::TooMany { .. } => Error::InvalidRequest { what: format!("{}: {error}", self.url) },
+            other => Error::Format {
+                url: self.url.clone(),
+                object: column.to_owned(),
+                source: format::Error::corrupt(0, format!("not as the recorded Arrow schema says: {other}")),
+            },
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Tables that record the Arrow schema they were written from: their columns are those that were written.
+//!
+//! A [`Composed`] table stands around the tree or RNTuple. A column of it reads the branches or fields that hold its parts,
+//! and no others, and each batch is put together when its parts are decoded. Branches keep their names: who asks for one
+//! that is no column, such as a counter, gets it as it is.
+
+mod columns;
+mod composition;
+mod record;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema};
+use arrowroot_arrow::stored::RecordedSchema;
+use arrowroot_format::column::DataType;
+
+use crate::scan::ColumnId;
+use crate::table::Table;
+
+pub(crate) use composition::Composition;
+pub(crate) use record::{ntuple_record, tree_record};
+
+/// A table as it was before it was written.
+pub(crate) struct Composed {
+    inner: Arc<dyn Table>,
+    /// The schema that is recorded.
+    schema: Schema,
+    /// Its columns, in its order.
+    columns: Vec<ComposedColumn>,
+    by_name: HashMap<String, usize>,
+    /// What is in the table besides and is no part of a column: somebody added it. Depth first.
+    others: Vec<ColumnId>,
+    holds: Holds,
+}
+
+/// Where the values of columns are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Branches,
+    Fields,
+}
+
+/// A column that was written.
+struct ComposedColumn {
+    field: Arc<Field>,
+    data_type: DataType,
+    /// The branches or fields of the table that hold it.
+    parts: Vec<ColumnId>,
+}
+
+/// What a column of a composed table is.
+enum Place {
+    /// One that was written, by its number.
+    Column(usize),
+    /// One of the table inside.
+    Inner(ColumnId),
+}
+
+impl Composed {
+    /// What an id stands for: those of columns come first, those of the table inside follow.
+    fn place_of(&self, id: ColumnId) -> Place {
+        let place = id.0 as usize;
+        match place.checked_sub(self.columns.len()).and_then(|inner| u32::try_from(inner).ok()) {
+            Some(inner) => Place::Inner(ColumnId(inner)),
+            None => Place::Column(place),
+        }
+    }
+
+    fn id_of_column(place: usize) -> ColumnId {
+        ColumnId(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
+    fn id_of_inner(&self, inner: ColumnId) -> ColumnId {
+        ColumnId(u32::try_from(self.columns.len()).unwrap_or(u32::MAX).saturating_add(inner.0))
+    }
+
+    fn new(
+        inner: Arc<dyn Table>,
+        recorded: RecordedSchema,
+        columns: Vec<ComposedColumn>,
+        others: Vec<ColumnId>,
+        holds: Holds,
+    ) -> Composed {
+        let names = columns.iter().enumerate().map(|(place, column)| (column.field.name().clone(), place));
+        Composed { inner, by_name: names.collect(), schema: recorded.schema, columns, others, holds }
+    }
+}

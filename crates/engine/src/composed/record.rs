@@ -1,0 +1,63 @@
+//! Where tables record their schema.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrowroot_arrow::TextForm;
+use arrowroot_arrow::stored::SCHEMA_RECORD;
+use arrowroot_file::Result;
+
+use crate::ntuple::Ntuple;
+use crate::scan::{Entries, Request};
+use crate::table::Table;
+use crate::tree::Tree;
+
+/// The attribute set of an RNTuple with what Arrow says of it.
+const ARROW_SET: &str = "ARROW";
+/// The record of its entries that has the members `key` and `value`.
+const USER_DATA: &str = "_userData";
+/// It has a handful of entries; of more, these are read.
+const MAX_ATTRIBUTES: u64 = 100;
+
+/// The text of the record of a tree: a `TNamed` in its list of user information.
+pub(crate) fn tree_record(tree: &Tree) -> Option<&str> {
+    let mut infos = tree.record().user_info.iter();
+    infos.find(|info| info.class_name == "TNamed" && info.name == SCHEMA_RECORD).map(|info| info.title.as_str())
+}
+
+/// The text of the record of an RNTuple, in the attribute set `ARROW`.
+///
+/// # Errors
+/// What reading the set says.
+pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
+    if !ntuple.footer().attributes.iter().any(|set| set.name == ARROW_SET) {
+        return Ok(None);
+    }
+    let set = ntuple.attribute_set(ARROW_SET)?;
+    let request = Request {
+        columns: vec![(set.find(USER_DATA)?.into(), USER_DATA.to_owned())],
+        entries: Entries::Range(0..set.n_entries().min(MAX_ATTRIBUTES)),
+        batch_bytes: None,
+        memory_budget_bytes: 64 << 20,
+        n_threads: 1,
+        trace: false,
+        text: TextForm::Replaced,
+        verify_checksums: true,
+        raw: false,
+    };
+    let mut scan = set.scan(&request)?;
+    while let Some(batch) = scan.next_batch(&mut || false)? {
+        if let Some(text) = value_of(&batch, SCHEMA_RECORD) {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
+}
+
+/// The value that an attribute set gives for a key.
+fn value_of(batch: &RecordBatch, key: &str) -> Option<String> {
+    let data = batch.column(0).as_struct_opt()?;
+    let member = |name: &str| data.column_by_name(name)?.as_string_opt::<i32>();
+    let (keys, values) = (member("key")?, member("value")?);
+    let place = (0..keys.len()).find(|&place| keys.value(place) == key)?;
+    Some(values.value(place).to_owned())
+}

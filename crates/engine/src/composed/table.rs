@@ -1,0 +1,310 @@
+//! A composed table as a table.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_schema::{DataType as ArrowType, Field, Schema};
+use arrowroot_arrow::TextForm;
+use arrowroot_arrow::stored::delivered_type;
+use arrowroot_file::{Error, File, Result, nearest};
+
+use super::composition::{Composition, Source};
+use super::{Composed, ComposedColumn, Place};
+use crate::scan::{ColumnId, Request, Scan};
+use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
+
+impl Composed {
+    /// The parts that say most of a column: those of its values, not of its validity.
+    fn first_value<'c>(&self, column: &'c ComposedColumn) -> Option<&'c ColumnId> {
+        column.parts.last()
+    }
+
+    fn is_column_readable(&self, column: &ComposedColumn) -> Result<bool> {
+        for part in &column.parts {
+            if !self.inner.is_readable(*part)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The field of a column in the form of text that is asked for, with the name that it is delivered by.
+    fn delivered_field(column: &ComposedColumn, name: &str, text: TextForm) -> Field {
+        let field = column.field.as_ref().clone().with_name(name);
+        let data_type = delivered_type(field.data_type(), text);
+        field.with_data_type(data_type)
+    }
+}
+
+/// Columns to read of the table inside, each once.
+#[derive(Default)]
+struct Reads {
+    columns: Vec<(ColumnId, String)>,
+    places: HashMap<ColumnId, usize>,
+}
+
+impl Reads {
+    fn place(&mut self, table: &dyn Table, id: ColumnId) -> usize {
+        *self.places.entry(id).or_insert_with(|| {
+            self.columns.push((id, table.place(id).path.to_owned()));
+            self.columns.len() - 1
+        })
+    }
+}
+
+impl Table for Composed {
+    fn file(&self) -> &File {
+        self.inner.file()
+    }
+
+    fn path(&self) -> &str {
+        self.inner.path()
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn title(&self) -> &str {
+        self.inner.title()
+    }
+
+    fn class_name(&self) -> &str {
+        self.inner.class_name()
+    }
+
+    fn cycle(&self) -> u16 {
+        self.inner.cycle()
+    }
+
+    fn n_entries(&self) -> u64 {
+        self.inner.n_entries()
+    }
+
+    fn n_leaves(&self) -> usize {
+        self.inner.n_leaves()
+    }
+
+    fn sizes(&self) -> Result<Sizes> {
+        self.inner.sizes()
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        self.inner.recorded()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.columns.len() + self.others.len()
+    }
+
+    fn columns(&self) -> Vec<ColumnId> {
+        let own = (0..self.columns.len()).map(Composed::id_of_column);
+        own.chain(self.others.iter().map(|&id| self.id_of_inner(id))).collect()
+    }
+
+    fn column_names(&self) -> Vec<&str> {
+        let others: HashSet<&str> = self.others.iter().map(|&id| self.inner.place(id).path).collect();
+        let own = self.columns.iter().map(|column| column.field.name().as_str());
+        own.chain(self.inner.column_names().into_iter().filter(|name| others.contains(name))).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<ColumnId> {
+        if let Some(&place) = self.by_name.get(name) {
+            return Ok(Composed::id_of_column(place));
+        }
+        self.inner.find(name).map(|id| self.id_of_inner(id)).map_err(|error| match error {
+            Error::NotFound { url, kind, name, near } => {
+                let own = self.columns.iter().map(|column| column.field.name().as_str());
+                let near = nearest(&name, own.chain(near.iter().map(String::as_str)));
+                Error::NotFound { url, kind, name, near }
+            }
+            other => other,
+        })
+    }
+
+    fn found(&self, name: &str) -> Option<ColumnId> {
+        match self.by_name.get(name) {
+            Some(&place) => Some(Composed::id_of_column(place)),
+            None => self.inner.found(name).map(|id| self.id_of_inner(id)),
+        }
+    }
+
+    fn canonical(&self, name: &str) -> Option<&str> {
+        if self.by_name.contains_key(name) {
+            return None;
+        }
+        // A part of a column is found by its name, and is in no list of columns.
+        self.inner.canonical(name).or_else(|| self.inner.found(name).map(|id| self.inner.place(id).path))
+    }
+
+    fn has_path(&self, path: &str) -> bool {
+        self.by_name.contains_key(path) || self.inner.has_path(path)
+    }
+
+    fn place(&self, id: ColumnId) -> ColumnPlace<'_> {
+        let column = match self.place_of(id) {
+            Place::Inner(id) => return self.inner.place(id),
+            Place::Column(place) => &self.columns[place],
+        };
+        let n_entries = i64::try_from(self.n_entries()).unwrap_or(i64::MAX);
+        let part = self.first_value(column).map(|&part| self.inner.place(part));
+        ColumnPlace {
+            path: column.field.name(),
+            name: column.field.name(),
+            title: part.map_or("", |part| part.title),
+            depth: 0,
+            is_group: Some(false),
+            is_part: false,
+            n_entries: part.map_or(n_entries, |part| part.n_entries),
+        }
+    }
+
+    fn is_readable(&self, id: ColumnId) -> Result<bool> {
+        match self.place_of(id) {
+            Place::Inner(id) => self.inner.is_readable(id),
+            Place::Column(place) => self.is_column_readable(&self.columns[place]),
+        }
+    }
+
+    fn describe(&self, id: ColumnId) -> Result<Description> {
+        let column = match self.place_of(id) {
+            Place::Inner(id) => return self.inner.describe(id),
+            Place::Column(place) => &self.columns[place],
+        };
+        let mut all =
+            Description { is_group: false, type_name: String::new(), unsupported: None, encoding: String::new() };
+        for part in &column.parts {
+            let part = self.inner.describe(*part)?;
+            for (texts, text) in [(&mut all.type_name, part.type_name), (&mut all.encoding, part.encoding)] {
+                if !text.is_empty() && !texts.split(", ").any(|known| known == text) {
+                    texts.push_str(if texts.is_empty() { "" } else { ", " });
+                    texts.push_str(&text);
+                }
+            }
+            all.unsupported = all.unsupported.or(part.unsupported);
+        }
+        Ok(all)
+    }
+
+    fn arrow_type(&self, id: ColumnId, n_bytes: usize) -> Result<Option<ArrowType>> {
+        match self.place_of(id) {
+            Place::Inner(id) => self.inner.arrow_type(id, n_bytes),
+            Place::Column(place) => {
+                let column = &self.columns[place];
+                Ok(self.is_column_readable(column)?.then(|| column.field.data_type().clone()))
+            }
+        }
+    }
+
+    fn column_sizes(&self, id: ColumnId) -> Result<Sizes> {
+        let column = match self.place_of(id) {
+            Place::Inner(id) => return self.inner.column_sizes(id),
+            Place::Column(place) => &self.columns[place],
+        };
+        let mut all = Sizes::default();
+        for part in &column.parts {
+            let part = self.inner.column_sizes(*part)?;
+            all.n_pieces += part.n_pieces;
+            all.stored_bytes = all.stored_bytes.saturating_add(part.stored_bytes);
+            all.memory_bytes = all.memory_bytes.saturating_add(part.memory_bytes);
+            all.compression = part.compression;
+        }
+        Ok(all)
+    }
+
+    fn knows_sizes(&self) -> bool {
+        self.inner.knows_sizes()
+    }
+
+    fn readable(&self) -> Result<Vec<ColumnId>> {
+        let mut readable = Vec::with_capacity(self.columns.len());
+        for (place, column) in self.columns.iter().enumerate() {
+            if self.is_column_readable(column)? {
+                readable.push(Composed::id_of_column(place));
+            }
+        }
+        if !self.others.is_empty() {
+            let others: HashSet<ColumnId> = self.others.iter().copied().collect();
+            let inner = self.inner.readable()?.into_iter().filter(|id| others.contains(id));
+            readable.extend(inner.map(|id| self.id_of_inner(id)));
+        }
+        Ok(readable)
+    }
+
+    fn arrow_schema(&self) -> Result<Schema> {
+        let inner = if self.others.is_empty() { Schema::empty() } else { self.inner.arrow_schema()? };
+        let field = |id: ColumnId| match self.place_of(id) {
+            Place::Column(place) => Some(Arc::clone(&self.columns[place].field)),
+            Place::Inner(id) => inner.fields().find(self.inner.place(id).path).map(|(_, field)| Arc::clone(field)),
+        };
+        let fields: Vec<Arc<Field>> = self.readable()?.into_iter().filter_map(field).collect();
+        Ok(Schema::new_with_metadata(fields, self.schema.metadata().clone()))
+    }
+
+    fn clusters(&self) -> Result<Vec<u64>> {
+        self.inner.clusters()
+    }
+
+    fn short_columns(&self) -> Vec<(ColumnId, i64, i64)> {
+        let mut column_of = HashMap::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            column_of.extend(column.parts.iter().map(|&part| (part, Composed::id_of_column(place))));
+        }
+        column_of.extend(self.others.iter().map(|&id| (id, self.id_of_inner(id))));
+        let mut seen = HashSet::new();
+        let short = self.inner.short_columns().into_iter();
+        let short = short.filter_map(|(id, first, end)| Some((*column_of.get(&id)?, first, end)));
+        short.filter(|(id, ..)| seen.insert(*id)).collect()
+    }
+
+    fn scan(&self, request: &Request) -> Result<Scan> {
+        let mut reads = Reads::default();
+        let mut columns = Vec::with_capacity(request.columns.len());
+        for (id, name) in &request.columns {
+            columns.push(match self.place_of(*id) {
+                Place::Inner(id) => Source::Read(reads.place(self.inner.as_ref(), id)),
+                Place::Column(place) => {
+                    let column = &self.columns[place];
+                    let parts = column.parts.iter().map(|&part| reads.place(self.inner.as_ref(), part)).collect();
+                    match (request.raw, &column.parts[..]) {
+                        (true, [part]) => Source::Read(reads.place(self.inner.as_ref(), *part)),
+                        (true, _) => {
+                            let what = format!("raw: column {name:?} is in several branches: read those");
+                            return Err(Error::InvalidRequest { what });
+                        }
+                        (false, _) => {
+                            let data_type = column.data_type.clone();
+                            Source::Parts { data_type, parts, holds: self.holds }
+                        }
+                    }
+                }
+            });
+        }
+        let scan = self.inner.scan(&Request { columns: reads.columns, ..request.clone() })?;
+        let read = Arc::clone(scan.schema());
+        let fields =
+            columns.iter().zip(&request.columns).map(|(source, (id, name))| match (source, self.place_of(*id)) {
+                (Source::Parts { .. }, Place::Column(place)) => {
+                    Composed::delivered_field(&self.columns[place], name, request.text)
+                }
+                (Source::Read(place), _) => read.field(*place).clone().with_name(name),
+                (Source::Parts { parts, .. }, _) => read.field(parts[0]).clone().with_name(name),
+            });
+        let fields: Vec<Field> = fields.collect();
+        let metadata = if request.raw { HashMap::new().into() } else { self.schema.metadata().clone() };
+        let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+        scan.composed(Composition { url: self.file().url().to_owned(), schema, columns })
+    }
+
+    fn written_by(&self) -> Option<String> {
+        self.inner.written_by()
+    }
+
+    fn attribute_sets(&self) -> Vec<&str> {
+        self.inner.attribute_sets()
+    }
+
+    fn attribute_set(&self, name: &str) -> Result<Arc<dyn Table>> {
+        self.inner.attribute_set(name)
+    }
+}

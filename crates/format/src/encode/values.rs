@@ -1,0 +1,126 @@
+//! Values of members, and numbers as their types have them.
+
+use crate::error::{Error, Result};
+use crate::output::Output;
+use crate::streamer::Primitive;
+
+/// The value of a member.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// An integer, or a bool.
+    Integer(i128),
+    /// A number.
+    Float(f64),
+    /// Text, or bytes.
+    Text(Vec<u8>),
+    /// An array of numbers.
+    Numbers(Numbers),
+    /// An object of the list that is written, by its place: in this member, or behind a pointer.
+    Object(usize),
+    /// A pointer to nothing.
+    Null,
+    /// Items of a collection.
+    Items(Vec<Value>),
+    /// An item of several parts by name, such as an object and its option in a list.
+    Parts(Vec<(String, Value)>),
+}
+
+/// Numbers in one array.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Numbers {
+    /// Floating-point numbers.
+    Floats(Vec<f64>),
+    /// Integers with a sign.
+    Integers(Vec<i64>),
+    /// Integers without.
+    Unsigned(Vec<u64>),
+}
+
+impl Numbers {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::Floats(values) => values.len(),
+            Numbers::Integers(values) => values.len(),
+            Numbers::Unsigned(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn write(&self, primitive: Primitive, output: &mut Output) -> Result<()> {
+        match self {
+            Numbers::Floats(values) => values.iter().try_for_each(|value| write_float(*value, primitive, output)),
+            Numbers::Integers(values) => {
+                values.iter().try_for_each(|value| write_integer((*value).into(), primitive, output))
+            }
+            Numbers::Unsigned(values) => {
+                values.iter().try_for_each(|value| write_integer((*value).into(), primitive, output))
+            }
+        }
+    }
+}
+
+impl Value {
+    /// What it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Integer(_) => "an integer",
+            Value::Float(_) => "a number",
+            Value::Text(_) => "text",
+            Value::Numbers(_) => "an array of numbers",
+            Value::Object(_) => "an object",
+            Value::Null => "nothing",
+            Value::Items(_) => "a list",
+            Value::Parts(_) => "an item of a list",
+        }
+    }
+
+    pub(super) fn write_number(&self, primitive: Primitive, output: &mut Output) -> Result<()> {
+        match self {
+            Value::Integer(value) => write_integer(*value, primitive, output),
+            Value::Float(value) => write_float(*value, primitive, output),
+            other => Err(Error::unsupported(0, format!("{} where a number should be", other.kind()))),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a float is the nearest one")]
+fn write_integer(value: i128, primitive: Primitive, output: &mut Output) -> Result<()> {
+    let no_room = |_| Error::unsupported(0, format!("{value} does not fit into {primitive:?}"));
+    match primitive {
+        Primitive::Bool => output.u8(u8::from(value != 0)),
+        Primitive::Int8 => output.i8(value.try_into().map_err(no_room)?),
+        Primitive::UInt8 => output.u8(value.try_into().map_err(no_room)?),
+        Primitive::Int16 => output.i16(value.try_into().map_err(no_room)?),
+        Primitive::UInt16 => output.u16(value.try_into().map_err(no_room)?),
+        Primitive::Int32 => output.i32(value.try_into().map_err(no_room)?),
+        Primitive::UInt32 => output.u32(value.try_into().map_err(no_room)?),
+        Primitive::Int64 => output.i64(value.try_into().map_err(no_room)?),
+        Primitive::UInt64 => output.u64(value.try_into().map_err(no_room)?),
+        Primitive::Float32 => output.f32(value as f32),
+        Primitive::Float64 => output.f64(value as f64),
+        Primitive::Float16 | Primitive::Double32 => return Err(packed()),
+    }
+    Ok(())
+}
+
+/// Writes a number in the type of its member: rounded, as it is when it is assigned, but an integer must be one.
+#[expect(clippy::cast_possible_truncation, reason = "a float is the nearest one; integers are looked at")]
+fn write_float(value: f64, primitive: Primitive, output: &mut Output) -> Result<()> {
+    match primitive {
+        Primitive::Float32 => output.f32(value as f32),
+        Primitive::Float64 => output.f64(value),
+        Primitive::Float16 | Primitive::Double32 => return Err(packed()),
+        _ if value.trunc() == value && value.abs() < 1e30 => return write_integer(value as i128, primitive, output),
+        _ => return Err(Error::unsupported(0, format!("{value} is no {primitive:?}"))),
+    }
+    Ok(())
+}
+
+fn packed() -> Error {
+    Error::unsupported(0, "packed numbers are not written")
+}

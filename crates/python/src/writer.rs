@@ -1,0 +1,173 @@
+//! Files and tables being written.
+
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_schema::Schema;
+use arrowroot::format::codec::CompressionSetting;
+use arrowroot::storage::LocalSink;
+use arrowroot_writer::{FileSettings, FileWriter, Flush, Layout, TableSettings, TableWriter};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping};
+
+use crate::errors::{invalid, writing_to_python};
+use crate::interface::{batch_in, schema_in};
+use crate::members::objects_of;
+use crate::patience::patiently;
+
+/// Begins a file. An `OsString` takes text as `os.fsdecode` makes it.
+#[pyfunction]
+#[pyo3(signature = (path, *, compression, is_reproducible, n_threads, buffer_bytes))]
+pub(crate) fn create_file(
+    py: Python<'_>,
+    path: OsString,
+    compression: i32,
+    is_reproducible: bool,
+    n_threads: usize,
+    buffer_bytes: u64,
+) -> PyResult<PyFileWriter> {
+    let name = match (is_reproducible, std::path::Path::new(&path).file_name()) {
+        // The same in any directory.
+        (true, Some(name)) => name.to_string_lossy().into_owned(),
+        _ => path.to_string_lossy().into_owned(),
+    };
+    let settings = FileSettings {
+        name,
+        compression: CompressionSetting(compression),
+        is_reproducible,
+        n_threads,
+        buffer_bytes: usize::try_from(buffer_bytes).unwrap_or(usize::MAX),
+    };
+    let begun = patiently(py, true, move || {
+        let sink = LocalSink::create(&path)?;
+        FileWriter::create(Arc::new(sink), settings)
+    })?;
+    begun.map(|file| PyFileWriter { file }).map_err(writing_to_python)
+}
+
+#[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]
+pub(crate) struct PyFileWriter {
+    file: Arc<FileWriter>,
+}
+
+#[pymethods]
+impl PyFileWriter {
+    fn make_directory(&self, py: Python<'_>, path: String) -> PyResult<()> {
+        let file = Arc::clone(&self.file);
+        patiently(py, true, move || file.directory(&path).map(|_| ()))?.map_err(writing_to_python)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "named by their caller")]
+    #[pyo3(signature = (directory, name, title, schema, layout, *, recorded, compression, titles, counters, flush, basket_bytes, page_bytes))]
+    fn table(
+        &self,
+        py: Python<'_>,
+        directory: String,
+        name: String,
+        title: String,
+        schema: Bound<'_, PyAny>,
+        layout: &str,
+        recorded: Bound<'_, PyAny>,
+        compression: Vec<i32>,
+        titles: Vec<String>,
+        counters: Vec<Option<String>>,
+        flush: (String, u64),
+        basket_bytes: Option<u32>,
+        page_bytes: Option<u32>,
+    ) -> PyResult<PyTableWriter> {
+        let schema = Arc::new(schema_in(&schema)?);
+        let layout = match layout {
+            "ttree" => Layout::Tree,
+            "rntuple" => Layout::Ntuple,
+            other => return Err(invalid(format!("no layout {other:?}"))),
+        };
+        let flush = match (flush.0.as_str(), flush.1) {
+            ("bytes", bytes) => Flush::Bytes(bytes),
+            ("entries", entries) => Flush::Entries(entries),
+            _ => Flush::Never,
+        };
+        let settings = TableSettings {
+            compression: compression.into_iter().map(CompressionSetting).collect(),
+            titles,
+            counters,
+            schema: Some(Arc::new(schema_in(&recorded)?)),
+            flush,
+            basket_bytes,
+            page_bytes,
+            ..TableSettings::default()
+        };
+        let (file, columns) = (Arc::clone(&self.file), Arc::clone(&schema));
+        let begun = patiently(py, true, move || {
+            let directory = file.directory(&directory)?;
+            TableWriter::create(&file, directory, &name, &title, &columns, layout, settings)
+        })?;
+        let table = begun.map_err(writing_to_python)?;
+        Ok(PyTableWriter { schema, table: Arc::new(Mutex::new(Some(table))) })
+    }
+
+    /// Writes an object from its members.
+    fn write_object(
+        &self,
+        py: Python<'_>,
+        directory: String,
+        class_name: String,
+        name: String,
+        title: String,
+        members: Bound<'_, PyMapping>,
+    ) -> PyResult<()> {
+        let objects = objects_of(class_name, &members)?;
+        let file = Arc::clone(&self.file);
+        let written = patiently(py, true, move || {
+            let directory = file.directory(&directory)?;
+            file.write_members(directory, &name, &title, file.settings().compression, &objects).map(|_| ())
+        })?;
+        written.map_err(writing_to_python)
+    }
+
+    /// Ends the file and publishes it.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let file = Arc::clone(&self.file);
+        patiently(py, true, move || file.close().map(|_| ()))?.map_err(writing_to_python)
+    }
+
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| self.file.abort());
+    }
+}
+
+#[pyclass(name = "TableWriter", module = "arrowroot._native", frozen)]
+pub(crate) struct PyTableWriter {
+    schema: Arc<Schema>,
+    /// `None` once it is closed. Calls that a signal has ended may still be at it.
+    table: Arc<Mutex<Option<TableWriter>>>,
+}
+
+#[pymethods]
+impl PyTableWriter {
+    fn append(&self, py: Python<'_>, batch: Bound<'_, PyAny>) -> PyResult<()> {
+        let batch = batch_in(&batch, &self.schema)?;
+        let table = Arc::clone(&self.table);
+        let appended = patiently(py, true, move || {
+            let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_mut().map(|table| table.append(&batch))
+        })?;
+        appended.unwrap_or(Ok(())).map_err(writing_to_python)
+    }
+
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = Arc::clone(&self.table);
+        let closed = patiently(py, true, move || {
+            let table = table.lock().unwrap_or_else(PoisonError::into_inner).take();
+            table.map(TableWriter::close)
+        })?;
+        let told = PyDict::new(py);
+        if let Some(closed) = closed {
+            let written = closed.map_err(writing_to_python)?;
+            told.set_item("n_entries", written.n_entries)?;
+            told.set_item("n_clusters", written.n_clusters)?;
+            told.set_item("stored_bytes", written.stored_bytes)?;
+            told.set_item("memory_bytes", written.memory_bytes)?;
+        }
+        Ok(told)
+    }
+}

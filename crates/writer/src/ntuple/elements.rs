@@ -1,0 +1,230 @@
+//! The values of a cluster as the elements of columns: where they are in memory, not a copy of them.
+
+use std::ops::Range;
+
+use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
+use arrowroot_arrow::Stored;
+use arrowroot_format::rntuple::ColumnId;
+
+use super::fields::Node;
+
+/// Elements of a column, in a row.
+#[derive(Debug, Clone)]
+pub(super) enum Part {
+    /// Numbers of the machine.
+    Numbers {
+        /// Their bytes.
+        values: Buffer,
+        /// Bytes of each.
+        width: usize,
+    },
+    /// Numbers of which only some are there.
+    Picked {
+        /// Their bytes.
+        values: Buffer,
+        /// Bytes of each.
+        width: usize,
+        /// Which of them are elements.
+        valid: BooleanBuffer,
+    },
+    /// Bools.
+    Bits(BooleanBuffer),
+    /// Ends of lists.
+    Ends {
+        /// One more than there are lists.
+        offsets: ScalarBuffer<i64>,
+        /// What makes offsets places in the cluster.
+        shift: i64,
+    },
+    /// Ends of lists of one item or none.
+    Valid {
+        /// Which have one.
+        valid: BooleanBuffer,
+        /// Items before in the cluster.
+        before: i64,
+    },
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Part::Numbers { values, width } => values.len() / width,
+            Part::Picked { valid, .. } => valid.count_set_bits(),
+            Part::Bits(bits) => bits.len(),
+            Part::Ends { offsets, .. } => offsets.len().saturating_sub(1),
+            Part::Valid { valid, .. } => valid.len(),
+        }
+    }
+}
+
+/// The elements of a column in a cluster.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Elements {
+    /// Each with the number of its first element in the cluster.
+    parts: Vec<(usize, Part)>,
+    /// Number of elements.
+    pub(super) n_elements: usize,
+    /// Items of the lists whose ends they are.
+    n_items: i64,
+}
+
+impl Elements {
+    fn push(&mut self, part: Part) {
+        let n_elements = part.len();
+        if n_elements > 0 {
+            self.parts.push((self.n_elements, part));
+            self.n_elements += n_elements;
+        }
+    }
+
+    /// The parts that have some of these elements, each with those of its own elements, and where in the range they go.
+    pub(super) fn parts_in(&self, range: Range<usize>) -> impl Iterator<Item = (&Part, Range<usize>, usize)> {
+        let first = self.parts.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
+        let after = |place: usize| self.parts.get(place + 1).map_or(self.n_elements, |(start, _)| *start);
+        let parts = (first..).zip(&self.parts[first.min(self.parts.len())..]);
+        parts.take_while(move |(_, (start, _))| *start < range.end).map({
+            let range = range.clone();
+            move |(place, (start, part))| {
+                let (from, to) = (range.start.max(*start), range.end.min(after(place)));
+                (part, from - start..to - start, from - range.start)
+            }
+        })
+    }
+}
+
+/// All columns of an RNTuple in a cluster.
+#[derive(Debug)]
+pub(super) struct ClusterElements {
+    /// By the numbers of the columns.
+    pub(super) columns: Vec<Elements>,
+}
+
+/// What is wrong with values that are not what [`Stored`] says.
+#[derive(Debug)]
+pub(super) struct Malformed(pub(super) &'static str);
+
+impl ClusterElements {
+    /// Without elements.
+    pub(super) fn new(n_columns: usize) -> Self {
+        ClusterElements { columns: vec![Elements::default(); n_columns] }
+    }
+
+    fn at(&mut self, column: ColumnId) -> &mut Elements {
+        &mut self.columns[column.0 as usize]
+    }
+
+    /// Adds values of a field. `valid`: which of them are there, if some are not.
+    ///
+    /// # Errors
+    /// If the values are not of the type of the field.
+    pub(super) fn add(&mut self, node: &Node, values: &Stored, valid: Option<&BooleanBuffer>) -> Result<(), Malformed> {
+        match (node, values) {
+            (Node::Numbers { column }, Stored::Numbers { primitive, values }) => {
+                let (values, width) = (values.clone(), primitive.stored_bytes());
+                self.at(*column).push(match valid.cloned() {
+                    Some(valid) => Part::Picked { values, width, valid },
+                    None => Part::Numbers { values, width },
+                });
+            }
+            (Node::Bits { column }, Stored::Bits(bits))
+            | (Node::Validity { column }, Stored::Optional { valid: bits, .. }) => {
+                self.at(*column).push(Part::Bits(picked_bits(bits, valid)));
+            }
+            (Node::Text { ends, bytes: column }, Stored::Text { offsets, bytes }) => {
+                let items = self.add_lists(*ends, offsets, valid)?;
+                let values = bytes.slice_with_length(items.start, items.len());
+                self.at(*column).push(Part::Numbers { values, width: 1 });
+            }
+            (Node::List { ends, item }, Stored::List { offsets, items }) => {
+                let range = self.add_lists(*ends, offsets, valid)?;
+                self.add(item, &items.slice(range), None)?;
+            }
+            (Node::Fixed { item }, Stored::Fixed { n_items, items, .. }) => {
+                self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
+            }
+            (Node::FixedAsList { ends, item }, Stored::Fixed { len, n_items, items }) => {
+                let n_lists = valid.map_or(*len, BooleanBuffer::count_set_bits);
+                let n_items_each = i64::try_from(*n_items).map_err(|_| Malformed("lists that are too long"))?;
+                let offsets = (0..).map(|place: i64| place.wrapping_mul(n_items_each)).take(n_lists + 1).collect();
+                self.add_lists(*ends, &offsets, None)?;
+                self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
+            }
+            (Node::Struct { members: nodes }, Stored::Struct { members, .. }) if nodes.len() == members.len() => {
+                nodes.iter().zip(members).try_for_each(|(node, member)| self.add(node, member, valid))?;
+            }
+            (Node::Optional { ends, item }, Stored::Optional { valid: present, values }) => {
+                let own = picked_bits(present, valid);
+                let n_present = own.count_set_bits();
+                let n_lists = own.len();
+                let elements = self.at(*ends);
+                let before = elements.n_items;
+                elements.n_items += i64::try_from(n_present).map_err(|_| Malformed("too many values"))?;
+                elements.push(Part::Valid { valid: own, before });
+                let both = match valid {
+                    Some(valid) => Some(valid & present),
+                    None if n_present == n_lists => None,
+                    None => Some(present.clone()),
+                };
+                self.add(item, values, both.as_ref())?;
+            }
+            _ => return Err(Malformed("values that are not of the type of the column")),
+        }
+        Ok(())
+    }
+
+    /// Adds the ends of lists; returns which items they have.
+    fn add_lists(
+        &mut self,
+        column: ColumnId,
+        offsets: &ScalarBuffer<i64>,
+        valid: Option<&BooleanBuffer>,
+    ) -> Result<Range<usize>, Malformed> {
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else { return Ok(0..0) };
+        let offsets = match valid {
+            None => offsets.clone(),
+            // Lists that are not there have no items, so the items of the others stand in a row.
+            Some(valid) => {
+                let mut kept = Vec::with_capacity(valid.count_set_bits() + 1);
+                kept.push(first);
+                kept.extend(valid.set_indices().filter_map(|place| offsets.get(place + 1).copied()));
+                if has_items(offsets, valid) {
+                    return Err(Malformed("items of lists that are null"));
+                }
+                kept.into()
+            }
+        };
+        let elements = self.at(column);
+        let shift = elements.n_items.wrapping_sub(first);
+        elements.n_items = elements.n_items.wrapping_add(last.wrapping_sub(first));
+        elements.push(Part::Ends { offsets, shift });
+        let place = |offset: i64| usize::try_from(offset).map_err(|_| Malformed("lists of a negative place"));
+        let (first, last) = (place(first)?, place(last)?);
+        if first > last { Err(Malformed("lists that run backwards")) } else { Ok(first..last) }
+    }
+}
+
+/// Whether a list that is not valid has items.
+fn has_items(offsets: &[i64], valid: &BooleanBuffer) -> bool {
+    let of_valid: i64 = valid
+        .set_indices()
+        .map(|place| match (offsets.get(place), offsets.get(place + 1)) {
+            (Some(start), Some(end)) => end.wrapping_sub(*start),
+            _ => 0,
+        })
+        .fold(0, i64::wrapping_add);
+    let all = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last.wrapping_sub(*first));
+    of_valid != all
+}
+
+/// The bits that are valid.
+fn picked_bits(bits: &BooleanBuffer, valid: Option<&BooleanBuffer>) -> BooleanBuffer {
+    match valid {
+        None => bits.clone(),
+        Some(valid) => valid.set_indices().map(|place| place < bits.len() && bits.value(place)).collect(),
+    }
+}
+
+/// Each bit so many times.
+fn repeated(bits: &BooleanBuffer, n_times: usize) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(bits.len() * n_times, |place| bits.value(place / n_times))
+}

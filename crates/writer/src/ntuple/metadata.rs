@@ -1,0 +1,160 @@
+//! What is said of pages and clusters: page lists, footer and anchor, and the records of all of them.
+
+use arrowroot_format as format;
+use format::Output;
+use format::codec::{CompressionSetting, Compressor};
+use format::container::{Datime, Key};
+use format::rntuple::{
+    Anchor, AttributeSet, Blob, ClusterGroup, ClusterSummary, EnvelopeLink, Footer, Locator, Page, PageList, Schema,
+    WRITTEN_VERSION,
+};
+
+use super::pages::WrittenPage;
+use super::{BLOB_CLASS, MAX_KEY_BYTES};
+use crate::error::{Error, Result};
+use crate::file::FileWriter;
+
+/// A page list of about so many bytes is the last of its cluster group, so who reads some entries need not read the list
+/// of all. ROOT has one group for all clusters, unless it is told otherwise.
+const GROUP_BYTES: usize = 1 << 20;
+/// Bytes of a page, and of a column without pages, in a page list.
+const PAGE_BYTES: usize = 16;
+const COLUMN_BYTES: usize = 24;
+
+/// The page lists of an RNTuple being written.
+#[derive(Debug)]
+pub(super) struct Lists {
+    /// Of the cluster groups, with their first entries; the last one goes on.
+    groups: Vec<(u64, PageList)>,
+    /// About as many bytes as the last has.
+    n_bytes: usize,
+    n_entries: u64,
+    /// The pages of each column of the last cluster.
+    pages: Vec<Vec<Page>>,
+    /// Elements of each column so far.
+    n_elements: Vec<u64>,
+}
+
+impl Lists {
+    pub(super) fn new(n_columns: usize) -> Self {
+        Lists {
+            groups: Vec::new(),
+            n_bytes: GROUP_BYTES,
+            n_entries: 0,
+            pages: vec![Vec::new(); n_columns],
+            n_elements: vec![0; n_columns],
+        }
+    }
+
+    /// Number of entries so far.
+    pub(super) fn n_entries(&self) -> u64 {
+        self.n_entries
+    }
+
+    pub(super) fn begin_cluster(&mut self, first_entry: u64, n_entries: u64) {
+        if self.n_bytes >= GROUP_BYTES {
+            self.groups.push((first_entry, PageList::default()));
+            self.n_bytes = 0;
+        }
+        self.n_entries = first_entry + n_entries;
+        if let Some((_, list)) = self.groups.last_mut() {
+            list.add_cluster(ClusterSummary { first_entry, n_entries });
+        }
+    }
+
+    /// Pages come column by column, in the order of their elements.
+    pub(super) fn add_page(&mut self, page: &WrittenPage, offset: u64) {
+        self.pages[page.column].push(Page {
+            offset,
+            stored_bytes: page.stored_bytes as u64,
+            n_elements: page.n_elements,
+            has_checksum: true,
+            is_elsewhere: false,
+        });
+    }
+
+    /// `settings`: how the pages of the columns were compressed.
+    pub(super) fn end_cluster(&mut self, settings: impl Iterator<Item = CompressionSetting>) {
+        let Some((_, list)) = self.groups.last_mut() else { return };
+        for ((pages, n_elements), setting) in self.pages.iter_mut().zip(&mut self.n_elements).zip(settings) {
+            self.n_bytes += COLUMN_BYTES + pages.len() * PAGE_BYTES;
+            let n_new: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
+            list.add_column(*n_elements, setting.0.unsigned_abs(), pages.drain(..));
+            *n_elements += n_new;
+        }
+    }
+
+    /// Writes page lists and footer, and returns the anchor.
+    pub(super) fn write(
+        &self,
+        file: &FileWriter,
+        seek_root: u64,
+        setting: CompressionSetting,
+        schema: &Schema,
+        header: Blob,
+        attributes: Vec<AttributeSet>,
+    ) -> Result<Anchor> {
+        let mut groups = Vec::with_capacity(self.groups.len());
+        for (first_entry, list) in &self.groups {
+            let blob = write_blob(file, seek_root, setting, &list.write(schema)?)?;
+            let n_clusters = u32::try_from(list.clusters.len());
+            let n_clusters = n_clusters.map_err(|_| format::Error::unsupported(0, "2^32 clusters"))?;
+            let n_entries = list.clusters.iter().map(|cluster| cluster.n_entries).sum();
+            groups.push(ClusterGroup { first_entry: *first_entry, n_entries, n_clusters, page_list: link(blob) });
+        }
+        let footer = Footer { groups, attributes, has_attribute_list: true };
+        let footer = write_blob(file, seek_root, setting, &footer.write(schema)?)?;
+        Ok(Anchor { version: WRITTEN_VERSION, header, footer })
+    }
+}
+
+/// The link to an envelope.
+pub(super) fn link(blob: Blob) -> EnvelopeLink {
+    let locator = Locator { offset: blob.offset, n_bytes: blob.stored_bytes };
+    EnvelopeLink { uncompressed_bytes: blob.uncompressed_bytes, locator: Some(locator) }
+}
+
+/// The key of a record of pages or of an envelope: it has wide offsets wherever it is.
+///
+/// Source: `RKeyBlob` of `RMiniFile.cxx` (ROOT 6.40). `n_bytes` is for those that look at compression alone.
+pub(super) fn blob_key(
+    datime: Datime,
+    seek_root: u64,
+    offset: u64,
+    n_bytes: usize,
+    stored_bytes: usize,
+) -> Result<Vec<u8>> {
+    let mut key = Key::new(true, BLOB_CLASS, "", "")?;
+    key.set_payload(n_bytes, stored_bytes)?;
+    (key.head.datime, key.head.seek_key, key.head.seek_dir) = (datime, offset, seek_root);
+    let mut output = Output::new(0);
+    key.write(&mut output)?;
+    Ok(output.into_bytes())
+}
+
+/// Compresses an envelope and appends it as a record of its own.
+pub(super) fn write_blob(
+    file: &FileWriter,
+    seek_root: u64,
+    setting: CompressionSetting,
+    envelope: &[u8],
+) -> Result<Blob> {
+    let mut payload = Vec::new();
+    Compressor::new().compress(setting, envelope, &mut payload)?;
+    let stored_bytes = payload.len() as u64;
+    if stored_bytes > MAX_KEY_BYTES {
+        let what = format!("an RNTuple whose metadata take {stored_bytes} bytes: at most {MAX_KEY_BYTES} are written");
+        return Err(Error::InvalidRequest { what });
+    }
+    file.with_appender(|appender| {
+        let offset = appender.position();
+        let key = blob_key(file.datime(), seek_root, offset, envelope.len(), payload.len())?;
+        appender.append(&[&key, &payload])?;
+        Ok(Blob {
+            offset: offset + key.len() as u64,
+            stored_bytes,
+            uncompressed_bytes: envelope.len() as u64,
+            max_key_bytes: MAX_KEY_BYTES,
+        })
+    })
+}

@@ -1,0 +1,244 @@
+//! RNTuples: columns become fields, clusters become pages.
+//!
+//! The records of an RNTuple are, in their order: its header; the pages of each cluster in one record (several if they are
+//! longer than a record may be); attribute sets; page lists; footer; and the anchor, which its key in the directory names.
+//!
+//! Source: `RPageSinkFile`, `RNTupleFileWriter` (ROOT 6.40).
+
+use std::sync::Arc;
+
+use arrowroot_format as format;
+use format::codec::CompressionSetting;
+use format::column::DataType;
+use format::container::Datime;
+use format::rntuple::{Anchor, Blob, ColumnType, Schema};
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
+use crate::table_format::{EncodeTask, Encoded, TableFormat};
+
+mod attributes;
+mod distinct;
+mod elements;
+mod fields;
+mod metadata;
+mod pages;
+
+use distinct::{Distinct, PlacedPage};
+use elements::ClusterElements;
+use fields::Node;
+use metadata::{Lists, write_blob};
+pub use pages::WrittenPage;
+use pages::{PageCut, cut, write_page};
+
+/// The longest page that is written.
+pub const MAX_PAGE_BYTES: usize = 512 << 20;
+/// Bytes of pages from which on a task is worth a thread's while.
+const TASK_BYTES: usize = 64 << 10;
+/// The class of the records of envelopes and pages. Source: `kBlobClassName` of `RMiniFile.cxx` (ROOT 6.40).
+const BLOB_CLASS: &str = "RBlob";
+/// Longest payload of such a record. Source: `RNTupleWriteOptions::fMaxKeySize` (ROOT 6.40).
+const MAX_KEY_BYTES: u64 = 1 << 30;
+/// What is said to have written the RNTuple.
+const WRITER: &str = concat!("arrowroot ", env!("CARGO_PKG_VERSION"));
+
+/// A column of a table that is written as a field of an RNTuple.
+#[derive(Debug, Clone)]
+pub struct NtupleColumn {
+    /// Its name in Arrow.
+    pub name: String,
+    /// Description of its field.
+    pub title: String,
+    /// What it is stored as.
+    pub data_type: DataType,
+    /// How its pages are compressed.
+    pub compression: CompressionSetting,
+}
+
+/// What is wanted of an RNTuple.
+#[derive(Debug, Clone)]
+pub struct NtupleSettings {
+    /// The directory that lists it.
+    pub directory: DirectoryId,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub title: String,
+    /// How header, footer and page lists are compressed.
+    pub compression: CompressionSetting,
+    /// Longest page in bytes, uncompressed; ROOT's default is 1 MiB.
+    pub page_bytes: usize,
+    /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without: in the attribute set `ARROW`.
+    pub arrow_schema: Option<String>,
+}
+
+/// An RNTuple being written.
+#[derive(Debug)]
+pub struct NtupleFormat {
+    settings: NtupleSettings,
+    datime: Datime,
+    /// Offset of the root directory, which the keys of records name that are in no directory.
+    seek_root: u64,
+    columns: Arc<Columns>,
+    schema: Schema,
+    header: Blob,
+    lists: Lists,
+}
+
+/// What tasks need to know of the columns.
+#[derive(Debug)]
+struct Columns {
+    /// Name and fields of each column of the table.
+    tables: Vec<(String, Node)>,
+    /// Type and compression of the columns of the RNTuple.
+    types: Vec<(ColumnType, CompressionSetting)>,
+}
+
+impl NtupleFormat {
+    /// Begins an RNTuple: writes its header.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for a column that no RNTuple holds, a compression setting that is not written, or a size of
+    /// pages that none can have; what the file says.
+    pub fn new(file: &FileWriter, columns: &[NtupleColumn], settings: NtupleSettings) -> Result<NtupleFormat> {
+        let page_bytes = settings.page_bytes;
+        if !(1..=MAX_PAGE_BYTES).contains(&page_bytes) {
+            let what = format!("pages of {page_bytes} bytes: they may have 1 to {MAX_PAGE_BYTES}");
+            return Err(Error::InvalidRequest { what });
+        }
+        let mut schema = Schema::new(&settings.name, &settings.title, WRITER);
+        let mut tables = Vec::with_capacity(columns.len());
+        let mut types = Vec::new();
+        for column in columns {
+            let invalid =
+                |error: format::Error| Error::InvalidRequest { what: format!("column {:?}: {error}", column.name) };
+            let is_split = column.compression.algorithm().map_err(invalid)?.is_some();
+            let NtupleColumn { name, title, data_type, .. } = column;
+            let node = fields::add_column(&mut schema, name, title, data_type, is_split).map_err(invalid)?;
+            tables.push((name.clone(), node));
+            types.extend(schema.columns[types.len()..].iter().map(|found| (found.column_type, column.compression)));
+        }
+        let envelope = schema.begin()?;
+        let seek_root = file.seek_of(ROOT_DIRECTORY);
+        let header = write_blob(file, seek_root, settings.compression, &envelope)?;
+        let (datime, lists) = (file.datime(), Lists::new(schema.columns.len()));
+        let columns = Arc::new(Columns { tables, types });
+        Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists })
+    }
+
+    /// Writes attribute sets, page lists and footer, and returns the anchor.
+    fn write_metadata(&mut self, file: &FileWriter) -> Result<Anchor> {
+        let NtupleSettings { compression, arrow_schema, .. } = &self.settings;
+        let mut sets = Vec::new();
+        if let Some(schema) = arrow_schema {
+            let attributes = [(attributes::ARROW_SCHEMA, schema.as_str())];
+            sets.push(attributes::write(file, &attributes, self.lists.n_entries(), *compression)?);
+        }
+        self.lists.write(file, self.seek_root, *compression, &self.schema, self.header, sets)
+    }
+
+    /// The elements of a cluster.
+    fn elements(&self, cluster: &Cluster) -> Result<ClusterElements> {
+        let mut elements = ClusterElements::new(self.columns.types.len());
+        for ((name, node), parts) in self.columns.tables.iter().zip(&cluster.columns) {
+            for values in parts {
+                elements.add(node, values, None).map_err(|malformed| Error::Value {
+                    column: name.clone(),
+                    entry: cluster.first_entry,
+                    what: malformed.0.to_owned(),
+                })?;
+            }
+        }
+        Ok(elements)
+    }
+}
+
+impl TableFormat for NtupleFormat {
+    type Pieces = Vec<WrittenPage>;
+
+    fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        let elements = Arc::new(self.elements(&cluster)?);
+        let mut groups: Vec<Vec<PageCut>> = Vec::new();
+        let mut n_bytes = TASK_BYTES;
+        for (column, ((column_type, _), found)) in self.columns.types.iter().zip(&elements.columns).enumerate() {
+            for page in cut(column, *column_type, found.n_elements, self.settings.page_bytes) {
+                if n_bytes >= TASK_BYTES {
+                    groups.push(Vec::new());
+                    n_bytes = 0;
+                }
+                n_bytes += page.n_bytes;
+                groups.last_mut().into_iter().for_each(|group| group.push(page.clone()));
+            }
+        }
+        let task = |pages: Vec<PageCut>| -> EncodeTask<Self::Pieces> {
+            let (elements, columns) = (Arc::clone(&elements), Arc::clone(&self.columns));
+            Box::new(move |compressor| {
+                let mut scratch = Vec::new();
+                let most = |page: &PageCut| page.n_bytes + format::rntuple::PAGE_CHECKSUM_BYTES;
+                let mut bytes = Vec::with_capacity(pages.iter().map(most).sum());
+                let mut pieces = Vec::with_capacity(pages.len());
+                for page in &pages {
+                    let (column_type, setting) = columns.types[page.column];
+                    let found = &elements.columns[page.column];
+                    pieces.push(write_page(page, column_type, found, setting, compressor, &mut scratch, &mut bytes)?);
+                }
+                Ok(Encoded { bytes, pieces })
+            })
+        };
+        Ok(groups.into_iter().map(task).collect())
+    }
+
+    fn place(&mut self, cluster: &Cluster, encoded: Vec<Encoded<Self::Pieces>>, offset: u64) -> Result<Vec<Vec<u8>>> {
+        if cluster.n_entries == 0 {
+            return Ok(Vec::new());
+        }
+        let n_entries = cluster.n_entries as u64;
+        self.lists.begin_cluster(cluster.first_entry, n_entries);
+        let distinct = Distinct::of(encoded);
+        let mut parts = Vec::with_capacity(distinct.parts.len() + 1);
+        // Where each part is in the file.
+        let mut offsets = Vec::with_capacity(distinct.parts.len());
+        let mut end = offset;
+        let mut waiting = distinct.parts.into_iter().peekable();
+        while waiting.peek().is_some() {
+            // What one record holds: bytes, and what they were before they were compressed.
+            let (mut n_bytes, mut stored_bytes) = (0, 0);
+            let mut record = Vec::new();
+            while let Some(next) = waiting.next_if(|next| {
+                let most = (n_bytes + next.n_bytes).max(stored_bytes + next.bytes.len()) as u64;
+                stored_bytes == 0 || most <= MAX_KEY_BYTES
+            }) {
+                n_bytes += next.n_bytes;
+                stored_bytes += next.bytes.len();
+                record.push(next.bytes);
+            }
+            let key = metadata::blob_key(self.datime, self.seek_root, end, n_bytes, stored_bytes)?;
+            end += key.len() as u64;
+            parts.push(key);
+            for bytes in record {
+                offsets.push(end);
+                end += bytes.len() as u64;
+                parts.push(bytes);
+            }
+        }
+        for PlacedPage { page, part, start } in &distinct.pages {
+            self.lists.add_page(page, offsets[*part] + *start as u64);
+        }
+        let settings = self.columns.types.iter().map(|(_, setting)| *setting);
+        self.lists.end_cluster(settings);
+        Ok(parts)
+    }
+
+    fn finish(&mut self, file: &FileWriter) -> Result<()> {
+        file.need_class(format::rntuple::ANCHOR_CLASS)?;
+        let anchor = self.write_metadata(file)?;
+        let object = anchor.write()?;
+        let (class, name) = (format::rntuple::ANCHOR_CLASS, &self.settings.name);
+        file.write_object(self.settings.directory, class, name, "", CompressionSetting::NONE, |output| {
+            output.raw(&object);
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

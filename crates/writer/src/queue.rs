@@ -1,0 +1,440 @@
+//! The ordered queue in front of the appender.
+//!
+//! Who produces takes a [`Ticket`] for each cluster, and submits the tasks that make it. Tasks are done in any order by any
+//! thread; what they made is placed in the order of the tickets, one ticket at a time, by the thread that did the last task it
+//! waited for. So the file does not depend on how many threads there are.
+//!
+//! The bytes in flight are bounded: what producers collect, what waits to be compressed, and what waits to be written. A
+//! producer that would exceed the bound does tasks itself until there is room, so nothing waits for threads that are not there.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use arrowroot_format::codec::Compressor;
+
+use crate::error::{Error, Result};
+use crate::pool::Pool;
+
+/// Makes a part of what a ticket is for. Returns how many bytes of it wait to be placed.
+pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
+/// Writes what the tasks of a ticket made.
+pub type Place = Box<dyn FnOnce() -> Result<()> + Send>;
+
+/// What is wanted of a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueSettings {
+    /// Threads that do tasks, the producer's own among them: 1 means no others.
+    pub n_threads: usize,
+    /// Most bytes in flight. One ticket alone may exceed it.
+    pub buffer_bytes: u64,
+}
+
+/// What a queue has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueReport {
+    /// Tickets whose turn has come.
+    pub n_placed: u64,
+    /// Bytes in flight now.
+    pub bytes: u64,
+    /// Most bytes in flight at one time.
+    pub peak_bytes: u64,
+    /// How often a producer had no room, or waited for an earlier ticket.
+    pub n_waits: u64,
+    /// How long all of that took, in ns. Producers did tasks meanwhile.
+    pub wait_ns: u64,
+    /// The longest of it, in ns.
+    pub longest_wait_ns: u64,
+}
+
+/// The queue of a file.
+pub struct Queue {
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("settings", &self.shared.settings).field("report", &self.report()).finish()
+    }
+}
+
+struct Shared {
+    settings: QueueSettings,
+    pool: Pool,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Of producers that do tasks.
+    compressors: Mutex<Vec<Compressor>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that are not being placed or placed, in the order of tickets; the number of the first one is `first`.
+    entries: VecDeque<Entry>,
+    first: u64,
+    tasks: VecDeque<(u64, Task)>,
+    is_placing: bool,
+    is_ended: bool,
+    error: Option<Error>,
+    report: QueueReport,
+}
+
+/// What is known of a ticket that was not placed yet.
+#[derive(Default)]
+struct Entry {
+    is_submitted: bool,
+    n_tasks_left: usize,
+    place: Option<Place>,
+    /// Its share of the bytes in flight.
+    n_bytes: u64,
+    /// What its tasks made so far.
+    made_bytes: u64,
+}
+
+/// Somebody who has things written in an order.
+pub struct Producer {
+    shared: Arc<Shared>,
+    held_bytes: u64,
+}
+
+impl fmt::Debug for Producer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("held_bytes", &self.held_bytes).finish_non_exhaustive()
+    }
+}
+
+/// A place in the order. Dropped without being submitted, it is passed over.
+#[must_use = "others wait for it"]
+pub struct Ticket {
+    shared: Arc<Shared>,
+    number: u64,
+    is_submitted: bool,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Queue {
+    /// An empty queue. Its threads are started by the first ticket that is submitted.
+    pub fn new(settings: QueueSettings) -> Self {
+        let shared = Shared {
+            settings,
+            pool: Pool::new(settings.n_threads.saturating_sub(1)),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            compressors: Mutex::default(),
+        };
+        Queue { shared: Arc::new(shared) }
+    }
+
+    /// One more who produces.
+    pub fn producer(&self) -> Producer {
+        Producer { shared: Arc::clone(&self.shared), held_bytes: 0 }
+    }
+
+    /// Waits until all tickets that were given out are placed, and does tasks meanwhile.
+    ///
+    /// # Errors
+    /// What stopped the queue.
+    pub fn wait(&self) -> Result<()> {
+        self.shared.wait_until(|state| state.is_empty())
+    }
+
+    /// Stops it for good, from any thread: no more tasks are done and nothing more is placed, and whoever produces or waits is
+    /// told this error, or one that came before.
+    pub fn stop(&self, error: Error) {
+        self.shared.fail(self.shared.lock(), error);
+    }
+
+    /// Ends it: what is not done yet is left undone, and its threads are waited for.
+    pub fn end(&self) {
+        if self.is_own_process() {
+            let mut state = self.shared.lock();
+            state.is_ended = true;
+            let tasks = std::mem::take(&mut state.tasks);
+            drop(state);
+            drop(tasks);
+            self.shared.changed.notify_all();
+            self.shared.pool.join();
+        }
+    }
+
+    /// Whether this is the process that made it, and not a child: only there it has its threads.
+    pub fn is_own_process(&self) -> bool {
+        self.shared.pool.is_own_process()
+    }
+
+    /// What it has seen so far.
+    pub fn report(&self) -> QueueReport {
+        self.shared.lock().report
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Producer {
+    /// Counts bytes that it collects for its next ticket among those in flight, and waits until there is room for them.
+    ///
+    /// # Errors
+    /// What stopped the queue.
+    pub fn hold(&mut self, n_bytes: u64) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.add(n_bytes);
+        self.held_bytes += n_bytes;
+        drop(state);
+        self.shared.wait_for_room(0)
+    }
+
+    /// Takes the next place in the order, for what it holds. Waits until there is room for what will become of that, which is
+    /// taken to be as much again until it is known.
+    ///
+    /// # Errors
+    /// What stopped the queue.
+    pub fn ticket(&mut self) -> Result<Ticket> {
+        self.shared.wait_for_room(self.held_bytes)?;
+        let mut state = self.shared.lock();
+        let number = state.first + state.entries.len() as u64;
+        state.add(self.held_bytes);
+        let n_bytes = self.held_bytes * 2;
+        self.held_bytes = 0;
+        state.entries.push_back(Entry { n_bytes, ..Entry::default() });
+        Ok(Ticket { shared: Arc::clone(&self.shared), number, is_submitted: false })
+    }
+
+    /// Waits until a ticket is placed, and does tasks meanwhile.
+    ///
+    /// # Errors
+    /// What stopped the queue.
+    pub fn wait_for(&self, number: u64) -> Result<()> {
+        self.shared.wait_until(|state| state.report.n_placed > number)
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        if self.held_bytes > 0 && self.shared.pool.is_own_process() {
+            self.shared.lock().report.bytes -= self.held_bytes;
+            self.shared.changed.notify_all();
+        }
+    }
+}
+
+impl Ticket {
+    /// Its place in the order.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Hands over the tasks, and what to do once they are done and its turn has come. Where there are no threads, the tasks are
+    /// done now.
+    ///
+    /// # Errors
+    /// What stopped the queue.
+    pub fn submit(mut self, tasks: Vec<Task>, place: Place) -> Result<()> {
+        self.is_submitted = true;
+        let shared = Arc::clone(&self.shared);
+        shared.submit(self.number, tasks, Some(place));
+        if shared.pool.is_empty() {
+            return shared.wait_until(|state| state.tasks.is_empty());
+        }
+        shared.pool.start(|| {
+            let shared = Arc::clone(&shared);
+            move || shared.work()
+        });
+        Ok(())
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.is_submitted && self.shared.pool.is_own_process() {
+            self.shared.submit(self.number, Vec::new(), None);
+        }
+    }
+}
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty() && !self.is_placing
+    }
+
+    fn add(&mut self, n_bytes: u64) {
+        self.report.bytes += n_bytes;
+        self.report.peak_bytes = self.report.peak_bytes.max(self.report.bytes);
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
+        self.entries.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// One of the entry's tasks is done: the last one lets go of what they were made of.
+    fn done(&mut self, number: u64, made_bytes: u64) {
+        let Some(entry) = self.entry(number) else { return };
+        entry.n_tasks_left = entry.n_tasks_left.saturating_sub(1);
+        entry.made_bytes += made_bytes;
+        if entry.n_tasks_left == 0 {
+            let (before, now) = (entry.n_bytes, entry.made_bytes);
+            entry.n_bytes = now;
+            self.report.bytes -= before;
+            self.add(now);
+        }
+    }
+
+    /// The next entry, if it can be placed.
+    fn next_ready(&mut self) -> Option<Entry> {
+        let is_ready = self.entries.front().is_some_and(|entry| entry.is_submitted && entry.n_tasks_left == 0);
+        if !is_ready || self.is_placing || self.error.is_some() {
+            return None;
+        }
+        self.is_placing = true;
+        self.first += 1;
+        self.entries.pop_front()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics while it has the lock but for want of memory.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submit(&self, number: u64, tasks: Vec<Task>, place: Option<Place>) {
+        let mut state = self.lock();
+        if state.error.is_some() {
+            return;
+        }
+        let n_tasks = tasks.len();
+        if let Some(entry) = state.entry(number) {
+            *entry = Entry { is_submitted: true, n_tasks_left: n_tasks, place, ..std::mem::take(entry) };
+        }
+        if n_tasks == 0 {
+            state.done(number, 0);
+        }
+        state.tasks.extend(tasks.into_iter().map(|task| (number, task)));
+        self.place_ready(state);
+        self.changed.notify_all();
+    }
+
+    /// Does a task and what follows from it.
+    fn run(&self, number: u64, task: Task, compressor: &mut Compressor) {
+        let made = catch_unwind(AssertUnwindSafe(|| task(compressor))).unwrap_or_else(|panic| {
+            // It may have been left in any state.
+            *compressor = Compressor::new();
+            Err(panicked(panic.as_ref()))
+        });
+        let mut state = self.lock();
+        match made {
+            Ok(made_bytes) => {
+                state.done(number, made_bytes);
+                self.place_ready(state);
+            }
+            Err(error) => self.fail(state, error),
+        }
+    }
+
+    /// Places what is ready, in order. One thread does at a time; others leave theirs to it.
+    fn place_ready<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        while let Some(Entry { place, n_bytes, .. }) = state.next_ready() {
+            drop(state);
+            let place = || place.map_or(Ok(()), |place| place());
+            let placed = catch_unwind(AssertUnwindSafe(place)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+            state = self.lock();
+            state.is_placing = false;
+            state.report.n_placed += 1;
+            state.report.bytes -= n_bytes;
+            self.changed.notify_all();
+            if let Err(error) = placed {
+                return self.fail(state, error);
+            }
+        }
+    }
+
+    fn fail(&self, mut state: MutexGuard<'_, State>, error: Error) {
+        state.error.get_or_insert(error);
+        // Dropped without the lock: they hold a lot.
+        let tasks = std::mem::take(&mut state.tasks);
+        let places: Vec<_> = state.entries.iter_mut().map(|entry| entry.place.take()).collect();
+        drop(state);
+        self.changed.notify_all();
+        drop((tasks, places));
+    }
+
+    /// A thread of the pool: does tasks until the queue ends.
+    fn work(&self) {
+        let mut compressor = Compressor::new();
+        let mut state = self.lock();
+        loop {
+            if let Some((number, task)) = state.tasks.pop_front() {
+                drop(state);
+                self.run(number, task, &mut compressor);
+                state = self.lock();
+            } else if state.is_ended {
+                return;
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn wait_for_room(&self, more_bytes: u64) -> Result<()> {
+        let limit = self.settings.buffer_bytes;
+        self.wait_until(|state| state.is_empty() || state.report.bytes.saturating_add(more_bytes) <= limit)
+    }
+
+    /// Does tasks, or waits if there are none, until something is so.
+    fn wait_until(&self, is_so: impl Fn(&State) -> bool) -> Result<()> {
+        if !self.pool.is_own_process() {
+            return Err(Error::InvalidRequest {
+                what: "only the process that created a file writes it, not a child that was forked from it".to_owned(),
+            });
+        }
+        let mut state = self.lock();
+        if let Some(error) = &state.error {
+            return Err(error.clone());
+        }
+        if is_so(&state) {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let mut compressor = None;
+        while state.error.is_none() && !is_so(&state) {
+            if let Some((number, task)) = state.tasks.pop_front() {
+                drop(state);
+                self.run(number, task, compressor.get_or_insert_with(|| self.compressor()));
+                state = self.lock();
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        let waited_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        state.report.n_waits += 1;
+        state.report.wait_ns += waited_ns;
+        state.report.longest_wait_ns = state.report.longest_wait_ns.max(waited_ns);
+        let result = state.error.clone().map_or(Ok(()), Err);
+        drop(state);
+        self.compressors.lock().unwrap_or_else(PoisonError::into_inner).extend(compressor);
+        result
+    }
+
+    fn compressor(&self) -> Compressor {
+        self.compressors.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let what = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    Error::Panicked { what }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! A TTree: columns become branches, clusters baskets, and its record comes last.
+//!
+//! [`layout`] says which branches there are, [`cut`] where their baskets end, [`encode`] makes them, and [`placed`] knows where
+//! they are.
+
+mod cut;
+mod encode;
+mod layout;
+mod placed;
+mod record;
+mod values;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrowroot_format::Output;
+use arrowroot_format::codec::CompressionSetting;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::file::{DirectoryId, FileWriter};
+use crate::settings::Flush;
+use crate::table_format::{EncodeTask, Encoded, TableFormat};
+
+use cut::{Begun, Cutting, Parts};
+pub use encode::Basket;
+use encode::{Carried, Encoding, Job};
+use layout::Branch;
+pub use layout::TreeColumn;
+use placed::{ClusterSizes, PlacedBranch};
+
+/// Baskets have less than this: byte counts have 30 bits.
+const MAX_OBJECT_BYTES: usize = 1 << 30;
+/// Tasks encode so much at least, where there is so much.
+const TASK_BYTES: usize = 64 << 10;
+/// Basket size where baskets are to be full and nobody says how large. Source: `TTree::Branch` (ROOT 6.40).
+const DEFAULT_BASKET_BYTES: u32 = 32_000;
+
+/// What is wanted of a tree.
+#[derive(Debug, Clone)]
+pub struct TreeSettings {
+    /// The directory that lists it.
+    pub directory: DirectoryId,
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// How its record is compressed.
+    pub compression: CompressionSetting,
+    /// Where clusters end.
+    pub flush: Flush,
+    /// Baskets end when they have so many bytes, as ROOT's do. `None`: they are fitted to the cluster.
+    pub basket_bytes: Option<u32>,
+    /// The Arrow schema, as `ARROW:schema` has it, if reading would give another one without.
+    pub arrow_schema: Option<String>,
+}
+
+/// A tree being written.
+#[derive(Debug)]
+pub struct TreeFormat {
+    settings: TreeSettings,
+    branches: Arc<[Branch]>,
+    cutting: Cutting,
+    /// Without flushes: for each branch the entries of its basket that is not full yet.
+    carried: Mutex<Vec<Carried>>,
+    placed: Vec<PlacedBranch>,
+    clusters: ClusterSizes,
+    /// Bytes of all baskets in the file, and of those of clusters that ended as they should.
+    stored_bytes: u64,
+    flushed_bytes: u64,
+}
+
+impl TreeFormat {
+    /// A tree of columns, with no entries yet.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`](crate::Error::InvalidRequest) if a column has no layout: names it.
+    pub fn new(file: &FileWriter, columns: &[TreeColumn], settings: TreeSettings) -> Result<Self> {
+        let branches = layout::branches_of(columns, &settings.name, file.datime())?;
+        let basket_bytes = match settings.flush {
+            Flush::Never => Some(settings.basket_bytes.unwrap_or(DEFAULT_BASKET_BYTES)),
+            _ => settings.basket_bytes,
+        };
+        let cutting = basket_bytes.map_or(Cutting::Fitted, |basket_bytes| Cutting::Full { basket_bytes });
+        let buffer_bytes = basket_bytes.unwrap_or_default();
+        let placed = branches.iter().map(|branch| PlacedBranch::new(branch.entry_size.has_offsets(), buffer_bytes));
+        Ok(TreeFormat {
+            placed: placed.collect(),
+            carried: Mutex::new(vec![Carried::default(); branches.len()]),
+            branches: branches.into(),
+            cutting,
+            settings,
+            clusters: ClusterSizes::default(),
+            stored_bytes: 0,
+            flushed_bytes: 0,
+        })
+    }
+
+    /// The baskets that end in a cluster. What is not full at its end and not flushed is carried on.
+    fn jobs(&self, encoding: &Encoding<'_>) -> Result<Vec<Job>> {
+        let Encoding { cluster, parts, .. } = *encoding;
+        let n_entries = parts.n_entries();
+        let mut jobs = Vec::with_capacity(self.branches.len());
+        let mut all_carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, branch) in self.branches.iter().enumerate() {
+            let Cutting::Full { basket_bytes } = self.cutting else {
+                let baskets = cut::fitted(branch, cluster, parts).into_iter();
+                jobs.extend(baskets.map(|entries| Job { branch: number, entries, carried: None, is_flushed: true }));
+                continue;
+            };
+            let carried = &mut all_carried[number];
+            let begun = Begun { n_entries: carried.n_entries, n_bytes: carried.bytes.len() };
+            let mut start = 0;
+            for end in cut::full(branch, cluster, parts, basket_bytes, begun) {
+                let carried = Some(std::mem::take(carried));
+                jobs.push(Job { branch: number, entries: start..end, carried, is_flushed: false });
+                start = end;
+            }
+            if self.settings.flush == Flush::Never {
+                encoding.carry(number, start..n_entries, carried)?;
+            } else if start < n_entries {
+                jobs.push(Job { branch: number, entries: start..n_entries, carried: None, is_flushed: true });
+            }
+        }
+        Ok(jobs)
+    }
+
+    /// Groups small baskets, so that each task is worth a thread's while.
+    fn grouped(&self, cluster: Arc<Cluster>, parts: Parts, jobs: Vec<Job>) -> Vec<EncodeTask<Vec<Basket>>> {
+        let mut groups: Vec<(usize, Vec<Job>)> = Vec::new();
+        for job in jobs {
+            let branch = &self.branches[job.branch];
+            let n_carried = job.carried.as_ref().map_or(0, |carried| carried.bytes.len());
+            let n_bytes = cut::payload_bytes(branch, &cluster, &parts, job.entries.clone()) + n_carried;
+            match groups.last_mut() {
+                Some((group_bytes, group)) if *group_bytes < TASK_BYTES => {
+                    *group_bytes += n_bytes + branch.basket_head.key_bytes as usize;
+                    group.push(job);
+                }
+                _ => groups.push((n_bytes + branch.basket_head.key_bytes as usize, vec![job])),
+            }
+        }
+        let parts = Arc::new(parts);
+        let task = |(n_bytes, jobs): (usize, Vec<Job>)| {
+            let (branches, cluster, parts) = (Arc::clone(&self.branches), Arc::clone(&cluster), Arc::clone(&parts));
+            let task: EncodeTask<Vec<Basket>> = Box::new(move |compressor| {
+                let encoding = Encoding { branches: &branches, cluster: &cluster, parts: &parts };
+                let mut bytes = Vec::with_capacity(n_bytes);
+                let pieces = encoding.encode(jobs, compressor, &mut bytes)?;
+                // It may wait for others, and only what it holds is counted meanwhile.
+                bytes.shrink_to_fit();
+                Ok(Encoded { bytes, pieces })
+            });
+            task
+        };
+        groups.into_iter().map(task).collect()
+    }
+
+    /// Gives a basket its place, and writes its head into its record.
+    fn place_basket(&mut self, basket: &Basket, record: &mut [u8], offset: u64) -> Result<()> {
+        let head = self.placed[basket.branch].place(basket, offset);
+        self.stored_bytes += u64::from(head.stored_bytes);
+        let mut output = Output::new(0);
+        head.write(&self.branches[basket.branch].planned.name, &self.settings.name, &mut output)?;
+        record[..head.key_bytes as usize].copy_from_slice(&output.into_bytes());
+        Ok(())
+    }
+}
+
+impl TableFormat for TreeFormat {
+    type Pieces = Vec<Basket>;
+
+    /// `TTree::fAutoFlush` says them in one number; others take a range each.
+    const HAS_REGULAR_CLUSTERS: bool = true;
+
+    fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        let parts = Parts::of(&cluster);
+        let jobs = self.jobs(&Encoding { branches: &self.branches, cluster: &cluster, parts: &parts })?;
+        Ok(self.grouped(cluster, parts, jobs))
+    }
+
+    fn rest(&self) -> Result<Vec<EncodeTask<Self::Pieces>>> {
+        let carried = std::mem::take(&mut *self.carried.lock().unwrap_or_else(PoisonError::into_inner));
+        let baskets = carried.into_iter().enumerate().filter(|(_, carried)| carried.n_entries > 0);
+        let job = |(branch, carried)| Job { branch, entries: 0..0, carried: Some(carried), is_flushed: true };
+        let jobs = baskets.map(job).collect();
+        let cluster = Cluster { first_entry: 0, n_entries: 0, columns: vec![Vec::new(); self.branches.len()] };
+        let parts = Parts::of(&cluster);
+        Ok(self.grouped(Arc::new(cluster), parts, jobs))
+    }
+
+    fn place(
+        &mut self,
+        cluster: &Cluster,
+        encoded: Vec<Encoded<Self::Pieces>>,
+        mut offset: u64,
+    ) -> Result<Vec<Vec<u8>>> {
+        if let Flush::Bytes(_) = self.settings.flush {
+            // It is known only now that the cluster before was not the last, which nobody asked to end.
+            self.flushed_bytes = self.stored_bytes;
+        }
+        let is_first = self.clusters.size == 0;
+        self.clusters.add(cluster.n_entries as u64);
+        let parts = match self.cutting {
+            Cutting::Fitted => {
+                let mut parts = Vec::with_capacity(encoded.len());
+                for Encoded { mut bytes, pieces } in encoded {
+                    for basket in &pieces {
+                        let start = offset + basket.bytes.start as u64;
+                        self.place_basket(basket, &mut bytes[basket.bytes.clone()], start)?;
+                    }
+                    offset += bytes.len() as u64;
+                    parts.push(bytes);
+                }
+                parts
+            }
+            Cutting::Full { basket_bytes } => {
+                // As ROOT writes them: when they are full, after which entry that ever is.
+                let mut baskets: Vec<(&Basket, &[u8])> = encoded
+                    .iter()
+                    .flat_map(|Encoded { bytes, pieces }| {
+                        pieces.iter().map(|basket| (basket, &bytes[basket.bytes.clone()]))
+                    })
+                    .collect();
+                baskets.sort_by_key(|(basket, _)| (basket.closed, basket.branch));
+                let n_bytes = baskets.iter().map(|(_, record)| record.len()).sum();
+                let mut bytes = Vec::with_capacity(n_bytes);
+                for (basket, record) in baskets {
+                    let start = bytes.len();
+                    bytes.extend_from_slice(record);
+                    self.place_basket(basket, &mut bytes[start..], offset + start as u64)?;
+                }
+                if is_first && self.settings.flush != Flush::Never {
+                    // ROOT gives basket sizes anew then (`TTree::OptimizeBaskets`, `TBasket::AdjustSize`).
+                    self.placed.iter_mut().for_each(|branch| branch.forget_buffer(basket_bytes));
+                }
+                vec![bytes]
+            }
+        };
+        if self.settings.flush == Flush::Entries(cluster.n_entries as u64) {
+            self.flushed_bytes = self.stored_bytes;
+        }
+        Ok(parts)
+    }
+
+    fn finish(&mut self, file: &FileWriter) -> Result<()> {
+        self.write_record(file)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+"""What tables are read from."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    NoSuchFileError,
+    StorageError,
+    nearest,
+)
+from arrowroot._sizes import parse_size
+from arrowroot._writing.schema import nullable_as_found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from arrowroot._api.file import File, Key
+    from arrowroot._api.scan import Scan
+    from arrowroot._api.tree import Tree
+    from arrowroot._converting.formats import Place
+
+#: Most entries of a batch of Parquet, which knows no sizes.
+_MAX_ROWS = 1 << 16
+
+
+class Choice(NamedTuple):
+    """What is read of each table."""
+
+    columns: list[str] | None = None
+    filter: str | None = None
+    entries: slice | None = None
+    batch_size: str = "64 MB"
+    n_threads: int = 0
+
+
+class Table(NamedTuple):
+    """A table to read; ``batches`` may be called several times, and reads anew each time."""
+
+    name: str
+    title: str
+    #: Its fields are nullable where a value is missing.
+    schema: pa.Schema
+    #: As the input says it, where a field may be nullable and nothing be missing.
+    said: pa.Schema
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    #: Entries, as far as they are known: a filter may leave fewer.
+    n_entries: int
+    titles: dict[str, str] = {}  # noqa: RUF012 - never changed
+    scan: Scan | None = None
+
+
+class Input(NamedTuple):
+    """All that a file has."""
+
+    tables: list[Table]
+    #: Objects that are no trees, and the file that they are in.
+    objects: list[Key] = []  # noqa: RUF012 - never changed
+    file: File | None = None
+
+
+def input_of(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
+    """Open an input.
+
+    Raises: what opening and choosing raise; InvalidRequestError for a filter on what is not ROOT's.
+    """
+    if place.format == "root":
+        return _of_root(place, choice, storage)
+    if choice.filter is not None:
+        raise InvalidRequestError(f"--filter: of entries of ROOT files; {place.file} is none")
+    with _naming(place.file):
+        table = _of_parquet(place.file, choice) if place.format == "parquet" else _of_ipc(place.file, choice)
+    return Input([table])
+
+
+def _of_root(place: Place, choice: Choice, storage: Mapping[str, Any]) -> Input:
+    from arrowroot._api.file import open_file
+
+    file = open_file(place.file, **storage)
+    if place.table is not None:
+        return Input([_of_tree(_tree_of(file, place.table), place.table, choice)])
+    keys = file.keys(cycles=False)
+    paths = [key.path for key in keys if key.is_tree]
+    if not paths and not keys:
+        raise InvalidRequestError(f"{file.url}: there is nothing in this file")
+    if len(paths) > 1 and (choice.columns or choice.filter):
+        quoted = ", ".join(map(repr, paths))
+        raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
+    tables = [_of_tree(_tree_of(file, path), path, choice) for path in paths]
+    objects = [key for key in keys if not key.is_tree and not key.is_directory]
+    return Input(tables, objects, file)
+
+
+def _tree_of(file: File, path: str) -> Tree:
+    from arrowroot._api.tree import Tree
+
+    found = file[path]
+    if not isinstance(found, Tree):
+        raise InvalidRequestError(f"{file.url}: {path!r} is no tree")
+    return found
+
+
+def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
+    scan = tree.scan(
+        choice.columns,
+        filter=choice.filter,
+        entries=choice.entries,
+        batch_size=choice.batch_size,
+        n_threads=choice.n_threads,
+    )
+    names = set(scan.column_names)
+    titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
+    name = path.partition(";")[0]
+    return Table(
+        name, tree.title, scan.schema, scan.schema, lambda: iter(scan), scan.num_entries, titles, scan
+    )
+
+
+class _Rows:
+    """The batches of a file that is one table, cut to chosen entries."""
+
+    def __init__(
+        self, schema: pa.Schema, n_rows: int, choice: Choice, read: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> None:
+        self.schema = schema
+        entries = choice.entries or slice(None)
+        self.range = range(n_rows)[entries]
+        if self.range.step != 1:
+            raise InvalidRequestError("entries: every n-th entry is chosen of ROOT files only")
+        self._read = read
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        first = 0
+        for batch in self._read():
+            start, stop = max(self.range.start - first, 0), min(self.range.stop - first, batch.num_rows)
+            if start < stop:
+                yield batch.slice(start, stop - start)
+            first += batch.num_rows
+            if first >= self.range.stop:
+                return
+
+
+def _of_parquet(file: str, choice: Choice) -> Table:
+    import pyarrow.parquet as pq
+
+    opened = pq.ParquetFile(file)
+    names = chosen(opened.schema_arrow.names, choice.columns, file)
+    metadata = opened.metadata
+    n_rows = metadata.num_rows
+    stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    rows_at_once = _MAX_ROWS
+    if stored and n_rows:
+        rows_at_once = max(1, min(_MAX_ROWS, parse_size(choice.batch_size) * n_rows // stored))
+    schema = pa.schema([opened.schema_arrow.field(name) for name in names])
+
+    def read(columns: Sequence[str] = tuple(names)) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(file) as again:
+            for batch in again.iter_batches(
+                rows_at_once, columns=list(columns), use_threads=choice.n_threads != 1
+            ):
+                yield batch.select(list(columns))
+
+    rows = _Rows(schema, n_rows, choice, read)
+    opened.close()
+    return _table(file, schema, rows, read)
+
+
+def _of_ipc(file: str, choice: Choice) -> Table:
+    def reader() -> Any:
+        source = pa.memory_map(file)
+        try:
+            return pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            return pa.ipc.open_stream(source)
+
+    opened = reader()
+    names = chosen(opened.schema.names, choice.columns, file)
+    schema = pa.schema([opened.schema.field(name) for name in names])
+
+    def read(columns: Sequence[str] = tuple(names)) -> Iterator[pa.RecordBatch]:
+        again = reader()
+        if hasattr(again, "num_record_batches"):
+            batches = (again.get_batch(i) for i in range(again.num_record_batches))
+        else:
+            batches = iter(again)
+        for batch in batches:
+            yield from _pieces(batch.select(list(columns)), parse_size(choice.batch_size))
+
+    n_rows = sum(batch.num_rows for batch in read(()))
+    return _table(file, schema, _Rows(schema, n_rows, choice, read), read)
+
+
+def _pieces(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
+    n_pieces = max(1, batch.nbytes // n_bytes)
+    step = max(1, -(-batch.num_rows // n_pieces))
+    for first in range(0, batch.num_rows, step):
+        yield batch.slice(first, step)
+
+
+def _table(
+    file: str, schema: pa.Schema, rows: _Rows, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+) -> Table:
+    """Return the table of a file of another format: its fields are nullable where a value is missing."""
+    found = nullable_as_found(schema, read)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _naming(file):
+            yield from rows()
+
+    return Table("", "", found, schema, batches, len(rows.range))
+
+
+def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
+    """Return the names that names and globs stand for, in the order of the table but for what is asked for by name.
+
+    Raises: NoSuchColumnError.
+    """
+    if columns is None:
+        return list(names)
+    wanted = [text for text in columns if not text.startswith("!")]
+    unwanted = [text.removeprefix("!") for text in columns if text.startswith("!")]
+    found: dict[str, None] = {}
+    for text in wanted or ["*"]:
+        matching = [text] if text in names else [name for name in names if fnmatchcase(name, text)]
+        if not matching:
+            near = nearest(text, names)
+            raise NoSuchColumnError(f"{where}: no column {text!r}", text, near, known=names)
+        found |= dict.fromkeys(matching)
+    return [name for name in found if not any(fnmatchcase(name, text) for text in unwanted)]
+
+
+class _naming:  # noqa: N801 - used as a function
+    """Turn pyarrow's errors about a file into ours, with its name."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise NoSuchFileError(f"{self._file}: there is no such file") from error
+        if isinstance(error, pa.ArrowInvalid):
+            raise CorruptFileError(f"{self._file}: {error}") from error
+        if isinstance(error, OSError) and not isinstance(error, StorageError):
+            raise StorageError(f"{self._file}: {error}") from error

@@ -1,0 +1,154 @@
+"""What tables are written to: whole, or not at all."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from arrowroot._converting.formats import other_codec
+from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._saving.replacing import replacing
+from arrowroot._writing import settings
+from arrowroot._writing.file import create
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from arrowroot._converting.formats import Place
+    from arrowroot._converting.inputs import Input, Table
+    from arrowroot._writing.file import WritableFile
+    from arrowroot._writing.settings import Layout
+
+#: What a table is called that comes from a file where it has no name.
+DEFAULT_NAME = "Events"
+
+
+class Style(NamedTuple):
+    """How an output is written; ``flush`` as ``create(...).tree`` has it."""
+
+    layout: Layout = "ttree"
+    #: A codec as text, or ROOT's number.
+    compression: str | int = settings.AUTO
+    flush: settings.Flush = settings.AUTO
+    basket_size: str | None = None
+    page_size: str | None = None
+    reproducible: bool = False
+    n_threads: int = 0
+
+
+class Written(NamedTuple):
+    """What is in the output."""
+
+    #: Name and number of entries of each table.
+    tables: list[tuple[str, int]]
+    objects: list[str]
+    #: Objects that are not in it, and why.
+    left_out: list[tuple[str, str]]
+
+
+def check_style(place: Place, style: Style, n_tables: int, what: str) -> None:
+    """Raise InvalidRequestError for what the format of an output does not have, before anything is read."""
+    if place.format == "root":
+        settings.codec_number(style.compression)
+        settings.flush_rule(style.flush, settings.checked_layout(style.layout))
+        return
+    other_codec(style.compression, place.format)
+    if n_tables != 1:
+        raise InvalidRequestError(
+            f"{what} has {n_tables} trees, and {place.file} is one table: name the tree, as {what}:NAME"
+        )
+
+
+def write_all(given: Input, place: Place, style: Style, progress: Callable[[Table, int], object]) -> Written:
+    """Write all tables, and objects where the output is ROOT's; ``progress`` gets the entries of a table so far."""
+    if place.format == "root":
+        return _to_root(given, place, style, progress)
+    (table,) = given.tables
+    with _unsupported(place.file), replacing(place.file) as beside:
+        writer = _parquet_writer if place.format == "parquet" else _ipc_writer
+        n_entries = 0
+        with writer(beside, table.said, style.compression) as write:
+            for batch in table.batches():
+                write(batch)
+                n_entries += batch.num_rows
+                progress(table, n_entries)
+    return Written([(table.name, n_entries)], [], [(key.path, "not a table") for key in given.objects])
+
+
+def _to_root(given: Input, place: Place, style: Style, progress: Callable[[Table, int], object]) -> Written:
+    tables, objects, left_out = [], [], []
+    with create(
+        place.file, compression=style.compression, reproducible=style.reproducible, n_threads=style.n_threads
+    ) as file:
+        for table in given.tables:
+            name = (
+                place.table
+                if place.table is not None and len(given.tables) == 1
+                else table.name or DEFAULT_NAME
+            )
+            writer = file.tree(
+                name,
+                table.schema,
+                layout=style.layout,
+                title=table.title,
+                titles=table.titles,
+                flush=style.flush,
+                basket_size=style.basket_size,
+                page_size=style.page_size,
+            )
+            for batch in table.batches():
+                writer.append(batch)
+                progress(table, writer.num_entries)
+            writer.close()
+            tables.append((name, writer.num_entries))
+        for key in given.objects:
+            reason = _copied(given, key.path, file)
+            if reason is None:
+                objects.append(key.path)
+            else:
+                left_out.append((key.path, reason))
+    return Written(tables, objects, left_out)
+
+
+def _copied(given: Input, path: str, file: WritableFile) -> str | None:
+    """Copy an object; return why it cannot be, None if it was."""
+    assert given.file is not None  # noqa: S101 - objects come from a file
+    try:
+        file[path] = given.file[path]
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+@contextmanager
+def _parquet_writer(
+    path: str, schema: pa.Schema, compression: str | int
+) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+    import pyarrow.parquet as pq
+
+    name, level = other_codec(compression, "parquet")
+    with pq.ParquetWriter(path, schema, compression=name or "none", compression_level=level) as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _ipc_writer(
+    path: str, schema: pa.Schema, compression: str | int
+) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+    name, level = other_codec(compression, "ipc")
+    codec = None if name is None else pa.Codec(name, level)
+    with (
+        pa.OSFile(path, "wb") as sink,
+        pa.ipc.new_file(sink, schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer,
+    ):
+        yield writer.write_batch
+
+
+@contextmanager
+def _unsupported(file: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise UnsupportedError(f"{file}: {error}") from error

@@ -1,0 +1,137 @@
+"""One column of whatever people have, as an Arrow array."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from arrowroot._arrow.masks import is_masked
+from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+
+@contextmanager
+def by_column(name: str) -> Iterator[None]:
+    """Name the column in errors of what becomes of its values.
+
+    Raises: UnsupportedError for what Arrow has no type for, InvalidRequestError for what makes no sense.
+    """
+    try:
+        yield
+    except ArrowrootError as error:
+        error.args = (f"column {name!r}: {error.args[0]}", *error.args[1:])
+        raise
+    except (pa.ArrowNotImplementedError, NotImplementedError) as error:
+        raise UnsupportedError(f"column {name!r}: {error}") from error
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidRequestError(f"column {name!r}: {error}") from error
+
+
+def array_of(name: str, values: Any, *, copied: bool = False) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:
+    """Return a column as an Arrow array, and its field: nullable where the values say that some may be missing.
+
+    copied: NumPy's memory is copied.
+
+    Raises: as :func:`by_column` does.
+    """
+    if _is_of(values, "awkward", "Array"):
+        array, nullable = _from_awkward(values)
+        return array, pa.field(name, array.type, nullable=nullable)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        array = values
+    elif _is_of(values, "pandas", "Series") or _is_of(values, "pandas", "Index"):
+        array = _from_pandas(values, copied=copied)
+    elif _is_of(values, "polars", "Series"):
+        array = values.to_arrow()
+    elif isinstance(values, np.ndarray):
+        array = from_masked(values, copied=copied)
+    elif hasattr(values, "__arrow_c_stream__"):
+        array = pa.chunked_array(values)
+    elif hasattr(values, "__arrow_c_array__") or isinstance(values, list | tuple | range):
+        array = pa.array(values)
+    elif hasattr(values, "__array__"):
+        array = from_masked(np.asarray(values), copied=copied)
+    else:
+        raise InvalidRequestError(f"expected an array of values, got {type(values).__name__}")
+    return array, pa.field(name, array.type, nullable=_has_nulls(array))
+
+
+def _has_nulls(array: pa.Array | pa.ChunkedArray) -> bool:
+    return bool(array.null_count > 0)
+
+
+def from_masked(values: npt.NDArray[Any], *, copied: bool = False) -> pa.Array:
+    """Return a NumPy array as an Arrow array; what is masked is null, inner dimensions are fixed lists."""
+    if is_masked(values):
+        masked = cast("np.ma.MaskedArray[Any, Any]", values)
+        return _from_numpy(masked.data, np.ma.getmaskarray(masked), copied=copied)
+    return _from_numpy(values, None, copied=copied)
+
+
+def _from_numpy(values: npt.NDArray[Any], mask: npt.NDArray[Any] | None, *, copied: bool) -> pa.Array:
+    if values.ndim == 0:
+        raise InvalidRequestError("one value, not one for each entry")
+    if values.ndim > 1:
+        if 0 in values.shape[1:]:
+            raise InvalidRequestError("lists of no items each")
+        flat = _from_numpy(values.reshape(-1), None if mask is None else mask.reshape(-1), copied=copied)
+        return _shaped(flat, values.shape)
+    if values.dtype.names is not None:
+        members = {
+            name: _from_numpy(values[name], None if mask is None else mask[name], copied=copied)
+            for name in values.dtype.names
+        }
+        fields = [
+            pa.field(name, member.type, nullable=_has_nulls(member)) for name, member in members.items()
+        ]
+        return pa.StructArray.from_arrays(list(members.values()), fields=fields)
+    kind = values.dtype.kind
+    if kind == "c":
+        raise UnsupportedError("complex numbers: write their real and imaginary parts as two columns")
+    if kind == "f" and values.dtype.itemsize > 8:
+        raise UnsupportedError(f"{values.dtype} is wider than any type of Arrow; convert it to float64")
+    if kind == "V":
+        raise UnsupportedError(f"{values.dtype}: bytes without a meaning; view them as numbers")
+    if not values.dtype.isnative:
+        values, copied = values.astype(values.dtype.newbyteorder("=")), False
+    if copied:
+        values = values.copy()
+    # A NaN is a number: what is missing is masked, or None among objects.
+    return pa.array(values, mask=mask, from_pandas=False)
+
+
+def _shaped(flat: pa.Array, shape: tuple[int, ...]) -> pa.Array:
+    for size in reversed(shape[1:]):
+        field = pa.field("item", flat.type, nullable=_has_nulls(flat))
+        flat = pa.FixedSizeListArray.from_arrays(flat, type=pa.list_(field, size))
+    return flat
+
+
+def _from_pandas(series: Any, *, copied: bool = False) -> pa.Array | pa.ChunkedArray:
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
+        return _from_numpy(series.to_numpy(), None, copied=copied)
+    # Objects: None and NaN among texts are what is missing.
+    return pa.array(series, from_pandas=True)
+
+
+def _from_awkward(values: Any) -> tuple[pa.Array, bool]:
+    import awkward as ak
+
+    # Lists of 64 bits: whether those of 32 do depends on the values, which differ from part to part.
+    array = ak.to_arrow(values, extensionarray=False)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    return array, isinstance(ak.type(values).content, ak.types.OptionType)
+
+
+def _is_of(value: object, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)

@@ -1,0 +1,203 @@
+"""Whatever people have, as Arrow record batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import pyarrow as pa
+
+from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
+from arrowroot._writing.arrays import array_of, by_column, from_masked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    #: RecordBatch, Table, Arrow C stream or array, mapping of arrays, structured array, frame; or several of those.
+    TableData = Any
+
+_EXPECTED = (
+    "expected a pyarrow table or batches, an Arrow stream, a dictionary of arrays, an Awkward array, or a frame of "
+    "pandas or Polars"
+)
+
+
+class Part(NamedTuple):
+    """Some entries: their batches, and what is known of them."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    #: Whether the schema is what the user has, and not what this library made of other types.
+    is_arrow: bool = False
+    #: All that is in the batches, where it is in memory.
+    table: pa.Table | None = None
+    #: Columns whose types say exactly what may be null, at every depth.
+    exact: frozenset[str] = frozenset()
+    #: Columns of libraries whose lists and texts always count by 64 bits: those of the file need not.
+    wide: frozenset[str] = frozenset()
+
+
+def parts_of(data: TableData, *, copied: bool = False) -> Iterator[Part]:
+    """Yield what was given, part by part.
+
+    copied: NumPy arrays are copied, as they may change before they are written.
+
+    Raises: InvalidRequestError for what holds no columns; UnsupportedError for values that Arrow has no type for.
+    """
+    one = _part_of(data, copied=copied)
+    if one is not None:
+        yield one
+        return
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise InvalidRequestError(f"{_EXPECTED}; got {_kind_of(data)}")
+    for item in data:
+        part = _part_of(item, copied=copied)
+        if part is None:
+            raise InvalidRequestError(f"{_EXPECTED}, or several of those; got {_kind_of(item)} among them")
+        yield part
+
+
+def is_table_data(value: object) -> bool:
+    """Return whether a value is one of the kinds of data that become a table."""
+    return (
+        isinstance(value, pa.RecordBatch | pa.Table | pa.RecordBatchReader)
+        or (isinstance(value, Mapping) and bool(value))
+        or hasattr(value, "__arrow_c_stream__")
+        or hasattr(value, "__arrow_c_array__")
+        or _is_of(value, "pandas", "DataFrame")
+        or _is_of(value, "awkward", "Array")
+        or (_is_of(value, "numpy", "ndarray") and cast("Any", value).dtype.names is not None)
+    )
+
+
+def _part_of(data: TableData, *, copied: bool) -> Part | None:
+    if isinstance(data, pa.RecordBatch):
+        return _of_table(pa.Table.from_batches([data]))._replace(is_arrow=True)
+    if isinstance(data, pa.Table):
+        return _of_table(data)._replace(is_arrow=True)
+    if isinstance(data, pa.RecordBatchReader):
+        return Part(data.schema, iter(data), is_arrow=True)
+    if _is_of(data, "arrowroot._api.scan", "Scan"):
+        # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's.
+        return Part(data.schema, iter(data), is_arrow=True)
+    if _is_of(data, "pandas", "DataFrame"):
+        return _of_table(_from_pandas(data))
+    if _is_of(data, "polars", "LazyFrame"):
+        raise InvalidRequestError("a LazyFrame of Polars has no values yet: write what its collect() returns")
+    if _is_of(data, "polars", "DataFrame"):
+        return _of_table(data.to_arrow())._replace(wide=frozenset(data.columns))
+    if _is_of(data, "awkward", "Array"):
+        return _from_awkward(data)
+    if _is_of(data, "numpy", "ndarray"):
+        return _of_table(_from_structured(data, copied=copied))
+    if isinstance(data, Mapping):
+        return _of_mapping(data, copied=copied)
+    if hasattr(data, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(data)
+        return Part(reader.schema, iter(reader), is_arrow=True)
+    if hasattr(data, "__arrow_c_array__"):
+        array = pa.array(data)
+        if not pa.types.is_struct(array.type):
+            raise InvalidRequestError(
+                f"{_EXPECTED}; got one column of {array.type}: give it a name, as {{'x': ...}}"
+            )
+        table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        return _of_table(table)._replace(is_arrow=True)
+    return None
+
+
+def _of_table(table: pa.Table) -> Part:
+    return Part(table.schema, iter(table.to_batches()), table=table)
+
+
+def _of_mapping(columns: Mapping[str, Any], *, copied: bool) -> Part:
+    if not columns:
+        raise InvalidRequestError("no columns to write: the dictionary is empty")
+    arrays, fields = {}, []
+    for name, values in columns.items():
+        _check_name(name)
+        with by_column(name):
+            array, field = array_of(name, values, copied=copied)
+        arrays[name] = array
+        fields.append(field)
+    of_awkward = frozenset(name for name, values in columns.items() if _is_of(values, "awkward", "Array"))
+    of_polars = frozenset(name for name, values in columns.items() if _is_of(values, "polars", "Series"))
+    lengths = {name: len(array) for name, array in arrays.items()}
+    first = next(iter(lengths))
+    for name, length in lengths.items():
+        if length != lengths[first]:
+            raise InvalidRequestError(
+                f"columns of different lengths: {first!r} has {lengths[first]} entries, {name!r} {length}"
+            )
+    table = pa.table(list(arrays.values()), schema=pa.schema(fields))
+    return _of_table(table)._replace(exact=of_awkward, wide=of_awkward | of_polars)
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """Return a frame as a table. A NaN is a number and stays one; named indices become columns, others are left out."""
+    names = [name for name in frame.index.names if name is not None]
+    if names:
+        frame = frame.reset_index(level=names)
+    arrays = {}
+    for place, name in enumerate(frame.columns):
+        _check_name(name)
+        if name in arrays:
+            raise InvalidRequestError(f"two columns are called {name!r}")
+        with by_column(name):
+            arrays[name] = array_of(name, frame.iloc[:, place])[0]
+    return pa.table(arrays) if arrays else pa.table({})
+
+
+def _from_awkward(array: Any) -> Part:
+    import awkward as ak
+
+    if not ak.fields(array):
+        raise InvalidRequestError(
+            f"{_EXPECTED}; got an Awkward array of {ak.type(array)}: give it a name, as {{'x': array}}"
+        )
+    if ak.is_tuple(array):
+        raise InvalidRequestError(
+            "the fields of an Awkward array of tuples have no names: use ak.zip({'x': ...})"
+        )
+    columns = {name: array[name] for name in ak.fields(array)}
+    return _of_mapping(columns, copied=False)
+
+
+def _from_structured(array: Any, *, copied: bool) -> pa.Table:
+    if array.dtype.names is None or array.ndim != 1:
+        raise InvalidRequestError(
+            f"{_EXPECTED}; got a NumPy array of {array.dtype}, shape {array.shape}: give it a name, as {{'x': array}}"
+        )
+    arrays = {}
+    for name in array.dtype.names:
+        with by_column(name):
+            arrays[name] = from_masked(array[name], copied=copied)
+    return pa.table(arrays)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise InvalidRequestError(f"names of columns are text, not {name!r}")
+
+
+def _is_of(value: object, module: str, name: str) -> bool:
+    """Return whether a value is of a class of a library, which need not have been imported."""
+    package = sys.modules.get(module)
+    kind = getattr(package, name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _kind_of(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def reraised(error: Exception) -> ArrowrootError | None:
+    """Return our error for one of pyarrow's, None for others."""
+    if isinstance(error, ArrowrootError):
+        return None
+    if isinstance(error, pa.ArrowNotImplementedError):
+        return UnsupportedError(str(error))
+    if isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError | pa.ArrowKeyError):
+        return InvalidRequestError(str(error))
+    return None

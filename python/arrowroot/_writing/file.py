@@ -1,0 +1,314 @@
+"""Files being written: what people hold, and the one call that does it all."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from arrowroot import _native
+from arrowroot._errors import InvalidRequestError, not_picklable
+from arrowroot._options import check_arguments
+from arrowroot._render import printable
+from arrowroot._sizes import checked_count, counted, parse_size
+from arrowroot._writing import settings
+from arrowroot._writing.location import local_path, path_and_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NoReturn
+
+    from typing_extensions import Self, Unpack
+
+    from arrowroot._storage.url import Location
+    from arrowroot._writing.data import TableData
+    from arrowroot._writing.schema import SchemaLike
+    from arrowroot._writing.settings import Codec, Compression, Flush, Layout, TableOptions
+    from arrowroot._writing.table import TableWriter
+
+#: Memory for what waits to be compressed and written.
+BUFFERS = "256 MB"
+
+
+class WritableDirectory:
+    """A directory of a file being written: ``WritableFile.directory`` makes it.
+
+    ``directory["name"] = object`` writes an object, ``tree`` begins a table, ``directory`` goes one deeper.
+    """
+
+    def __init__(self, root: WritableFile | None, path: str) -> None:
+        """``root``: the file that it is in; None for the file itself, which has no reference to itself."""
+        self._parent = root
+        self._path = path
+
+    @property
+    def _root(self) -> WritableFile:
+        assert self._parent is not None  # noqa: S101 - the file has its own
+        return self._parent
+
+    @property
+    def path(self) -> str:
+        """Its name after those of the directories that it is in; "" for the file itself."""
+        return self._path
+
+    def tree(
+        self, name: str, schema: SchemaLike | None = None, **options: Unpack[TableOptions]
+    ) -> TableWriter:
+        """Begin a table; ``name`` may begin with directories, which are made.
+
+        schema: a pyarrow schema, or types by name (``{"x": "float32", "n": np.int64}``). A field that is nullable takes
+            missing values; types in a mapping are not nullable unless they are pyarrow fields that are. Without a
+            schema the first batch says it, and what has no missing value there must have none later.
+
+        The options are those of :func:`arrowroot.write`. Several tables may be open at a time.
+
+        Raises: InvalidRequestError, UnsupportedError for types that no column can have, which it names.
+        """
+        from arrowroot._writing.table import TableWriter
+
+        check_arguments(options, WritableDirectory.tree, settings.TableOptions.__annotations__)
+        directory, name = self._place_of(name)
+        root = self._root
+        where = f"{printable(root.path)}:{'/'.join(filter(None, (directory, name)))}"
+        table = TableWriter(root.native, (directory, name), where, schema, root.codec, options)
+        root.tables.append(table)
+        return table
+
+    def directory(self, path: str) -> WritableDirectory:
+        """Return a directory inside this one, made if it is not there; "a/b" is b in a."""
+        self._root.native  # noqa: B018 - the file must be open
+        parts = _parts(path)
+        whole = "/".join(filter(None, (self._path, *parts)))
+        self._root.native.make_directory(whole)
+        return WritableDirectory(self._root, whole)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Write an object; ``name`` may begin with directories, which are made.
+
+        value: a histogram of hist, boost-histogram or NumPy (counts and edges), what ``arrowroot.open`` gives of one,
+            of a graph, a text, a name, a parameter or another object whose class is known; text; or data as for
+            ``tree``, a table then.
+
+        A name that is taken gets another cycle; readers take the highest.
+
+        Raises: UnsupportedError for what no class of ROOT is known for.
+        """
+        from arrowroot._writing.data import is_table_data
+        from arrowroot._writing.objects import object_of
+
+        directory, name = self._place_of(name)
+        if is_table_data(value):
+            with self._root.directory(directory).tree(name) as table:
+                table.append(value)
+            return
+        described = object_of(value, name)
+        self._root.native.write_object(
+            directory, described.class_name, name, described.title, described.members
+        )
+
+    def _place_of(self, name: str) -> tuple[str, str]:
+        parts = _parts(name)
+        return "/".join(filter(None, (self._path, *parts[:-1]))), parts[-1]
+
+    def __repr__(self) -> str:
+        return f"<WritableDirectory {self._path!r} of {printable(self._root.path)}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable(f"a {type(self).__name__}", "arrowroot.write(...)")
+
+
+class WritableFile(WritableDirectory):
+    """A ROOT file being written: :func:`create` makes it; a context manager.
+
+    It is ``NAME.part`` until ``close`` publishes it under its name, whole, in the place of an older file. If an
+    exception leaves the block of ``with``, nothing is left, and an older file is what it was.
+    """
+
+    def __init__(self, native: _native.FileWriter, path: str, codec: int | None) -> None:
+        super().__init__(None, "")
+        self._native: _native.FileWriter | None = native
+        self._file_path = path
+        #: ROOT's number of the codec; None: each layout's own.
+        self.codec = codec
+        self.tables: list[TableWriter] = []
+
+    @property
+    def path(self) -> str:
+        """Where it will be."""
+        return self._file_path
+
+    @property
+    def _root(self) -> WritableFile:
+        return self
+
+    @property
+    def native(self) -> _native.FileWriter:
+        """The engine's writer. Raises: InvalidRequestError if the file is closed."""
+        if self._native is None:
+            raise InvalidRequestError(f"{self._file_path}: the file is closed, nothing can be written")
+        return self._native
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed or aborted."""
+        return self._native is None
+
+    def close(self) -> None:
+        """Close its tables and publish it; nothing happens if it is closed. Any error leaves nothing.
+
+        Raises: StorageError; what closing a table raises.
+        """
+        from arrowroot._writing.table import check_finished
+
+        if self._native is None:
+            return
+        try:
+            check_finished(self.tables)
+            for table in self.tables:
+                table.close()
+            self._native.close()
+        except BaseException:
+            self.abort()
+            raise
+        self._native = None
+
+    def abort(self) -> None:
+        """Give it up: nothing is left, and an older file is what it was."""
+        native, self._native = self._native, None
+        if native is not None:
+            native.abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        if getattr(self, "_native", None) is not None:
+            warnings.warn(
+                f"{self._file_path}: a file being written was not closed, and is not kept",
+                ResourceWarning,
+                stacklevel=2,
+            )
+            self.abort()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._native is None else counted(len(self.tables), "table")
+        return f"<WritableFile {printable(self._file_path)}: {state}>"
+
+
+def create(
+    path: Location,
+    *,
+    compression: Codec = settings.AUTO,
+    reproducible: bool = False,
+    n_threads: int = 0,
+    buffers: int | str = BUFFERS,
+) -> WritableFile:
+    """Begin a ROOT file; it is there, under its name, when it is closed.
+
+        with ar.create("out.root") as f:
+            events = f.tree("Events")
+            for batch in batches:
+                events.append(batch)
+            f["h_pt"] = histogram
+
+    path: a path of this machine, as text or ``os.PathLike``, or file://. A file of that name is replaced when this one
+        is whole, and not before.
+    compression: of its tables and objects, as :func:`write` has it, but one codec for all.
+    reproducible: the same data give the same bytes, on any day and in any directory: the file has no UUID, and its
+        objects no time.
+    n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
+    buffers: bound on the memory for what waits to be compressed and written.
+
+    Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
+        directory, or no permission.
+    """
+    target = local_path(path)
+    codec = settings.codec_number(compression)
+    native = _native.create_file(
+        target,
+        # Objects are small: TFile's own default.
+        compression=101 if codec is None else codec,
+        is_reproducible=bool(reproducible),
+        n_threads=checked_count(n_threads, "n_threads"),
+        buffer_bytes=parse_size(buffers, "buffers"),
+    )
+    return WritableFile(native, target, codec)
+
+
+def write(
+    path: str,
+    data: TableData,
+    *,
+    schema: SchemaLike | None = None,
+    layout: Layout = "ttree",
+    title: str = "",
+    titles: Mapping[str, str] | None = None,
+    compression: Compression = settings.AUTO,
+    flush: Flush = settings.AUTO,
+    basket_size: int | str | None = None,
+    page_size: int | str | None = None,
+    reproducible: bool = False,
+    n_threads: int = 0,
+    buffers: int | str = BUFFERS,
+) -> None:
+    """Write a table to a ROOT file of its own: ``ar.write("out.root:Events", data)``.
+
+    path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
+        one is whole.
+    data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
+        array interface (a :class:`Scan`, DuckDB, nanoarrow, ...), a dictionary of arrays (NumPy, Awkward, lists, ...),
+        a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy arrays of several
+        dimensions are fixed lists, masked values are missing. A NaN is a number. Of pandas' indices those with a name
+        become columns.
+    schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
+        that are in memory, or in the first batch of a stream, may have missing values.
+    layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
+        is smaller and is written and read faster, from ROOT 6.34 on.
+    title: of the table; ``titles``: of columns, by name.
+    compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
+        ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
+        lzma, levels 1 to 9. "auto": ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
+    flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
+        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster has at
+        most 64 MB uncompressed then.
+    basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
+        cluster, pages are as ROOT's.
+
+    The others are those of :func:`create`.
+
+    Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
+        file is left then, and an older one is what it was.
+    """
+    file, name = path_and_name(path)
+    with create(
+        file, compression=settings.AUTO, reproducible=reproducible, n_threads=n_threads, buffers=buffers
+    ) as made:
+        table = made.tree(
+            name,
+            schema,
+            layout=layout,
+            title=title,
+            titles=titles or {},
+            compression=compression,
+            flush=flush,
+            basket_size=basket_size,
+            page_size=page_size,
+        )
+        table.add_all(data)
+
+
+def _parts(path: str) -> list[str]:
+    if not isinstance(path, str):
+        raise InvalidRequestError(f"a name in a file is text, not {path!r}")
+    parts = [part for part in path.split("/") if part]
+    if not parts:
+        raise InvalidRequestError(f"{path!r} is no name")
+    if any(";" in part for part in parts):
+        raise InvalidRequestError(f"{path!r}: cycles are given by the file, a name has no ';'")
+    return parts

@@ -1,0 +1,257 @@
+"""Histograms of hist, boost-histogram and NumPy as those of ROOT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from arrowroot._errors import UnsupportedError
+from arrowroot._writing.objects import list_of, named, record_of, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from arrowroot._objects.record import Record
+
+    Array = npt.NDArray[np.float64]
+
+#: Bit of ``fBits`` that ROOT sets for a histogram. Source: ``TObject::kMustCleanup`` (6.40).
+_MUST_CLEANUP = 1 << 3
+_MAX_DIMENSIONS = 3
+
+
+class _Axis(NamedTuple):
+    """An axis: edges of the bins, labels if it has categories, and whether there are bins below and above."""
+
+    edges: Array
+    is_regular: bool
+    title: str
+    labels: list[str] | None = None
+    has_underflow: bool = True
+    has_overflow: bool = True
+
+
+class _Bins(NamedTuple):
+    """Values by bin, flow bins included, x first."""
+
+    contents: Array
+    squares: Array | None = None
+    #: Of a profile: sums of weights, and of their squares where they are not the same.
+    weights: Array | None = None
+    weight_squares: Array | None = None
+
+
+def is_histogram(value: object) -> bool:
+    """Return whether it is a histogram as hist and boost-histogram have them."""
+    return all(
+        hasattr(value, name) for name in ("axes", "kind", "values", "variances", "view", "storage_type")
+    )
+
+
+def is_numpy_histogram(value: object) -> bool:
+    """Return whether it is what numpy.histogram or histogram2d returns: contents, then the edges of each axis."""
+    if not isinstance(value, tuple) or len(value) < 2 or not all(isinstance(v, np.ndarray) for v in value):
+        return False
+    contents, *edges = value
+    return contents.ndim == len(edges) <= _MAX_DIMENSIONS and all(
+        axis.ndim == 1 and len(axis) == n + 1 for axis, n in zip(edges, contents.shape, strict=True)
+    )
+
+
+def of_numpy(value: tuple[Any, ...], name: str) -> Record:
+    """Return what numpy.histogram returned as a histogram of ROOT: a TH1D, TH2D or TH3D with nothing outside."""
+    contents, *edges = value
+    axes = [_Axis(np.asarray(e, np.float64), _is_regular(e), "") for e in edges]
+    inside = np.asarray(contents, np.float64)
+    return _histogram(name, "", axes, _Bins(np.pad(inside, 1)))
+
+
+def from_uhi(value: Any, name: str) -> Record:
+    """Return a histogram of hist or boost-histogram as one of ROOT.
+
+    A TH1D, TH2D or TH3D, with sums of squares where the storage has variances; of means a TProfile and its kin.
+
+    Raises: UnsupportedError for more than three axes, and for storages that ROOT has no class for.
+    """
+    if not 1 <= len(value.axes) <= _MAX_DIMENSIONS:
+        raise UnsupportedError(
+            f"{name}: a histogram of {len(value.axes)} axes; ROOT's have 1 to {_MAX_DIMENSIONS}"
+        )
+    axes = [_axis_of(axis) for axis in value.axes]
+    title = str(getattr(value, "label", None) or getattr(value, "title", None) or "")
+    view = value.view(flow=True)
+    storage = value.storage_type.__name__
+    if storage in ("Mean", "WeightedMean"):
+        return _histogram(name, title, axes, _sums(view, storage, axes))
+    if storage == "Weight":
+        bins = _Bins(_whole(view["value"], axes), _whole(view["variance"], axes))
+        return _histogram(name, title, axes, bins)
+    if view.dtype.names is not None:
+        raise UnsupportedError(f"{name}: ROOT has no class for the storage {storage}")
+    return _histogram(name, title, axes, _Bins(_whole(np.asarray(view, np.float64), axes)))
+
+
+def _sums(view: Any, storage: str, axes: Sequence[_Axis]) -> _Bins:
+    """Return means and spreads as the sums that a profile has. Source: ``TProfile::Fill`` (ROOT 6.40)."""
+    mean = np.asarray(view["value"], np.float64)
+    if storage == "Mean":
+        weights, deltas = view["count"], view["_sum_of_deltas_squared"]
+        squares = None
+    else:
+        weights, deltas = view["sum_of_weights"], view["_sum_of_weighted_deltas_squared"]
+        squares = _whole(view["sum_of_weights_squared"], axes)
+    weights = np.asarray(weights, np.float64)
+    with np.errstate(invalid="ignore"):
+        of_values = np.where(weights == 0, 0, weights * mean)
+        of_squares = np.where(weights == 0, 0, deltas + weights * mean**2)
+    return _Bins(_whole(of_values, axes), _whole(of_squares, axes), _whole(weights, axes), squares)
+
+
+def _axis_of(axis: Any) -> _Axis:
+    labels = None
+    if type(axis).__name__ in ("StrCategory", "IntCategory"):
+        labels = [str(axis.bin(place)) for place in range(len(axis))]
+    edges = np.asarray(axis.edges if labels is None else np.arange(len(axis) + 1), np.float64)
+    if not np.all(np.isfinite(edges)):
+        raise UnsupportedError(
+            "an axis with edges that are not finite; ROOT's have bins of flow for what is outside"
+        )
+    label = getattr(axis, "label", None) or getattr(axis, "name", None) or ""
+    return _Axis(
+        edges,
+        _is_regular(edges),
+        str(label),
+        labels,
+        bool(axis.traits.underflow),
+        bool(axis.traits.overflow),
+    )
+
+
+def _is_regular(edges: Array) -> bool:
+    """Return whether ROOT finds the very same edges from the first and the last."""
+    return bool(np.array_equal(edges, np.linspace(edges[0], edges[-1], len(edges))))
+
+
+def _whole(values: Any, axes: Sequence[_Axis]) -> Array:
+    """Return values with bins below and above each axis, 0 where it has none."""
+    widths = [(0 if axis.has_underflow else 1, 0 if axis.has_overflow else 1) for axis in axes]
+    return np.pad(np.asarray(values, np.float64), widths)
+
+
+def _histogram(name: str, title: str, axes: Sequence[_Axis], bins: _Bins) -> Record:
+    n = len(axes)
+    is_profile = bins.weights is not None
+    class_name = ("TProfile", "TProfile2D", "TProfile3D")[n - 1] if is_profile else f"TH{n}D"
+    none: Array = np.zeros(0)
+    contents = _flat(bins.contents)
+    squares = none if bins.squares is None else _flat(bins.squares)
+    sums = _statistics(axes, bins)
+    weights = bins.contents if bins.weights is None else bins.weights
+    members = named(name, title, _MUST_CLEANUP) | {
+        "fLineColor": 602,
+        "fLineStyle": 1,
+        "fLineWidth": 1,
+        "fFillColor": 0,
+        "fFillStyle": 1001,
+        "fMarkerColor": 1,
+        "fMarkerStyle": 1,
+        "fMarkerSize": 1.0,
+        "fNcells": contents.size,
+        **{
+            f"f{letter}axis": _axis_record(letter, axes[i] if i < n else None)
+            for i, letter in enumerate("XYZ")
+        },
+        "fBarOffset": 0,
+        "fBarWidth": 1000,
+        "fEntries": float(weights.sum()),
+        "fMaximum": -1111.0,
+        "fMinimum": -1111.0,
+        "fNormFactor": 0.0,
+        "fContour": none,
+        "fSumw2": squares,
+        "fOption": "",
+        "fFunctions": list_of("TList", []),
+        "fBufferSize": 0,
+        "fBuffer": none,
+        "fBinStatErrOpt": 0,
+        "fStatOverflows": 2,
+        "fScalefactor": 1.0,
+        "fArray": contents,
+        **sums,
+    }
+    if n != 2:
+        del members["fScalefactor"]
+    if bins.weights is not None:
+        # Limits of the profiled values, equal for none, are called by the axis that they would have.
+        letter = "YZT"[n - 1]
+        members |= {
+            "fBinEntries": _flat(bins.weights),
+            "fErrorMode": 0,
+            f"f{letter}min": 0.0,
+            f"f{letter}max": 0.0,
+            "fBinSumw2": none if bins.weight_squares is None else _flat(bins.weight_squares),
+        }
+    bases = ("TH1",) if n == 1 else (f"TH{n}", "TH1")
+    return record_of(class_name, members, bases)
+
+
+def _flat(values: Array) -> Array:
+    """Return values in ROOT's order: the bin of x first."""
+    return np.ascontiguousarray(values.T).reshape(-1)
+
+
+def _statistics(axes: Sequence[_Axis], bins: _Bins) -> dict[str, float]:
+    """Return the sums over what is in range, of the centres of bins: what ``TH1::ResetStats`` makes (ROOT 6.40)."""
+    inside = (slice(1, -1),) * len(axes)
+    weights = (bins.contents if bins.weights is None else bins.weights)[inside]
+    squares = bins.squares if bins.weights is None else bins.weight_squares
+    of_squares = np.abs(weights) if squares is None else squares[inside]
+    centres = [(axis.edges[:-1] + axis.edges[1:]) / 2 for axis in axes]
+    grids = np.meshgrid(*centres, indexing="ij")
+    sums = {"fTsumw": weights.sum(), "fTsumw2": of_squares.sum()}
+    for letter, grid in zip("xyz", grids, strict=False):
+        sums[f"fTsumw{letter}"] = (weights * grid).sum()
+        sums[f"fTsumw{letter}2"] = (weights * grid**2).sum()
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        if other < len(axes):
+            sums[f"fTsumw{'xyz'[one]}{'xyz'[other]}"] = (weights * grids[one] * grids[other]).sum()
+    if bins.weights is not None and bins.squares is not None:
+        letter = "yzt"[len(axes) - 1]
+        sums[f"fTsumw{letter}"] = bins.contents[inside].sum()
+        sums[f"fTsumw{letter}2"] = bins.squares[inside].sum()
+    return {name: float(value) for name, value in sums.items()}
+
+
+def _axis_record(letter: str, axis: _Axis | None) -> Record:
+    edges = np.array([0.0, 1.0]) if axis is None else axis.edges
+    labels = None if axis is None else axis.labels
+    members = named(f"{letter.lower()}axis", "" if axis is None else axis.title) | {
+        "fNdivisions": 510,
+        "fAxisColor": 1,
+        "fLabelColor": 1,
+        "fLabelFont": 42,
+        "fLabelOffset": float(np.float32(0.005)),
+        "fLabelSize": float(np.float32(0.035)),
+        "fTickLength": float(np.float32(0.03)),
+        "fTitleOffset": 0.0 if letter == "Y" else 1.0,
+        "fTitleSize": float(np.float32(0.035)),
+        "fTitleColor": 1,
+        "fTitleFont": 42,
+        "fNbins": len(edges) - 1,
+        "fXmin": float(edges[0]),
+        "fXmax": float(edges[-1]),
+        "fXbins": np.zeros(0) if axis is None or axis.is_regular else edges,
+        "fFirst": 0,
+        "fLast": 0,
+        "fBits2": 0,
+        "fTimeDisplay": False,
+        "fTimeFormat": "",
+        "fLabels": None
+        if labels is None
+        else list_of("THashList", [text(label, place + 1) for place, label in enumerate(labels)]),
+        "fModLabs": None,
+    }
+    return record_of("TAxis", members)

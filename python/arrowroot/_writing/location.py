@@ -1,0 +1,52 @@
+"""Where a file is written: a path on this machine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from arrowroot._errors import InvalidRequestError
+from arrowroot._render import without_secrets
+from arrowroot._storage.url import as_location, split_url
+
+if TYPE_CHECKING:
+    from arrowroot._storage.url import Location
+
+_FILE = "file://"
+
+
+def local_path(path: Location) -> str:
+    """Return the path of a file to write, as ``os.fsdecode`` has it.
+
+    Raises: InvalidRequestError for URLs of other stores, with what to do; and for what is no path.
+    """
+    text = as_location(path)
+    if text.lower().startswith(_FILE):
+        from urllib.parse import unquote
+
+        host, slash, rest = text[len(_FILE) :].partition("/")
+        if host.lower() not in ("", "localhost") or not slash:
+            raise InvalidRequestError(f"{text!r}: a file of this machine is file:///PATH")
+        return f"/{unquote(rest)}"
+    scheme = re.match(r"(?i)([a-z][a-z0-9+.-]*)://", text)
+    if scheme:
+        copying = {"root": "xrdcp", "roots": "xrdcp", "s3": "aws s3 cp"}.get(scheme[1].lower(), "a copy")
+        raise InvalidRequestError(
+            f"{without_secrets(text)}: files are written on this machine; write there, then copy it ({copying})"
+        )
+    if not text:
+        raise InvalidRequestError("no file to write: the path is empty")
+    return text
+
+
+def path_and_name(text: Location) -> tuple[str, str]:
+    """Return the file and the table of "FILE:TABLE".
+
+    Raises: InvalidRequestError if no table is named.
+    """
+    file, name = split_url(text) if isinstance(text, str) else (as_location(text), None)
+    if name is None:
+        raise InvalidRequestError(
+            f"write: what shall the tree be called? write {without_secrets(file) + ':Events'!r}"
+        )
+    return local_path(file), name

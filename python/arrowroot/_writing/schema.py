@@ -1,0 +1,307 @@
+"""The schema that a table is written with, and batches in it.
+
+``nullable`` of a field means that the file says which values are missing. It is decided before the first entry is
+written: a tree has no room for it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from arrowroot._writing.data import Part
+
+    #: A pyarrow schema, or types by name: pyarrow's, NumPy's, or the name of one.
+    SchemaLike: TypeAlias = "pa.Schema | Mapping[str, Any]"
+
+_N_QUOTED = 5
+
+
+def schema_of(given: SchemaLike) -> pa.Schema:
+    """Return the schema that a user has given. In a mapping, columns have no missing values.
+
+    Raises: InvalidRequestError for types that there are not.
+    """
+    if isinstance(given, pa.Schema):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidRequestError(f"schema: expected a pyarrow schema, or types by name, got {given!r}")
+    return pa.schema([_field_of(name, kind) for name, kind in given.items()])
+
+
+def _field_of(name: object, kind: object) -> pa.Field:
+    if not isinstance(name, str):
+        raise InvalidRequestError(f"schema: names of columns are text, not {name!r}")
+    if isinstance(kind, pa.Field):
+        return kind.with_name(name)
+    if isinstance(kind, pa.DataType):
+        return pa.field(name, kind, nullable=False)
+    try:
+        found = pa.type_for_alias(kind) if isinstance(kind, str) else pa.from_numpy_dtype(cast("Any", kind))
+    except (ValueError, TypeError, pa.ArrowException):
+        raise InvalidRequestError(
+            f"schema: column {name!r}: {kind!r} is not a type of Arrow or NumPy"
+        ) from None
+    return pa.field(name, found, nullable=False)
+
+
+def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
+    """Return the schema of data whose user gave none: what has a null in ``sample`` may have more.
+
+    sample: the whole data where they are in memory, the first batch of a stream.
+    """
+    fields = []
+    for place, field in enumerate(schema):
+        exact = field.name in part.exact
+        kind = _without_metadata(field.type) if exact else field.type
+        kind = _narrow(kind) if field.name in part.wide else kind
+        if exact:
+            fields.append(field.with_type(kind))
+        else:
+            chunks = sample.column(place).chunks
+            is_nullable = any(chunk.null_count for chunk in chunks)
+            fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
+    return pa.schema(fields, metadata=_metadata(schema))
+
+
+def nullable_as_found(
+    schema: pa.Schema, read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+) -> pa.Schema:
+    """Return a schema whose nullable fields are those that have a null.
+
+    read: reads some columns, batch by batch; it is called for those that may have one.
+    """
+    asked = [field.name for field in schema if _may_have_nulls(field)]
+    found: list[pa.Field | None] = [None] * len(asked)
+    if asked:
+        for batch in read(asked):
+            for place, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
+                one = pa.field(name, _with_nulls(array.type, [array]), nullable=array.null_count > 0)
+                known = found[place]
+                found[place] = one if known is None else _either(known, one)
+    by_name = dict(zip(asked, found, strict=True))
+    fields = []
+    for field in schema:
+        one = by_name.get(field.name)
+        if field.name not in by_name:
+            fields.append(field)
+        elif one is None:  # there are no entries
+            fields.append(field.with_type(_with_nulls(field.type, [])).with_nullable(False))
+        else:
+            fields.append(field.with_type(one.type).with_nullable(one.nullable))
+    return pa.schema(fields, metadata=_metadata(schema))
+
+
+def _may_have_nulls(field: pa.Field) -> bool:
+    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in _fields(field.type))
+
+
+def _either(one: pa.Field, other: pa.Field) -> pa.Field:
+    """Return a field that is nullable, at every depth, where one of two is."""
+    inner = [_either(a, b) for a, b in zip(_fields(one.type), _fields(other.type), strict=True)]
+    return one.with_type(_with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
+
+
+def _metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
+    # pandas' describes the frame that a table was, with columns that need not be there any more.
+    kept = {name: text for name, text in (schema.metadata or {}).items() if name != b"pandas"}
+    return kept or None
+
+
+def _without_metadata(kind: pa.DataType) -> pa.DataType:
+    return _mapped(kind, lambda field: field.remove_metadata())
+
+
+def _mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:
+    """Return a type with its inner fields changed, the innermost first."""
+
+    def inner(field: pa.Field) -> pa.Field:
+        return change(field.with_type(_mapped(field.type, change)))
+
+    return _with_fields(kind, [inner(field) for field in _fields(kind)])
+
+
+def _fields(kind: pa.DataType) -> list[pa.Field]:
+    if pa.types.is_map(kind):
+        return [kind.key_field, kind.item_field]
+    if pa.types.is_struct(kind):
+        return [kind.field(place) for place in range(kind.num_fields)]
+    return [kind.value_field] if _is_list(kind) else []
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    is_of = pa.types
+    return bool(is_of.is_list(kind) or is_of.is_large_list(kind) or is_of.is_fixed_size_list(kind))
+
+
+def _with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
+    if not fields:
+        return kind
+    if pa.types.is_map(kind):
+        return pa.map_(fields[0].with_nullable(False), fields[1], keys_sorted=kind.keys_sorted)
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(fields[0], kind.list_size)
+    return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
+
+
+def _narrow(kind: pa.DataType) -> pa.DataType:
+    """Return a type whose lists and texts, however deep, number what is in them by 32 bits."""
+    is_of = pa.types
+    if is_of.is_large_string(kind) or is_of.is_string_view(kind):
+        return pa.string()
+    if is_of.is_large_binary(kind) or is_of.is_binary_view(kind):
+        return pa.binary()
+    fields = [field.with_type(_narrow(field.type)) for field in _fields(kind)]
+    return pa.list_(fields[0]) if is_of.is_large_list(kind) else _with_fields(kind, fields)
+
+
+def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
+    """Return a type whose inner fields are nullable where these arrays have a null."""
+    fields = _fields(kind)
+    if pa.types.is_map(kind):
+        inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
+    elif pa.types.is_struct(kind):
+        inner = [[array.field(place) for array in arrays] for place in range(len(fields))]
+    else:
+        # flatten() leaves out what is in lists that are null.
+        inner = [[array.flatten() for array in arrays]] if fields else []
+    made = [
+        field.with_type(_with_nulls(field.type, parts)).with_nullable(
+            any(part.null_count for part in parts) and not (pa.types.is_map(kind) and place == 0)
+        )
+        for place, (field, parts) in enumerate(zip(fields, inner, strict=True))
+    ]
+    return _with_fields(kind, made)
+
+
+def conformed(
+    batch: pa.RecordBatch, schema: pa.Schema, where: str, first_entry: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield a batch in the schema of its table: columns by name, numbers converted where that is exact.
+
+    first_entry: number of its first entry, for messages.
+
+    Raises: InvalidRequestError, which names the column, for other types and for values that do not fit;
+    NoSuchColumnError for columns that the table does not have.
+    """
+    _check_names(batch.schema, schema, where)
+    arrays = []
+    for field in schema:
+        array = batch.column(batch.schema.get_field_index(field.name))
+        try:
+            array = _cast(array, field.type)
+        except pa.ArrowInvalid as error:
+            if "overflow" in str(error) and batch.num_rows > 1:
+                # More in its lists, or texts, than 32 bits number.
+                half = batch.num_rows // 2
+                yield from conformed(batch.slice(0, half), schema, where, first_entry)
+                yield from conformed(batch.slice(half), schema, where, first_entry + half)
+                return
+            raise InvalidRequestError(f"{where}: column {field.name!r}: {error}") from None
+        except _OtherTypeError:
+            raise InvalidRequestError(
+                f"{where}: column {field.name!r} is {field.type}, and from entry {first_entry} on {array.type} came; "
+                "schema= says what all of them are"
+            ) from None
+        arrays.append(array)
+    # Flags of inner fields may differ from the table's: the engine goes by the schema that it was given.
+    yield pa.RecordBatch.from_arrays(arrays, names=schema.names)
+
+
+def _check_names(given: pa.Schema, schema: pa.Schema, where: str) -> None:
+    names = given.names
+    if names == schema.names:
+        return
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidRequestError(f"{where}: two columns are called {name!r}")
+        if name not in schema.names:
+            near = nearest(name, schema.names)
+            raise NoSuchColumnError(
+                f"{where}: the table has no column {name!r}", name, near, known=schema.names
+            )
+    missing = [name for name in schema.names if name not in names]
+    if missing:
+        more = f" and {len(missing) - _N_QUOTED} more" if len(missing) > _N_QUOTED else ""
+        quoted = ", ".join(map(repr, missing[:_N_QUOTED]))
+        raise InvalidRequestError(f"{where}: the data lack {quoted}{more}, which the table has")
+
+
+class _OtherTypeError(Exception):
+    """A type that is not converted."""
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if _has_layout(array.type, kind):
+        return array
+    if not _is_alike(array.type, kind):
+        raise _OtherTypeError
+    # pyarrow converts no nullable members to others, whether a null is among them or not.
+    return array.cast(_mapped(kind, lambda field: field.with_nullable(True)))
+
+
+def _has_layout(given: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether types differ at most in flags, metadata and the names of what is in lists."""
+    if given == kind:
+        return True
+    one, other = _fields(given), _fields(kind)
+    if not one or given.id != kind.id or len(one) != len(other):
+        return False
+    if pa.types.is_fixed_size_list(kind) and given.list_size != kind.list_size:
+        return False
+    if pa.types.is_struct(kind) and [field.name for field in one] != [field.name for field in other]:
+        return False
+    return all(_has_layout(a.type, b.type) for a, b in zip(one, other, strict=True))
+
+
+def _is_alike(given: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether values of a type may become another, if they all fit: not text of numbers, or the like."""
+    is_of = pa.types
+    if given == kind or is_of.is_null(given):
+        return True
+    if is_of.is_dictionary(given):
+        return _is_alike(given.value_type, kind)
+    if is_of.is_map(given) or is_of.is_map(kind):
+        both = is_of.is_map(given) and is_of.is_map(kind)
+        return both and _are_alike(given, kind)
+    if is_of.is_struct(given) and is_of.is_struct(kind):
+        return [f.name for f in _fields(given)] == [f.name for f in _fields(kind)] and _are_alike(given, kind)
+    if _is_list(given) and _is_list(kind):
+        return _is_alike(given.value_type, kind.value_type)
+    return any(is_it(given) and is_it(kind) for is_it in (_is_number, _is_text, _is_bytes, is_of.is_temporal))
+
+
+def _are_alike(given: pa.DataType, kind: pa.DataType) -> bool:
+    pairs = zip(_fields(given), _fields(kind), strict=True)
+    return all(_is_alike(one.type, other.type) for one, other in pairs)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    is_of = pa.types
+    return bool(is_of.is_string(kind) or is_of.is_large_string(kind) or is_of.is_string_view(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    is_of = pa.types
+    return bool(is_of.is_binary(kind) or is_of.is_large_binary(kind) or is_of.is_binary_view(kind))
+
+
+def items_of_maps(array: pa.MapArray) -> tuple[pa.Array, pa.Array]:
+    """Return the keys and the items of maps: those of a slice alone."""
+    offsets = array.offsets.to_numpy()
+    first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+    return array.keys.slice(first, last - first), array.items.slice(first, last - first)

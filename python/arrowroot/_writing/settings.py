@@ -1,0 +1,189 @@
+"""Settings of writing: codecs, clusters and sizes, as users say them and as the engine takes them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
+from arrowroot._sizes import parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal, SupportsIndex
+
+    #: One codec: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; "auto": ROOT's default.
+    Codec = str | int | tuple[str, int] | None
+    #: One codec for all, or codecs by column: globs in order, the first that matches counts.
+    Compression = Codec | Mapping[str, Codec]
+    #: Where clusters end: "30 MB", a number of entries, None for never; "auto": ROOT's default.
+    Flush = str | int | None
+    Layout = Literal["ttree", "rntuple"]
+
+AUTO = "auto"
+#: ROOT's number of each codec, and the level that its name alone means. Source: ``ROOT::RCompressionSetting`` (6.40).
+_CODECS = {"zlib": (1, 1), "lzma": (2, 7), "lz4": (4, 4), "zstd": (5, 5)}
+_LEVELS = range(1, 10)
+#: What ROOT compresses with if nobody says anything: ``TFile`` and ``RNTupleWriteOptions``.
+_DEFAULT_CODEC = {"ttree": 101, "rntuple": 505}
+#: Compressed bytes of a cluster: ``TTree::fAutoFlush``, ``RNTupleWriteOptions``.
+_DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
+_HOW = "write 'zstd', 'zstd:5', ('zstd', 5), 505 or None; codecs are zstd, zlib, lz4 and lzma, levels 1 to 9"
+#: ROOT counts the bytes of a basket and of a page in 32 bits, two of which are flags.
+_LARGEST_PIECE = (1 << 30) - 1
+
+
+class TableOptions(TypedDict, total=False):
+    """The keyword arguments of ``WritableFile.tree``; :func:`arrowroot.write` explains them."""
+
+    layout: Layout
+    title: str
+    titles: Mapping[str, str]
+    compression: Compression
+    flush: Flush
+    basket_size: int | str | None
+    page_size: int | str | None
+
+
+class FlushRule(NamedTuple):
+    """Where clusters end: ``kind`` is "bytes" (compressed), "entries" or "never"."""
+
+    kind: Literal["bytes", "entries", "never"]
+    amount: int
+
+
+def checked_layout(layout: str) -> Layout:
+    """Return a layout. Raises: InvalidRequestError for anything but "ttree" and "rntuple"."""
+    if layout == "ttree":
+        return "ttree"
+    if layout == "rntuple":
+        return "rntuple"
+    raise InvalidRequestError(f"layout={layout!r}: expected 'ttree' or 'rntuple'")
+
+
+def codec_number(codec: Codec, what: str = "compression") -> int | None:
+    """Return ROOT's number of a codec and its level, 0 for no compression, None for "auto".
+
+    Raises: InvalidRequestError, naming ``what``, with what is possible.
+    """
+    if codec is None:
+        return 0
+    if isinstance(codec, str):
+        if codec == AUTO:
+            return None
+        name, colon, level = codec.partition(":")
+        if colon and not level.strip().isdecimal():
+            raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
+        return _number_of(name.strip().lower(), int(level) if colon else None, what, codec)
+    if isinstance(codec, tuple):
+        if list(map(type, codec)) != [str, int]:
+            raise InvalidRequestError(f"{what}={codec!r}: {_HOW}")
+        return _number_of(codec[0].lower(), codec[1], what, codec)
+    number = _index(codec, what, codec)
+    if number == 0:
+        return 0
+    numbers = {of_codec for of_codec, _ in _CODECS.values()}
+    if number // 100 not in numbers or number % 100 not in _LEVELS:
+        raise InvalidRequestError(f"{what}={codec!r}: not a number of ROOT's; {_HOW}")
+    return number
+
+
+def _index(value: object, what: str, whole: object) -> int:
+    try:
+        number = operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InvalidRequestError(f"{what}={whole!r}: {_HOW}")
+    return number
+
+
+def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
+    if name == "none" and level is None:
+        return 0
+    if name not in _CODECS:
+        near = nearest(name, _CODECS)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InvalidRequestError(f"{what}={whole!r}: there is no codec {name!r}{hint}: {_HOW}")
+    number, usual = _CODECS[name]
+    level = usual if level is None else level
+    if level not in _LEVELS:
+        raise InvalidRequestError(f"{what}={whole!r}: there is no level {level}: {_HOW}")
+    return 100 * number + level
+
+
+def check_compression(compression: Compression) -> None:
+    """Raise InvalidRequestError for codecs that there are not."""
+    if isinstance(compression, Mapping):
+        for glob, codec in compression.items():
+            codec_number(codec, f"compression[{glob!r}]")
+    else:
+        codec_number(compression)
+
+
+def codec_numbers(
+    compression: Compression, of_file: int | None, layout: Layout, names: Sequence[str], where: str
+) -> list[int]:
+    """Return ROOT's number for each column.
+
+    of_file: that of the file, which "auto" and columns without a pattern have; None: ROOT's default for the layout.
+
+    Raises: InvalidRequestError; NoSuchColumnError for a pattern that no column matches.
+    """
+    otherwise = _DEFAULT_CODEC[layout] if of_file is None else of_file
+    if not isinstance(compression, Mapping):
+        number = codec_number(compression)
+        return [otherwise if number is None else number] * len(names)
+    rules = [(glob, codec_number(codec, f"compression[{glob!r}]")) for glob, codec in compression.items()]
+    for glob, _ in rules:
+        if glob != "*" and not any(fnmatchcase(name, glob) for name in names):
+            raise NoSuchColumnError(
+                f"{where}: compression: no column is called {glob!r}", glob, nearest(glob, names), known=names
+            )
+    return [_first_match(name, rules, otherwise) for name in names]
+
+
+def _first_match(name: str, rules: Sequence[tuple[str, int | None]], otherwise: int) -> int:
+    number = next((number for glob, number in rules if fnmatchcase(name, glob)), None)
+    return otherwise if number is None else number
+
+
+def flush_rule(flush: Flush, layout: Layout) -> FlushRule:
+    """Return where clusters end. Raises: InvalidRequestError for what is neither a size, nor a number, nor None."""
+    if flush is None:
+        if layout == "rntuple":
+            raise InvalidRequestError(
+                "flush=None: an RNTuple has clusters; give a size or a number of entries"
+            )
+        return FlushRule("never", 0)
+    if isinstance(flush, str):
+        if flush == AUTO:
+            return FlushRule("bytes", _DEFAULT_FLUSH[layout])
+        # A bare number would be bytes to some and entries to others.
+        if flush.strip().isdecimal():
+            raise InvalidRequestError(
+                f"flush={flush!r}: bytes or entries? write '{flush.strip()} B', or {flush.strip()} without quotes"
+            )
+        return FlushRule("bytes", parse_size(flush, "flush"))
+    try:
+        n_entries = operator.index(flush)
+    except TypeError:
+        n_entries = 0
+    if isinstance(flush, bool) or n_entries < 1:
+        raise InvalidRequestError(f"flush={flush!r}: write a size as '30 MB', a number of entries, or None")
+    return FlushRule("entries", n_entries)
+
+
+def piece_bytes(size: int | str | None, what: str) -> int | None:
+    """Return the size of a basket or page in bytes, None where it is to be fitted to the cluster.
+
+    Raises: InvalidRequestError, naming ``what``.
+    """
+    if size is None:
+        return None
+    n_bytes = parse_size(size, what)
+    if n_bytes > _LARGEST_PIECE:
+        raise InvalidRequestError(f"{what}={size!r}: more than the {_LARGEST_PIECE} bytes that ROOT can have")
+    return n_bytes

@@ -1,0 +1,257 @@
+"""A table being written, batch by batch."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from arrowroot._errors import (
+    ArrowrootError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    UnsupportedError,
+    nearest,
+    not_picklable,
+)
+from arrowroot._sizes import counted
+from arrowroot._writing import settings
+from arrowroot._writing.counters import counters_of
+from arrowroot._writing.data import parts_of, reraised
+from arrowroot._writing.schema import conformed, inferred, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import NoReturn
+
+    from typing_extensions import Self
+
+    from arrowroot import _native
+    from arrowroot._writing.data import Part, TableData
+    from arrowroot._writing.schema import SchemaLike
+    from arrowroot._writing.settings import Layout, TableOptions
+
+
+class TableWriter:
+    """A tree or RNTuple being written: ``WritableFile.tree`` makes it; a context manager.
+
+    ``append`` adds entries, ``close`` ends it; the file closes what is still open. An exception that leaves the block
+    of ``with`` spoils the file: it cannot be whole any more, and none is left.
+    """
+
+    def __init__(  # noqa: PLR0917 - of this room alone
+        self,
+        file: _native.FileWriter,
+        place: tuple[str, str],
+        where: str,
+        schema: SchemaLike | None,
+        of_file: int | None,
+        options: TableOptions,
+    ) -> None:
+        """``place``: directory and name; ``of_file``: ROOT's number of the file's codec, None for the layout's own."""
+        self._file = file
+        self._place = place
+        self._where = where
+        self._layout: Layout = settings.checked_layout(options.get("layout", "ttree"))
+        self._options = options
+        self._of_file = of_file
+        # What is wrong with them is said before any data come.
+        self._flush = settings.flush_rule(options.get("flush", settings.AUTO), self._layout)
+        self._basket_bytes = settings.piece_bytes(options.get("basket_size"), "basket_size")
+        self._page_bytes = settings.piece_bytes(options.get("page_size"), "page_size")
+        settings.check_compression(options.get("compression", settings.AUTO))
+        self._schema = None if schema is None else checked_schema(schema_of(schema), where)
+        self._is_inferred = schema is None
+        self._native: _native.TableWriter | None = None
+        self._n_entries = 0
+        self._is_closed = False
+        self.failed = False
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._place[1]
+
+    @property
+    def path(self) -> str:
+        """Its name after those of the directories that it is in."""
+        return "/".join(filter(None, self._place))
+
+    @property
+    def layout(self) -> Layout:
+        """The format: "ttree" or "rntuple"."""
+        return self._layout
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Names and types of the columns; None before the first entries, if none was given."""
+        return self._schema
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries appended so far."""
+        return self._n_entries
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more entries."""
+        return self._is_closed
+
+    def append(self, data: TableData) -> None:
+        """Add entries to the end: any kind of data that :func:`arrowroot.write` takes.
+
+        Returns when they are taken, which is before they are in the file; memory is bounded, so it may wait for those
+        before them. NumPy's arrays may be changed afterwards; Arrow's do not change.
+
+        Raises: InvalidRequestError for other columns, other types, and missing values where none are stored;
+            StorageError for a disk that is full. No file is left then, unless it was the data that were refused.
+        """
+        self._add(parts_of(data, copied=True))
+
+    def add_all(self, data: TableData, progress: Callable[[int], object] | None = None) -> None:
+        """Add entries that do not change until the file is closed; ``progress`` gets the number after each batch."""
+        self._add(parts_of(data), progress)
+
+    def _add(self, parts: Iterator[Part], progress: Callable[[int], object] | None = None) -> None:
+        if self._is_closed:
+            raise InvalidRequestError(f"{self._where}: the table is closed, nothing can be appended")
+        for part in parts:
+            try:
+                self._add_part(part, progress)
+            except pa.ArrowException as error:
+                ours = reraised(error)
+                if ours is None:
+                    raise
+                ours.args = (f"{self._where}: {ours.args[0]}",)
+                raise ours from error
+
+    def _add_part(self, part: Part, progress: Callable[[int], object] | None) -> None:
+        batches = part.batches
+        if self._native is None:
+            sample = part.table
+            if sample is None:
+                first = next(batches, None)
+                found = [] if first is None else [first]
+                sample = pa.Table.from_batches(found, part.schema)
+                batches = chain(found, batches)
+            self._begin(part, sample)
+        for batch in batches:
+            self._write(batch)
+            if progress is not None:
+                progress(self._n_entries)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        if self._native is None or self._schema is None:
+            raise InvalidRequestError(f"{self._where}: the table has no columns yet")
+        # All of it is checked before some of it is taken.
+        for one in list(conformed(batch, self._schema, self._where, self._n_entries)):
+            with self._named():
+                self._native.append(one)
+            self._n_entries += one.num_rows
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the table in errors of the engine, which knows columns and entries; those of the store have the file."""
+        try:
+            yield
+        except (InvalidRequestError, UnsupportedError) as error:
+            error.args = (f"{self._where}: {error.args[0]}",)
+            raise
+
+    def _begin(self, part: Part | None, sample: pa.Table | None) -> _native.TableWriter:
+        """Make the table; ``part`` and ``sample`` are what is known of its entries, None if there are none."""
+        if self._schema is None:
+            if part is None or sample is None:
+                raise InvalidRequestError(
+                    f"{self._where}: neither a schema nor entries were given: a table has columns"
+                )
+            self._schema = inferred(checked_schema(part.schema, self._where), part, sample)
+        schema = self._schema
+        # What the user has said of missing values comes back, also where none is missing.
+        recorded = part.schema if self._is_inferred and part is not None and part.is_arrow else schema
+        options = self._options
+        titles = options.get("titles") or {}
+        for name in titles:
+            if name not in schema.names:
+                near = nearest(name, schema.names)
+                raise NoSuchColumnError(
+                    f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
+                )
+        numbers = settings.codec_numbers(
+            options.get("compression", settings.AUTO), self._of_file, self._layout, schema.names, self._where
+        )
+        counters: list[str | None] = [None] * len(schema)
+        if self._layout == "ttree" and sample is not None and set(schema.names) <= set(sample.schema.names):
+            counters = counters_of(schema, sample)
+        with self._named():
+            self._native = self._file.table(
+                self._place[0],
+                self._place[1],
+                options.get("title", ""),
+                schema,
+                self._layout,
+                recorded=recorded,
+                compression=numbers,
+                titles=[titles.get(name, "") for name in schema.names],
+                counters=counters,
+                flush=(self._flush.kind, self._flush.amount),
+                basket_bytes=self._basket_bytes,
+                page_bytes=self._page_bytes,
+            )
+        return self._native
+
+    def close(self) -> None:
+        """Write what is still in memory and the table's description; nothing happens if it is closed.
+
+        Raises: InvalidRequestError if it has no columns: neither a schema nor entries were given; StorageError.
+        """
+        if self._is_closed:
+            return
+        native = self._native or self._begin(None, None)
+        self._is_closed = True
+        with self._named():
+            native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.failed = self._is_closed = True
+
+    def __reduce__(self) -> NoReturn:
+        """Raise TypeError: an open file cannot go to another process."""
+        raise not_picklable("a TableWriter", "arrowroot.write(...)")
+
+    def __repr__(self) -> str:
+        columns = "no columns yet" if self._schema is None else counted(len(self._schema), "column")
+        state = ", closed" if self._is_closed else ""
+        entries = counted(self._n_entries, "entry", "entries")
+        return f"<TableWriter {self.path!r} ({self._layout}): {columns}, {entries}{state}>"
+
+
+def checked_schema(schema: pa.Schema, where: str) -> pa.Schema:
+    """Return a schema. Raises: InvalidRequestError for one without columns, or with names that are none, or twice."""
+    if not len(schema):
+        raise InvalidRequestError(f"{where}: a table without columns")
+    seen: set[str] = set()
+    for name in schema.names:
+        if name in seen:
+            raise InvalidRequestError(f"{where}: two columns are called {name!r}")
+        if not name:
+            raise InvalidRequestError(f"{where}: a column without a name")
+        seen.add(name)
+    return schema
+
+
+def check_finished(tables: list[TableWriter]) -> None:
+    """Raise ArrowrootError if an exception left a table unfinished: its file cannot be whole."""
+    failed = [table.path for table in tables if table.failed]
+    if failed:
+        raise ArrowrootError(
+            f"an exception left {', '.join(map(repr, failed))} unfinished: the file is not whole, and not kept"
+        )

@@ -1,0 +1,138 @@
+"""`arrowroot convert`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot import InvalidRequestError
+from arrowroot._converting import compare, formats, inputs, outputs
+from arrowroot._render import printable
+from arrowroot._sizes import counted, format_bytes, format_seconds
+from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE
+from arrowroot.cli.progress import Progress
+from arrowroot.cli.target import column_texts, storage_options
+
+if TYPE_CHECKING:
+    import argparse
+
+    from arrowroot._converting.formats import Place
+    from arrowroot._converting.inputs import Input, Table
+    from arrowroot._converting.outputs import Written
+
+
+def run(options: argparse.Namespace) -> int:
+    """Convert a file, and say what was written."""
+    started = time.perf_counter_ns()
+    source, target = formats.place_of(options.input), formats.checked_output(options.output)
+    _check_different(source, target)
+    choice = inputs.Choice(
+        column_texts(options.columns), options.filter, options.entries, options.batch_size, options.threads
+    )
+    style = style_of(options)
+    given = inputs.input_of(source, choice, storage_options(options))
+    outputs.check_style(target, style, len(given.tables), options.input)
+    if target.table is not None and len(given.tables) != 1:
+        raise InvalidRequestError(f"{options.output}: one name for {counted(len(given.tables), 'tree')}")
+    with Progress("converting") as progress:
+        written = outputs.write_all(given, target, style, _Shown(progress))
+    for path, reason in written.left_out:
+        print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
+    differences = _verified(given, target, written) if options.verify else None
+    _say(options, target, written, differences, time.perf_counter_ns() - started)
+    if differences:
+        for text in differences:
+            print(f"arrowroot: {printable(options.output)}: {printable(text)}", file=sys.stderr)
+        return EXIT_DATA
+    return EXIT_DONE
+
+
+def style_of(options: argparse.Namespace) -> outputs.Style:
+    """Return how to write, as it was typed."""
+    compression = options.compression
+    return outputs.Style(
+        options.layout,
+        int(compression) if compression.isdecimal() else compression,
+        options.flush,
+        options.basket_size,
+        options.page_size,
+        options.reproducible,
+        options.threads,
+    )
+
+
+def _check_different(source: Place, target: Place) -> None:
+    try:
+        is_same = Path(source.file).samefile(target.file)
+    except OSError:
+        return
+    if is_same:
+        raise InvalidRequestError(f"{target.file}: the output is the input")
+
+
+class _Shown:
+    """Shows how far a conversion is: by what was read where that is counted, else by entries."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._table: Table | None = None
+        self._n_done = 0
+
+    def __call__(self, table: Table, n_done: int) -> None:
+        self._n_done = n_done
+        if table is self._table:
+            return
+        self._table = table
+        if table.scan is not None:
+            self._progress.watch(table.scan)
+        else:
+            self._progress.follow(lambda: (self._n_done / max(1, table.n_entries), 0))
+
+
+def _verified(given: Input, target: Place, written: Written) -> list[str]:
+    """Read the output back; return where it differs from the input, nothing if it does not."""
+    differences = []
+    for table, (name, _) in zip(given.tables, written.tables, strict=True):
+        place = target._replace(table=name) if target.format == "root" else target
+        (back,) = inputs.input_of(place, inputs.Choice(), {}).tables
+        found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
+        if found is not None:
+            differences.append(
+                f"{name!r} is not what was read: {found}" if name else f"not what was read: {found}"
+            )
+    return differences
+
+
+def _say(
+    options: argparse.Namespace, target: Place, written: Written, differences: list[str] | None, wall_ns: int
+) -> None:
+    n_bytes = Path(target.file).stat().st_size
+    if options.json:
+        import json
+
+        document = {
+            "form": "arrowroot.convert/1",
+            "input": options.input,
+            "output": target.file,
+            "format": target.format,
+            "bytes": n_bytes,
+            "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
+            "objects": written.objects,
+            "left_out": [{"path": path, "reason": reason} for path, reason in written.left_out],
+            "verified": None if differences is None else not differences,
+            "differences": differences or [],
+            "wall_ns": wall_ns,
+        }
+        print(json.dumps(document, indent=2))
+        return
+    n_entries = sum(n for _, n in written.tables)
+    parts = [
+        counted(len(written.tables), "table") + f" of {counted(n_entries, 'entry', 'entries')}",
+        *([counted(len(written.objects), "object")] if written.objects else []),
+        format_bytes(n_bytes),
+        format_seconds(wall_ns / 1e9),
+        *(["read back: the same"] if differences == [] else []),
+    ]
+    print(f"{printable(target.file)}: {', '.join(parts)}")

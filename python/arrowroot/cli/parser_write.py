@@ -1,0 +1,132 @@
+"""The commands that write: convert, sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._sizes import parse_size
+from arrowroot.cli.arguments import (
+    add_columns,
+    add_filter,
+    add_storage,
+    checked,
+    count,
+    entry_range,
+    positive,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_CONVERT = """\
+Converts between ROOT files (trees and RNTuples), Parquet and Arrow IPC. The suffix of a name says the format: .root,
+.parquet, .arrow. Data pass through in batches, so memory does not grow with the file; the output is there when it is
+whole, and an older file of its name is replaced then.
+
+All trees of a ROOT file are converted unless one is named, and objects that are no trees are copied from ROOT to ROOT.
+A file of another format becomes the tree "Events" unless OUT names it.
+
+examples:
+  arrowroot convert run7.root:Events run7.parquet
+  arrowroot convert run7.parquet run7.root:Events --layout rntuple
+  arrowroot convert old.root new.root --compression zstd:7 --verify
+  arrowroot convert run7.root:Events skim.root -c 'Muon_*,MET_*' --filter 'nMuon >= 2'
+"""
+
+_SAMPLE = """\
+Makes a file of events that look like those of an experiment: momenta that fall, lists of objects, trigger bits. They
+mean nothing as physics. The same kind, seed and number of entries are the same data on every machine.
+
+kinds:
+  nanoaod   a flat tree of some 940 columns, as of CMS: counters, lists of numbers, trigger bits
+  d3pd      some 430 columns, as of ATLAS: lists, and lists of lists
+  aod       five lists of records, with a list in each record
+
+examples:
+  arrowroot sample nanoaod sample.root
+  arrowroot sample nanoaod small.root --size '20 MB' --seed 7
+  arrowroot sample d3pd d3pd.root:physics --layout rntuple --entries 10000
+"""
+
+
+def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the commands of this module; ``add`` takes name, description and summary."""
+    convert = add("convert", _CONVERT, "between ROOT, Parquet and Arrow IPC")
+    convert.add_argument("input", metavar="IN[:TREE]", help="a ROOT file or URL, a Parquet or an Arrow file")
+    convert.add_argument(
+        "output", metavar="OUT[:TREE]", help="a file of this machine: .root, .parquet or .arrow"
+    )
+    add_columns(convert, "convert only these columns")
+    add_filter(convert, "convert the entries for which this holds")
+    convert.add_argument(
+        "--entries",
+        metavar="A:B",
+        type=entry_range,
+        help="from:to, as 0:1000, or with = before a minus: --entries=-500:",
+    )
+    convert.add_argument(
+        "--verify", action="store_true", help="read the output back and compare types and values; exit code 1"
+    )
+    convert.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    convert.add_argument("--json", action="store_true", help="say as JSON what was written")
+    _add_style(
+        convert, "auto", "ROOT's defaults: 101 for trees, 505 for RNTuples; zstd for other formats", "auto"
+    )
+    add_storage(convert)
+    sample = add("sample", _SAMPLE, "make a file of simulated events")
+    sample.add_argument("kind", metavar="KIND", help="nanoaod, d3pd or aod")
+    sample.add_argument("output", metavar="OUT[:TREE]", help="a ROOT file to write")
+    size = sample.add_mutually_exclusive_group()
+    size.add_argument(
+        "--size",
+        metavar="SIZE",
+        type=_size,
+        default=300_000_000,
+        help="about, of a tree with the default compression (default: 300 MB); entries follow from it",
+    )
+    size.add_argument("--entries", metavar="N", type=positive, help="number of entries instead")
+    sample.add_argument(
+        "--seed", metavar="N", type=count, default=1, help="of the random numbers (default: 1)"
+    )
+    sample.add_argument("--keep", action="store_true", help="do nothing if the file is there")
+    sample.add_argument("--json", action="store_true", help="say as JSON what was written")
+    _add_style(sample, "zstd:5", "zstd:5", "10 MB")
+
+
+def _add_style(command: argparse.ArgumentParser, compression: str, meaning: str, flush: str) -> None:
+    style = command.add_argument_group("writing")
+    style.add_argument("--layout", choices=["ttree", "rntuple"], default="ttree", help="default: ttree")
+    style.add_argument(
+        "--compression",
+        metavar="CODEC",
+        default=compression,
+        help=f"zstd:5, lz4, 505, none, ... (default: {meaning})",
+    )
+    style.add_argument(
+        "--flush",
+        metavar="SIZE",
+        type=_flush,
+        default=flush,
+        help=f"end of clusters: '30 MB' compressed, a number of entries, or none (default: {flush})",
+    )
+    style.add_argument("--basket-size", metavar="SIZE", help="of a tree (default: fitted to the cluster)")
+    style.add_argument("--page-size", metavar="SIZE", help="of an RNTuple (default: as ROOT's)")
+    style.add_argument(
+        "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
+    )
+    style.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
+
+
+def _size(text: str) -> int:
+    return checked(parse_size, text)
+
+
+def _flush(text: str) -> str | int | None:
+    if text.strip().isdecimal():
+        return positive(text)
+    if text.strip().lower() == "none":
+        return None
+    if text != "auto":
+        checked(parse_size, text)
+    return text

@@ -1,0 +1,250 @@
+"""`arrowroot convert` between ROOT, Parquet and Arrow IPC: the same values, whole or not at all."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from arrowroot._converting import compare, formats, inputs
+from arrowroot._writing.schema import nullable_as_found
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def table_of(n=2000):
+    rng = np.random.default_rng(2)
+    counts = rng.integers(0, 4, n)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
+    values = rng.normal(size=int(counts.sum())).astype(np.float32)
+    values[::17] = np.nan
+    return pa.table(
+        {
+            "event": pa.array(np.arange(n)),
+            "x": pa.array(rng.normal(size=n)),
+            "Jet_pt": pa.ListArray.from_arrays(offsets, pa.array(values)),
+            "maybe": pa.array([None if i % 5 == 0 else i for i in range(n)], pa.int32()),
+            "word": pa.array([f"w{i % 3}" for i in range(n)]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return the same table in every format, by the names of the formats."""
+    directory, table = tmp_path_factory.mktemp("convert"), table_of()
+    pq.write_table(table, directory / "in.parquet", row_group_size=500)
+    with pa.ipc.new_file(directory / "in.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    with pa.ipc.new_stream(directory / "in.ipc", table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    for layout in ("ttree", "rntuple"):
+        ar.write(f"{directory}/{layout}.root:Events", table, layout=layout, flush=700)
+    return directory
+
+
+def content_of(path):
+    """Return a table and its schema, whatever the format is."""
+    (table,) = inputs.input_of(formats.place_of(str(path)), inputs.Choice(), {}).tables
+    return table.schema, table.batches()
+
+
+SOURCES = ["in.parquet", "in.arrow", "in.ipc", "ttree.root:Events", "rntuple.root"]
+TARGETS = [("out.parquet", []), ("out.arrow", []), ("out.root", []), ("out.root", ["--layout", "rntuple"])]
+
+
+@pytest.mark.parametrize("output", TARGETS, ids=["parquet", "ipc", "ttree", "rntuple"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_from_every_format_to_every_format(files, tmp_path, arrowroot_command, source, output):
+    target, options = output
+    out = tmp_path / target
+    done = arrowroot_command("convert", files / source, out, "--verify", "--batch-size", "20 kB", *options)
+    assert "2,000 entries" in done.stdout
+    assert "read back: the same" in done.stdout
+    table = table_of()
+    expected = (
+        nullable_as_found(table.schema, lambda names: iter(table.select(names).to_batches())),
+        table.to_batches(),
+    )
+    assert compare.difference(expected, content_of(out)) is None
+    assert [path.name for path in tmp_path.iterdir()] == [target]
+    assert not done.stderr
+
+
+def test_columns_entries_and_a_filter_are_chosen(files, tmp_path, arrowroot_command):
+    out = tmp_path / "out.parquet"
+    arrowroot_command(
+        "convert",
+        files / "ttree.root",
+        out,
+        "-c",
+        "event,Jet_*",
+        "--filter",
+        "event >= 10 && x > 0",
+        "--entries",
+        "5:100",
+    )
+    table, whole = pq.read_table(out), table_of()
+    assert table.column_names == ["event", "Jet_pt"]
+    event, x = whole["event"].to_numpy(), whole["x"].to_numpy()
+    wanted = (event >= 10) & (event < 100) & (x > 0)
+    assert table["event"].to_numpy().tolist() == event[wanted].tolist()
+    out = tmp_path / "out.root"
+    arrowroot_command("convert", files / "in.parquet", out, "-c", "!Jet_*", "--entries=-10:")
+    tree = ar.open(out)["Events"]
+    assert (tree.num_entries, "Jet_pt" in tree.column_names) == (10, False)
+
+
+def test_all_trees_and_objects_of_a_file_are_copied(tmp_path, arrowroot_command):
+    bh = pytest.importorskip("boost_histogram")
+    histogram = bh.Histogram(bh.axis.Regular(5, 0, 1), storage=bh.storage.Weight()).fill(
+        [0.1, 0.5, 0.7], weight=2
+    )
+    with ar.create(tmp_path / "in.root") as f:
+        f.tree("a").append({"x": [1, 2]})
+        f.tree("dir/b", layout="rntuple").append({"y": [1.5]})
+        f["dir/h"] = histogram
+        f["note"] = "some text"
+    out = tmp_path / "out.root"
+    done = arrowroot_command("convert", tmp_path / "in.root", f"{out}", "--verify", "--json")
+    told = json.loads(done.stdout)
+    assert told["form"] == "arrowroot.convert/1"
+    assert sorted(told["tables"], key=lambda table: table["name"]) == [
+        {"name": "a", "num_entries": 2},
+        {"name": "dir/b", "num_entries": 1},
+    ]
+    assert (sorted(told["objects"]), told["left_out"], told["verified"]) == (["dir/h", "note"], [], True)
+    assert told["bytes"] == out.stat().st_size
+    with ar.open(out) as back:
+        assert str(back["note"]) == "some text"
+        assert back["dir/h"].values().tolist() == histogram.values().tolist()
+        assert back["dir/b"].class_name == "TTree"
+    done = arrowroot_command("convert", out, tmp_path / "no.parquet", check=False)
+    assert done.returncode == 2
+    assert "2 trees" in done.stderr
+    named = arrowroot_command("convert", f"{out}:dir/b", tmp_path / "b.parquet")
+    assert "1 entry" in named.stdout
+    renamed = tmp_path / "renamed.root"
+    arrowroot_command("convert", f"{out}:a", f"{renamed}:other")
+    assert ar.open(renamed).trees == ["other"]
+
+
+def test_a_difference_is_found_wherever_it_is():
+    table = table_of(50)
+    schema, batches = table.schema, table.to_batches
+    assert compare.difference((schema, batches(max_chunksize=7)), (schema, batches(max_chunksize=11))) is None
+    other = table.set_column(1, "x", pa.array([0.0] * 49 + [1.0]))
+    zero = table.set_column(1, "x", pa.array([0.0] * 50))
+    assert "'x', entry 49" in compare.difference((schema, zero.to_batches()), (schema, other.to_batches()))
+    assert "fewer" in compare.difference((schema, batches()), (schema, table.slice(0, 49).to_batches()))
+    assert "more" in compare.difference((schema, table.slice(0, 49).to_batches()), (schema, batches()))
+    less = table.drop_columns(["x"])
+    assert "'x'" in compare.difference((schema, batches()), (less.schema, less.to_batches()))
+    cast = table.set_column(1, "x", table["x"].cast(pa.float32()))
+    assert "'x' is float" in compare.difference((schema, batches()), (cast.schema, cast.to_batches()))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ([1.0, float("nan")], [1.0, 2.0]),
+        ([0.0], [-0.0]),
+        ([[1], []], [[], [1]]),
+        ([None, 1], [1, None]),
+        ([{"a": 1}], [{"a": 2}]),
+        (["a", ""], ["", "a"]),
+    ],
+)
+def test_values_are_compared_bit_by_bit(one, two):
+    assert compare.same(pa.array(one), pa.array(one))
+    assert not compare.same(pa.array(one), pa.array(two, pa.array(one).type))
+
+
+def test_slices_of_nested_arrays_are_compared_by_what_is_in_them():
+    maps = pa.array([[("a", 1)], [("b", 2), ("c", None)], []], pa.map_(pa.string(), pa.int32()))
+    nested = pa.array([[[1.0]], [], [[], [2.0, None]]])
+    fixed = pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int8(), 2))
+    for array in (maps, nested, fixed, pa.array(["x", "y", "z"]).dictionary_encode()):
+        again = pa.array(array.to_pylist(), array.type)
+        for start in range(3):
+            assert compare.same(array.slice(start), again.slice(start))
+            assert not compare.same(array.slice(start), again.slice(0, 3 - start)) or start == 0
+
+
+def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arrowroot_command):
+    out = tmp_path / "out.root"
+    for arguments, code, text in [
+        ((files / "nothing.parquet", out), 1, "no such file"),
+        ((files / "nothing.root", out), 1, "nothing.root"),
+        ((files / "in.parquet", tmp_path / "out.csv"), 2, "which format"),
+        ((files / "in.parquet", out, "--filter", "x > 0"), 2, "--filter"),
+        ((files / "in.parquet", out, "-c", "Jte_pt"), 2, "Jet_pt"),
+        ((files / "ttree.root", tmp_path / "o.parquet", "--compression", "lzma"), 2, "lzma"),
+        ((files / "ttree.root", out, "--compression", "zst"), 2, "zstd"),
+        ((files / "ttree.root", out, "--flush", "many"), 2, "--flush"),
+        ((files / "ttree.root", tmp_path / "o.parquet:Events"), 2, "which format"),
+        ((files / "ttree.root", tmp_path / "no" / "out.root"), 1, "no"),
+    ]:
+        done = arrowroot_command("convert", *arguments, check=False)
+        assert done.returncode == code, done.stderr
+        assert text in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 this is none PAR1")
+    done = arrowroot_command("convert", broken, out, check=False)
+    assert done.returncode == 1
+    assert "broken.parquet" in done.stderr
+    same = arrowroot_command("convert", broken, broken, check=False)
+    assert "the output is the input" in same.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
+
+
+@pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])
+def test_an_input_that_breaks_off_leaves_an_older_output_as_it_was(
+    files, tmp_path, arrowroot_command, target
+):
+    data = bytearray((files / "ttree.root").read_bytes())
+    place = data.find(b"TBasket", len(data) // 2)
+    data[place + 60 : place + 160] = bytes(100)
+    (tmp_path / "in.root").write_bytes(data)
+    (tmp_path / target).write_bytes(b"older")
+    done = arrowroot_command("convert", tmp_path / "in.root", tmp_path / target, check=False)
+    assert done.returncode == 1, done.stdout
+    assert (tmp_path / target).read_bytes() == b"older"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.root", target])
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    code = """if True:
+        import resource, sys
+        from arrowroot.cli import main
+        assert main(sys.argv[1:]) == 0
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+    peaks = []
+    for n in (1_000_000, 10_000_000):
+        source = tmp_path / f"{n}.parquet"
+        with pq.ParquetWriter(source, pa.schema([("x", pa.float64()), ("y", pa.int64())])) as writer:
+            rng = np.random.default_rng(1)
+            for _ in range(n // 500_000):
+                writer.write_table(pa.table({"x": rng.normal(size=500_000), "y": np.arange(500_000)}))
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            "convert",
+            source,
+            tmp_path / "out.root",
+            "--compression",
+            "none",
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=os.environ | {"MALLOC_ARENA_MAX": "2"}
+        )
+        peaks.append(int(done.stdout.split()[-1]) * 1024)
+    # The larger one has 144 MB more.
+    assert peaks[1] - peaks[0] < 120e6, peaks

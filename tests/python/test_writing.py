@@ -1,0 +1,406 @@
+"""Files that are written through the API come back as they were; what goes wrong leaves nothing."""
+
+import hashlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+
+LAYOUTS = ["ttree", "rntuple"]
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+def table_of(n=1000, seed=3):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 5, n)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    total = int(offsets[-1])
+
+    def jagged(values):
+        kind = pa.list_(pa.field("item", pa.from_numpy_dtype(values.dtype), nullable=False))
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=kind)
+
+    columns = {
+        "event": pa.array(np.arange(n, dtype=np.uint64)),
+        "nMuon": pa.array(counts.astype(np.int32)),
+        "Muon_pt": jagged(rng.exponential(20, total).astype(np.float32)),
+        "Muon_charge": jagged(rng.choice([-1, 1], total).astype(np.int32)),
+        "MET_pt": pa.array(rng.exponential(30, n).astype(np.float32)),
+        "good": pa.array(rng.random(n) < 0.5),
+        # Not empty at the end of a basket: uproot 5.7 reads none that is, not of ROOT's files either.
+        "word": pa.array([f"word {i % 7}" * (i % 3) or "?" for i in range(n)]),
+    }
+    schema = pa.schema([pa.field(name, array.type, nullable=False) for name, array in columns.items()])
+    return pa.table(list(columns.values()), schema=schema)
+
+
+def only_file(directory):
+    """Return the names in a directory: nothing may be left beside a file."""
+    return sorted(path.name for path in directory.iterdir())
+
+
+@layouts
+def test_a_table_comes_back_as_it_was(tmp_path, layout):
+    table = table_of()
+    ar.write(f"{tmp_path}/out.root:Events", table, layout=layout, title="all of them")
+    tree = ar.open(tmp_path / "out.root")["Events"]
+    assert tree.to_arrow().equals(table)
+    assert tree.schema.equals(table.schema)
+    assert tree.title == "all of them"
+    assert tree.class_name == {"ttree": "TTree", "rntuple": "ROOT::RNTuple"}[layout]
+    assert only_file(tmp_path) == ["out.root"]
+
+
+@layouts
+def test_flags_and_metadata_of_a_schema_come_back_also_where_nothing_is_missing(tmp_path, layout):
+    schema = pa.schema(
+        [
+            pa.field("a", pa.int32(), metadata={"unit": "GeV"}),
+            pa.field("b", pa.list_(pa.field("element", pa.float32()))),
+            pa.field("c", pa.large_string(), nullable=False),
+        ],
+        metadata={"made by": "me"},
+    )
+    table = pa.table([pa.array([1, 2], pa.int32()), [[1.0], []], ["x", ""]], schema=schema)
+    ar.write(f"{tmp_path}/out.root:t", table, layout=layout)
+    tree = ar.open(tmp_path / "out.root")["t"]
+    assert tree.schema.equals(schema, check_metadata=True)
+    assert tree.column_names == ["a", "b", "c"]
+
+
+@layouts
+def test_uproot_reads_the_same(tmp_path, layout):
+    uproot = pytest.importorskip("uproot")
+    table = table_of()
+    ar.write(f"{tmp_path}/out.root:Events", table, layout=layout)
+    with uproot.open(f"{tmp_path}/out.root") as file:
+        arrays = file["Events"].arrays()
+    for name in table.column_names:
+        assert arrays[name].to_list() == table[name].to_pylist(), name
+
+
+@layouts
+def test_in_steps_with_directories_and_several_tables(tmp_path, layout):
+    table = table_of(300)
+    with ar.create(tmp_path / "out.root") as f:
+        events = f.tree("Events", layout=layout)
+        other = f.directory("cuts").tree("deep/Events", layout=layout)
+        for batch in table.to_batches(max_chunksize=70):
+            events.append(batch)
+            other.append(batch.slice(0, 10))
+        assert events.num_entries == 300
+        assert (events.path, other.path) == ("Events", "cuts/deep/Events")
+        assert not (tmp_path / "out.root").exists()
+    assert f.is_closed
+    with ar.open(tmp_path / "out.root") as back:
+        assert back["Events"].to_arrow().equals(table)
+        assert back["cuts/deep/Events"].num_entries == 50
+        assert sorted(back.trees) == ["Events", "cuts/deep/Events"]
+
+
+@layouts
+def test_numpy_arrays_may_change_after_they_were_appended(tmp_path, layout):
+    x = np.zeros(1000, np.int64)
+    with ar.create(tmp_path / "out.root") as f, f.tree("t", layout=layout) as t:
+        for i in range(50):
+            x[:] = i
+            t.append({"x": x})
+    assert np.array_equal(ar.open(tmp_path / "out.root")["t"].to_numpy()["x"], np.repeat(np.arange(50), 1000))
+
+
+@layouts
+def test_a_schema_without_entries_is_an_empty_table(tmp_path, layout):
+    with ar.create(tmp_path / "out.root") as f:
+        f.tree("t", {"x": "float32", "v": pa.list_(pa.int16()), "s": pa.string()}, layout=layout)
+    tree = ar.open(tmp_path / "out.root")["t"]
+    assert tree.num_entries == 0
+    assert tree.to_arrow().schema.types == [pa.float32(), pa.list_(pa.int16()), pa.string()]
+
+
+@layouts
+def test_missing_values_are_stored_where_the_schema_or_the_data_say_so(tmp_path, layout):
+    schema = pa.schema([pa.field("x", pa.int32()), pa.field("s", pa.string())])
+    with ar.create(tmp_path / "out.root") as f:
+        table = f.tree("t", schema, layout=layout)
+        table.append({"x": [1, 2], "s": ["a", "b"]})
+        table.append({"x": [3, None], "s": [None, "d"]})
+        f.tree("u", layout=layout).append({"x": [None, 1.5]})
+    back = ar.open(tmp_path / "out.root")
+    assert back["t"].to_arrow().to_pydict() == {"x": [1, 2, 3, None], "s": ["a", "b", None, "d"]}
+    assert back["u"].to_arrow().to_pydict() == {"x": [None, 1.5]}
+
+
+@layouts
+@pytest.mark.parametrize(
+    ("good", "bad", "entry"),
+    [
+        ([1, 2], [3, None], 3),
+        ([[1], []], [[2], [None]], 3),
+        ([{"a": 1}, {"a": 2}], [{"a": None}, {"a": 3}], 2),
+        ([[{"a": 1}], []], [[], [{"a": 1}, {"a": None}]], 3),
+        (["a", "b"], ["c", None], 3),
+    ],
+    ids=["number", "list", "struct", "list of structs", "text"],
+)
+def test_a_missing_value_where_none_is_stored_names_its_entry(tmp_path, layout, good, bad, entry):
+    def write():
+        with ar.create(tmp_path / "out.root") as f:
+            table = f.tree("Events", layout=layout)
+            table.append({"x": pa.array(good)})
+            table.append({"x": pa.array(bad)})
+
+    with pytest.raises(ar.InvalidRequestError, match=rf"Events.*x.*{entry}.*schema="):
+        write()
+    assert only_file(tmp_path) == []
+
+
+@layouts
+def test_settings_by_column_are_in_the_file(tmp_path, layout):
+    ar.write(
+        f"{tmp_path}/out.root:Events",
+        table_of(20_000),
+        layout=layout,
+        compression={"Muon_*": "lz4", "MET_pt": None, "*": "zstd:3"},
+        flush=4000,
+    )
+    tree = ar.open(tmp_path / "out.root")["Events"]
+    found = {column.name: column.compression for column in tree.columns}
+    assert found["Muon_pt"].startswith("lz4")
+    assert found["event"].startswith("zstd")
+    assert "none" in found["MET_pt"]
+    assert tree.clusters == [0, 4000, 8000, 12000, 16000, 20000]
+
+
+@layouts
+def test_the_same_data_are_the_same_bytes_from_any_number_of_threads_in_any_directory(tmp_path, layout):
+    hashes = set()
+    for i, n_threads in enumerate((1, 2, 8)):
+        (tmp_path / str(i)).mkdir()
+        path = tmp_path / str(i) / "out.root"
+        # Nor do they depend on how the data came.
+        batches = table_of(20_000).to_batches(max_chunksize=(777, 20_000, 5000)[i])
+        ar.write(f"{path}:Events", batches, layout=layout, flush=3000, reproducible=True, n_threads=n_threads)
+        hashes.add(hashlib.sha256(path.read_bytes()).hexdigest())
+    assert len(hashes) == 1
+
+
+def test_two_files_are_told_apart_unless_reproducible(tmp_path):
+    for name in ("a", "b"):
+        ar.write(f"{tmp_path}/{name}.root:t", {"x": [1]})
+    a, b = (ar.open(tmp_path / f"{name}.root").uuid for name in ("a", "b"))
+    assert a != b
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1]}, reproducible=True)
+    assert ar.open(tmp_path / "a.root").uuid == ""
+
+
+def fail_after(table):
+    table.append(table_of())
+    raise ZeroDivisionError
+
+
+@layouts
+def test_what_is_refused_leaves_nothing_and_an_older_file_as_it_was(tmp_path, layout):
+    (tmp_path / "out.root").write_bytes(b"older")
+    with pytest.raises(ZeroDivisionError), ar.create(tmp_path / "out.root") as f:
+        fail_after(f.tree("t", layout=layout))
+    for data in ({"x": np.array([1j])}, {"x": np.zeros(2, "V3")}):
+        with pytest.raises(ar.UnsupportedError, match="'x'"):
+            ar.write(f"{tmp_path}/out.root:t", data, layout=layout)
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    with pytest.raises(ar.UnsupportedError, match=r"x"):
+        ar.write(f"{tmp_path}/out.root:t", pa.table({"x": union}), layout=layout)
+    assert only_file(tmp_path) == ["out.root"]
+    assert (tmp_path / "out.root").read_bytes() == b"older"
+
+
+def test_a_table_that_an_exception_left_spoils_the_file(tmp_path):
+    def half(f):
+        with f.tree("t") as t:
+            t.append({"x": [1]})
+            raise ZeroDivisionError
+
+    with (
+        pytest.raises(ar.ArrowrootError, match="'t'"),
+        ar.create(tmp_path / "out.root") as f,
+        pytest.raises(ZeroDivisionError),
+    ):
+        half(f)
+    assert only_file(tmp_path) == []
+
+
+def test_refused_data_can_be_followed_by_others(tmp_path):
+    with ar.create(tmp_path / "out.root") as f:
+        t = f.tree("t", layout="rntuple")
+        t.append({"x": np.arange(3, dtype=np.int32)})
+        for wrong in ({"y": [1]}, {"x": ["a"]}, {"x": [1 << 40]}, {"x": [None]}, 5):
+            with pytest.raises(ar.ArrowrootError):
+                t.append(wrong)
+        t.append({"x": [3]})
+    assert ar.open(tmp_path / "out.root")["t"].to_numpy()["x"].tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_closed_takes_nothing_more(tmp_path):
+    with ar.create(tmp_path / "out.root") as f:
+        t = f.tree("t")
+        t.append({"x": [1]})
+        t.close()
+        t.close()
+        with pytest.raises(ar.InvalidRequestError, match="closed"):
+            t.append({"x": [1]})
+    f.close()
+    for late in (lambda: f.tree("u"), lambda: f.directory("d"), lambda: f.__setitem__("s", "text")):
+        with pytest.raises(ar.InvalidRequestError, match="closed"):
+            late()
+    assert "closed" in repr(f)
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(f)
+
+
+def test_a_file_that_is_forgotten_is_told_and_not_kept(tmp_path):
+    f = ar.create(tmp_path / "out.root")
+    with pytest.warns(ResourceWarning, match="not closed"):
+        del f
+    assert only_file(tmp_path) == []
+
+
+def test_requests_that_make_no_sense(tmp_path):
+    with ar.create(tmp_path / "out.root") as f:
+        for wrong in ("", "/", "a;1", 5):
+            with pytest.raises(ar.InvalidRequestError):
+                f.tree(wrong)
+        with pytest.raises(ar.InvalidRequestError, match=r"compresion.*compression"):
+            f.tree("t", compresion="lz4")
+        with pytest.raises(ar.InvalidRequestError, match="layout"):
+            f.tree("t", layout="tree")
+        with pytest.raises(ar.InvalidRequestError, match="without columns"):
+            f.tree("t", pa.schema([]))
+        with pytest.raises(ar.InvalidRequestError, match="two columns"):
+            f.tree("t", pa.schema([("a", pa.int8()), ("a", pa.int8())]))
+        with pytest.raises(ar.NoSuchColumnError, match="titles"):
+            f.tree("t", titles={"y": "no"}).append({"x": [1]})
+        f.abort()
+    with (
+        pytest.raises(ar.InvalidRequestError, match="neither a schema nor entries"),
+        ar.create(tmp_path / "o.root") as f,
+    ):
+        f.tree("t")
+    assert only_file(tmp_path) == []
+
+
+def test_places_where_nothing_can_be_written(tmp_path):
+    with pytest.raises(ar.NoSuchFileError):
+        ar.create(tmp_path / "nowhere" / "out.root")
+    with pytest.raises(ar.StorageError):
+        ar.create(tmp_path)
+    if os.geteuid():
+        tmp_path.chmod(0o500)
+        with pytest.raises(ar.AccessDeniedError):
+            ar.create(tmp_path / "out.root")
+        tmp_path.chmod(0o700)
+
+
+WRITER = """
+    import resource, signal, sys
+    import numpy as np
+    import arrowroot as ar
+    path, what = sys.argv[1:]
+    if what == "limit":
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
+    rng = np.random.default_rng(1)
+    try:
+        with ar.create(path, compression=None) as f:
+            t = f.tree("t", flush=10_000, layout="rntuple")
+            for i in range(20 if what == "limit" else 1_000_000):
+                t.append({"x": rng.integers(0, 1 << 60, 50_000)})
+                if i == 3:
+                    print("begun", flush=True)
+    except ar.StorageError as error:
+        print(error)
+        sys.exit(7)
+"""
+
+
+def start_writer(path, what):
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path), what]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_full_disk_leaves_an_older_file_as_it_was(tmp_path):
+    path = tmp_path / "out.root"
+    path.write_bytes(b"older")
+    process = start_writer(path, "limit")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 7, err
+    assert str(path) in out
+    assert path.read_bytes() == b"older"
+    assert only_file(tmp_path) == ["out.root"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_signal_in_the_middle_leaves_an_older_file_as_it_was(tmp_path, number):
+    path = tmp_path / "out.root"
+    path.write_bytes(b"older")
+    process = start_writer(path, "")
+    assert process.stdout.readline() == "begun\n", process.communicate()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=300)
+    assert path.read_bytes() == b"older"
+    if number == signal.SIGINT:
+        assert "KeyboardInterrupt" in err
+        assert only_file(tmp_path) == ["out.root"]
+    else:
+        assert only_file(tmp_path) == ["out.root", "out.root.part"]
+        # What a killed process left is in nobody's way.
+        ar.write(f"{path}:t", {"x": [1]}, layout="rntuple")
+        assert only_file(tmp_path) == ["out.root"]
+        assert ar.open(path)["t"].num_entries == 1
+
+
+def test_a_file_that_is_replaced_stays_readable_for_those_who_have_it_open(tmp_path):
+    path = tmp_path / "out.root"
+    ar.write(f"{path}:t", {"x": [1]}, layout="rntuple")
+    with ar.open(path) as older:
+        ar.write(f"{path}:t", {"x": [2]}, layout="rntuple")
+        assert older["t"].to_numpy()["x"].tolist() == [1]
+    assert ar.open(path)["t"].to_numpy()["x"].tolist() == [2]
+
+
+def test_waiting_for_the_writer_keeps_other_threads_running(tmp_path):
+    import threading
+
+    ticks = []
+    is_over = threading.Event()
+
+    def tick():
+        while not is_over.wait(0.001):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    ar.write(f"{tmp_path}/out.root:t", table_of(200_000), layout="rntuple", compression="zstd:9")
+    is_over.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_paths_of_all_kinds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("a.root"), "b.root", f"file://{tmp_path}/c.root", "no suffix"):
+        with ar.create(path) as f:
+            f.tree("t", layout="rntuple").append({"x": [1]})
+    assert only_file(tmp_path) == ["a.root", "b.root", "c.root", "no suffix"]
+    (tmp_path / "link.root").symlink_to("a.root")
+    ar.write("link.root:t", {"x": [5, 6]}, layout="rntuple")
+    assert (tmp_path / "link.root").is_symlink()
+    assert ar.open("a.root")["t"].num_entries == 2

@@ -1,0 +1,280 @@
+"""What people give to be written becomes Arrow: kinds of data, schemas, batches in the schema of their table."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from arrowroot._writing.counters import counters_of
+from arrowroot._writing.data import parts_of
+from arrowroot._writing.schema import conformed, inferred, nullable_as_found, schema_of
+
+
+def table_of(data, **options):
+    """Return all of some data in the schema that its table would have."""
+    batches, schema = [], None
+    for part in parts_of(data, **options):
+        parts = list(part.batches)
+        sample = part.table if part.table is not None else pa.Table.from_batches(parts[:1], part.schema)
+        schema = schema or inferred(part.schema, part, sample)
+        batches += [one for batch in parts for one in conformed(batch, schema, "t", 0)]
+    return pa.Table.from_batches(
+        [pa.RecordBatch.from_arrays(b.columns, names=schema.names) for b in batches]
+    ), schema
+
+
+LISTS = [[1.5], [], [2.5, 3.5]]
+
+
+def as_pandas():
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame({"x": np.arange(3, dtype=np.int32), "v": LISTS, "s": ["a", "", "ccc"]})
+
+
+def as_polars():
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame({"x": np.arange(3, dtype=np.int32), "v": LISTS, "s": ["a", "", "ccc"]})
+
+
+def as_awkward():
+    ak = pytest.importorskip("awkward")
+    return ak.zip(
+        {"x": np.arange(3, dtype=np.int32), "v": ak.Array(LISTS), "s": ["a", "", "ccc"]}, depth_limit=1
+    )
+
+
+def as_arrow():
+    return pa.table({"x": pa.array([0, 1, 2], pa.int32()), "v": LISTS, "s": ["a", "", "ccc"]})
+
+
+class Stream:
+    """What has the Arrow C stream interface and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Array:
+    """What has the Arrow C array interface and nothing else."""
+
+    def __init__(self, batch):
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+KINDS = {
+    "table": as_arrow,
+    "batch": lambda: as_arrow().to_batches()[0],
+    "batches": lambda: [batch.slice(i, 1) for batch in as_arrow().to_batches() for i in range(3)],
+    "generator": lambda: (batch for batch in as_arrow().to_batches()),
+    "reader": lambda: as_arrow().to_reader(),
+    "C stream": lambda: Stream(as_arrow()),
+    "C array": lambda: Array(as_arrow().to_batches()[0]),
+    "dictionary": lambda: {"x": np.arange(3, dtype=np.int32), "v": LISTS, "s": ["a", "", "ccc"]},
+    "pandas": as_pandas,
+    "polars": as_polars,
+    "awkward": as_awkward,
+    "awkward in a dictionary": lambda: {name: as_awkward()[name] for name in ("x", "v", "s")},
+}
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+def test_every_kind_of_data_has_its_values_and_nothing_missing(make):
+    table, schema = table_of(make())
+    assert table.to_pydict() == {"x": [0, 1, 2], "v": LISTS, "s": ["a", "", "ccc"]}
+    assert [field.nullable for field in schema] == [False] * 3
+    assert not schema.field("v").type.value_field.nullable
+    assert schema.field("x").type == pa.int32()
+
+
+@pytest.mark.parametrize("name", ["polars", "awkward"])
+def test_libraries_that_always_count_by_64_bits_get_plain_lists_and_texts(name):
+    _, schema = table_of(KINDS[name]())
+    assert pa.types.is_list(schema.field("v").type)
+    assert schema.field("s").type == pa.string()
+
+
+def test_a_scan_is_data(sample):
+    table, _ = table_of(ar.open(sample[0])["Events"].scan(["run", "pt"]))
+    assert table["run"].to_numpy().tolist() == sample[1]["run"].tolist()
+    assert table["pt"].to_pylist() == sample[1]["pt"].to_list()
+
+
+def test_numpy_arrays_of_all_kinds():
+    structured = np.zeros(2, [("a", "f4"), ("b", "i8", (2,))])
+    structured["b"] = [[1, 2], [3, 4]]
+    table, schema = table_of(
+        {
+            "big": np.array([1, 2], ">i4"),
+            "fixed": np.arange(12, dtype=np.float32).reshape(2, 2, 3),
+            "record": structured,
+            "records": np.stack([structured, structured], axis=1),
+            "masked": np.ma.masked_array([1.0, 2.0], mask=[False, True]),
+            "bool": np.array([True, False]),
+            "half": np.array([1.5, 2.5], np.float16),
+            "text": np.array(["a", "bb"]),
+            "bytes": np.array([b"a", b"bb"]),
+            "object": np.array([np.array([1]), np.array([2, 3])], dtype=object),
+            "time": np.array(["2020-01-01", "NaT"], "datetime64[s]"),
+            "strided": np.arange(4)[::2],
+        }
+    )
+    found = table.to_pydict()
+    assert found["big"] == [1, 2]
+    assert found["fixed"] == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]
+    assert found["record"] == [{"a": 0.0, "b": [1, 2]}, {"a": 0.0, "b": [3, 4]}]
+    assert found["records"][0] == [found["record"][0]] * 2
+    assert found["masked"] == [1.0, None]
+    assert found["bool"] == [True, False]
+    assert found["half"] == [1.5, 2.5]
+    assert found["text"] == ["a", "bb"]
+    assert found["bytes"] == [b"a", b"bb"]
+    assert found["object"] == [[1], [2, 3]]
+    assert found["time"][1] is None
+    assert found["strided"] == [0, 2]
+    assert {name for name in schema.names if schema.field(name).nullable} == {"masked", "time"}
+
+
+def test_a_structured_array_has_a_column_for_each_field():
+    array = np.array([(1, 2.5), (3, 4.5)], [("n", "i4"), ("x", "f8")])
+    assert table_of(array)[0].to_pydict() == {"n": [1, 3], "x": [2.5, 4.5]}
+
+
+def test_numpy_arrays_are_copied_where_they_may_change():
+    values = np.array([1, 2, 3])
+    (part,) = parts_of({"x": values}, copied=True)
+    values[:] = 0
+    assert part.table["x"].to_pylist() == [1, 2, 3]
+
+
+def test_a_nan_is_a_number_and_none_is_missing():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1.0, np.nan], "s": ["a", None]})
+    table, schema = table_of(frame)
+    assert table["x"].null_count == 0
+    assert table["s"].null_count == 1
+    assert [field.nullable for field in schema] == [False, True]
+
+
+def test_named_indices_of_pandas_become_columns_and_others_do_not():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1, 2]})
+    assert table_of(frame[frame.x > 1])[0].column_names == ["x"]
+    frame.index.name = "event"
+    assert table_of(frame)[0].column_names == ["event", "x"]
+
+
+def test_awkward_says_what_may_be_missing():
+    ak = pytest.importorskip("awkward")
+    _, schema = table_of({"x": ak.Array([1, None, 3])[:1], "v": ak.Array([[1, None], []])[1:]})
+    assert schema.field("x").nullable
+    assert not schema.field("v").nullable
+    assert schema.field("v").type.value_field.nullable
+
+
+def test_numbers_become_those_of_the_table_if_they_fit():
+    schema = schema_of({"x": "int16", "v": pa.list_(pa.float32())})
+    (batch,) = conformed(pa.record_batch({"v": [[1.5]], "x": [7]}), schema, "t", 0)
+    assert batch.schema.types[0] == pa.int16()
+    assert batch.column(1).type.value_type == pa.float32()
+    with pytest.raises(ar.InvalidRequestError, match="'x'"):
+        list(conformed(pa.record_batch({"v": [[1.5]], "x": [1 << 20]}), schema, "t", 0))
+    with pytest.raises(ar.InvalidRequestError, match=r"'x' is int16, and from entry 5 on string came"):
+        list(conformed(pa.record_batch({"v": [[1.5]], "x": ["7"]}), schema, "t", 5))
+
+
+def test_other_columns_are_told():
+    schema = schema_of({"Muon_pt": "float32", "n": "int32"})
+    with pytest.raises(ar.NoSuchColumnError, match="Muon_Pt") as error:
+        list(conformed(pa.record_batch({"Muon_Pt": [1.0], "n": [1]}), schema, "t", 0))
+    assert error.value.nearest == ["Muon_pt"]
+    with pytest.raises(ar.InvalidRequestError, match="lack 'n'"):
+        list(conformed(pa.record_batch({"Muon_pt": [1.0]}), schema, "t", 0))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (5, "expected"),
+        ("text", "expected"),
+        ({}, "no columns"),
+        ({"x": 5}, "'x'"),
+        ({"x": [1], "y": [1, 2]}, "'y' 2"),
+        ({1: [1]}, "not 1"),
+        (np.arange(3), "give it a name"),
+        ({"x": np.array(1)}, "one value"),
+        ({"x": np.zeros((2, 0))}, "no items"),
+        ([{"x": [1]}, 5], "among them"),
+    ],
+)
+def test_what_is_no_table_is_told(data, text):
+    with pytest.raises(ar.InvalidRequestError, match=text):
+        table_of(data)
+
+
+@pytest.mark.parametrize("values", [np.array([1j]), np.array([1.0], np.longdouble), np.zeros(1, "V4")])
+def test_what_arrow_has_no_type_for_is_told_with_its_column(values):
+    with pytest.raises(ar.UnsupportedError, match="column 'x'"):
+        table_of({"x": values})
+
+
+def test_lazy_frames_and_arrays_without_names_are_told():
+    pl = pytest.importorskip("polars")
+    ak = pytest.importorskip("awkward")
+    with pytest.raises(ar.InvalidRequestError, match="collect"):
+        table_of(pl.LazyFrame({"x": [1]}))
+    with pytest.raises(ar.InvalidRequestError, match="give it a name"):
+        table_of(ak.Array([1, 2]))
+
+
+def test_types_by_name_have_no_missing_values_and_fields_say_for_themselves():
+    schema = schema_of({"a": "float32", "b": np.int64, "c": pa.string(), "d": pa.field("", pa.int8())})
+    assert schema.types == [pa.float32(), pa.int64(), pa.string(), pa.int8()]
+    assert [field.nullable for field in schema] == [False, False, False, True]
+    with pytest.raises(ar.InvalidRequestError, match="'a'"):
+        schema_of({"a": "floot"})
+    with pytest.raises(ar.InvalidRequestError, match="schema"):
+        schema_of(5)
+
+
+def test_fields_are_nullable_where_a_reading_finds_a_missing_value():
+    table = pa.table({"a": [1, 2], "b": [1, None], "v": [[1], [2]], "w": [[1], [None]]})
+    asked = []
+
+    def read(names):
+        asked.append(list(names))
+        return iter(table.select(names).to_batches(max_chunksize=1))
+
+    found = nullable_as_found(table.schema, read)
+    assert [field.nullable for field in found] == [False, True, False, False]
+    assert [field.type.value_field.nullable for field in list(found)[2:]] == [False, True]
+    again = nullable_as_found(found, read)
+    assert again == found
+    assert asked == [["a", "b", "v", "w"], ["b", "w"]]
+
+
+def counted(**columns):
+    table, schema = table_of({name: pa.array(values) for name, values in columns.items()})
+    return dict(zip(schema.names, counters_of(schema, table), strict=True))
+
+
+def test_lists_share_a_counter_where_their_names_and_their_lengths_say_so():
+    pt, eta = [[1.0], [], [1.0, 2.0]], [[4.0], [], [5.0, 6.0]]
+    assert counted(Muon_pt=pt, Muon_eta=eta) == {"Muon_pt": "nMuon", "Muon_eta": "nMuon"}
+    both = counted(nMuon=[1, 0, 2], Muon_pt=pt)
+    assert both == {"nMuon": None, "Muon_pt": "nMuon"}
+    # A column of that name which counts something else is none of theirs.
+    assert counted(nMuon=[1, 1, 1], Muon_pt=pt)["Muon_pt"] is None
+    assert counted(nMuon=[1.0, 0.0, 2.0], Muon_pt=pt)["Muon_pt"] is None
+    assert counted(nw=[1, 0, 2], w=pt)["w"] == "nw"
+    other = counted(Muon_pt=pt, Muon_eta=eta, Muon_hits=[[], [1.0], [2.0]])
+    assert other == {"Muon_pt": "nMuon", "Muon_eta": "nMuon", "Muon_hits": None}
+    # One alone has its own; of empty ones nobody knows; texts are not counted.
+    assert counted(Muon_pt=pt) == {"Muon_pt": None}
+    assert set(counted(Muon_pt=[[], [1.0]], Jet_pt=[[], [1.0]]).values()) == {None}
+    assert set(counted(M_a=[["x"], []], M_b=[["y"], []]).values()) == {None}

@@ -1,0 +1,86 @@
+"""Histograms of hist, boost-histogram and NumPy become those of ROOT, and are the same when they come back."""
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from arrowroot._writing.objects import object_of, record_of
+
+bh = pytest.importorskip("boost_histogram")
+hist = pytest.importorskip("hist")
+
+
+def as_record(value, name="h"):
+    described = object_of(value, name)
+    n = next((n for n in "23" if n in described.class_name), "1")
+    return record_of(described.class_name, dict(described.members), (f"TH{n}", "TH1"))
+
+
+AXES = {
+    "regular": lambda: [hist.axis.Regular(7, -1.5, 3.25, name="x", label="GeV")],
+    "variable": lambda: [hist.axis.Variable([0, 1, 3, 7.5], name="x")],
+    "category": lambda: [hist.axis.StrCategory(["a", "b", "cc"], name="x")],
+    "integer": lambda: [hist.axis.Integer(-2, 5, name="x")],
+    "two": lambda: [hist.axis.Regular(3, 0, 1, name="x"), hist.axis.Variable([0, 2, 5], name="y")],
+    "three": lambda: [hist.axis.Regular(n, 0, 1, name=name) for n, name in ((2, "x"), (3, "y"), (4, "z"))],
+}
+STORAGES = ["Double", "Weight", "Int64", "Mean", "WeightedMean"]
+
+
+def filled(axes, storage):
+    rng = np.random.default_rng(5)
+    made = hist.Hist(*axes, storage=getattr(bh.storage, storage)(), name="h", label="the title")
+    draws = {
+        "StrCategory": lambda: rng.choice(["a", "b", "cc"], 300),
+        "Integer": lambda: rng.integers(-4, 7, 300),
+    }
+    columns = [draws.get(type(axis).__name__, lambda: rng.normal(0.5, 1.5, 300))() for axis in axes]
+    sample = {"sample": rng.normal(2, 1, 300)} if "Mean" in storage else {}
+    weight = {} if storage in ("Int64", "Mean") else {"weight": rng.exponential(1, 300)}
+    return made.fill(*columns, **weight, **sample)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("axes", AXES.values(), ids=AXES)
+def test_a_histogram_of_hist_comes_back(axes, storage):
+    made = filled(axes(), storage)
+    record = as_record(made)
+    assert record.name == "h"
+    assert record.title == "the title"
+    back = record.to_hist()
+    for one, two in zip(made.axes, back.axes, strict=True):
+        np.testing.assert_allclose(one.edges, two.edges, atol=1e-12)
+    np.testing.assert_allclose(back.values(), made.values(), rtol=1e-12)
+    if storage != "Double":
+        np.testing.assert_allclose(back.variances(), made.variances(), rtol=1e-9)
+    flow = all(axis.traits.underflow and axis.traits.overflow for axis in made.axes)
+    if flow and "Mean" not in storage:
+        assert np.array_equal(back.values(flow=True), made.values(flow=True))
+
+
+def test_classes_and_sums_are_those_of_root():
+    made = filled(AXES["regular"](), "Weight")
+    record = as_record(made)
+    assert record.class_name == "TH1D"
+    assert record.is_weighted
+    centres = made.axes[0].centers
+    assert record["fTsumwx"] == pytest.approx(float((made.values() * centres).sum()))
+    assert record["fTsumw2"] == pytest.approx(float(made.variances().sum()))
+    assert as_record(filled(AXES["two"](), "Mean")).class_name == "TProfile2D"
+    assert as_record(filled(AXES["three"](), "Double")).class_name == "TH3D"
+
+
+def test_a_histogram_of_numpy():
+    contents, edges = np.histogram([1.0, 2.0, 2.5, 9.0], bins=[0, 2, 3])
+    record = as_record((contents, edges))
+    assert record.values().tolist() == contents.tolist()
+    assert record.axis().edges().tolist() == [0, 2, 3]
+    two = np.histogram2d([1, 2], [3, 4], bins=(2, 3))
+    assert as_record(two).shape == (2, 3)
+
+
+def test_text_is_a_tobjstring_and_other_things_are_told():
+    assert object_of("hello", "t").members["fString"] == "hello"
+    for value in (5, object(), hist.Hist(*[hist.axis.Regular(1, 0, 1) for _ in range(4)])):
+        with pytest.raises(ar.UnsupportedError, match=r"^h"):
+            object_of(value, "h")

@@ -1,0 +1,113 @@
+"""Settings of writing are understood in every spelling, and what makes no sense is told with what would."""
+
+import pytest
+
+import arrowroot as ar
+from arrowroot._writing.location import local_path, path_and_name
+from arrowroot._writing.settings import FlushRule, codec_number, codec_numbers, flush_rule, piece_bytes
+
+
+@pytest.mark.parametrize(
+    ("codec", "number"),
+    [
+        ("zstd", 505),
+        ("ZSTD:7", 507),
+        (("zstd", 5), 505),
+        (505, 505),
+        (None, 0),
+        (0, 0),
+        ("none", 0),
+        ("zlib", 101),
+        ("lz4", 404),
+        ("lzma", 207),
+        ("auto", None),
+    ],
+)
+def test_codecs_in_every_spelling(codec, number):
+    assert codec_number(codec) == number
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        "zstandard",
+        "zstd:",
+        "zstd:0",
+        "zstd:10",
+        "zstd:x",
+        ("zstd",),
+        ("zstd", "5"),
+        1,
+        305,
+        599,
+        1.5,
+        True,
+        ("lz4", True),
+    ],
+)
+def test_other_codecs_are_refused_with_what_is_possible(codec):
+    with pytest.raises(ar.InvalidRequestError, match="zstd, zlib, lz4 and lzma, levels 1 to 9"):
+        codec_number(codec)
+
+
+def test_codecs_by_column_are_those_of_the_first_pattern():
+    names = ["Muon_pt", "Muon_eta", "run"]
+    rules = {"Muon_pt": None, "Muon_*": "lz4"}
+    assert codec_numbers(rules, None, "ttree", names, "t") == [0, 404, 101]
+    assert codec_numbers(rules, None, "rntuple", names, "t") == [0, 404, 505]
+    assert codec_numbers({"*": "auto"}, 207, "ttree", names, "t") == [207] * 3
+    with pytest.raises(ar.NoSuchColumnError, match="Moun"):
+        codec_numbers({"Moun_*": "lz4"}, None, "ttree", names, "t")
+
+
+def test_clusters_end_by_bytes_by_entries_or_never():
+    assert flush_rule("30 MB", "ttree") == FlushRule("bytes", 30_000_000)
+    assert flush_rule(1000, "rntuple") == FlushRule("entries", 1000)
+    assert flush_rule(None, "ttree") == FlushRule("never", 0)
+    assert flush_rule("auto", "ttree") == FlushRule("bytes", 30_000_000)
+    assert flush_rule("auto", "rntuple") == FlushRule("bytes", 128 << 20)
+
+
+@pytest.mark.parametrize("flush", [0, -1, "1000", "x MB", 1.5, True])
+def test_other_clusters_are_refused(flush):
+    with pytest.raises(ar.InvalidRequestError, match="flush"):
+        flush_rule(flush, "ttree")
+
+
+def test_an_rntuple_has_clusters():
+    with pytest.raises(ar.InvalidRequestError, match="clusters"):
+        flush_rule(None, "rntuple")
+
+
+def test_sizes_of_baskets_and_pages_are_bounded():
+    assert piece_bytes(None, "basket_size") is None
+    assert piece_bytes("32 kB", "basket_size") == 32_000
+    with pytest.raises(ar.InvalidRequestError, match="basket_size"):
+        piece_bytes("2 GB", "basket_size")
+
+
+def test_paths_of_this_machine_are_written_and_other_stores_are_told_what_to_do(tmp_path, monkeypatch):
+    assert local_path(tmp_path / "x.root") == str(tmp_path / "x.root")
+    assert local_path("file:///data/a%20b.root") == "/data/a b.root"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert local_path("~/x.root") == "/home/me/x.root"
+    for url, hint in [
+        ("root://host//x.root", "xrdcp"),
+        ("s3://bucket/x.root", "aws s3 cp"),
+        ("https://h/x.root", "copy"),
+    ]:
+        with pytest.raises(ar.InvalidRequestError, match=hint):
+            local_path(url)
+    with pytest.raises(ar.InvalidRequestError, match="written on this machine") as error:
+        local_path("https://user:SECRET@host/x.root")
+    assert "SECRET" not in str(error.value)
+    for wrong in ("", "file://host/x.root", 5):
+        with pytest.raises(ar.InvalidRequestError):
+            local_path(wrong)
+
+
+def test_a_table_is_named_after_its_file():
+    assert path_and_name("out.root:Events") == ("out.root", "Events")
+    assert path_and_name("dir/out.root:a/Events") == ("dir/out.root", "a/Events")
+    with pytest.raises(ar.InvalidRequestError, match=r"out\.root:Events"):
+        path_and_name("out.root")

@@ -1,0 +1,190 @@
+"""What other readers are to find in a file, from the table that was written: a twin of the writer's rules.
+
+The rules are those of docs/writing.md. Values are plain: floats as hexadecimal text, so that they are compared exactly
+and NaN is equal to NaN; times, decimals and bytes as the integers that are stored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+types = pa.types
+
+
+def stored_name(name: str) -> str:
+    """A name as it stands in files: letters, digits and ``_``; any other character as its number, ``_x2e_``."""
+    if name == "":
+        return "_x_"
+    out: list[str] = []
+    for place in range(len(name) - 1, -1, -1):
+        letter, after = name[place], "".join(reversed(out))
+        number = re.match(r"x([0-9a-f]{2,6})_", after)
+        if letter == "_":
+            kept = number is None and not (place == 0 and name == "_x_")
+        else:
+            kept = (letter.isascii() and letter.isalpha()) or (letter in "0123456789" and place > 0)
+        out.append(letter if kept else f"_x{ord(letter):02x}_")
+    return "".join(reversed(out))
+
+
+def shown(value: Any) -> Any:
+    """A value as it is compared."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value.hex()
+    if isinstance(value, list | tuple):
+        return [shown(one) for one in value]
+    if isinstance(value, dict):
+        return {name: shown(one) for name, one in value.items()}
+    return value
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """What a type is stored as: numbers, texts, lists, structs."""
+    if types.is_dictionary(kind):
+        return stored_type(kind.value_type)
+    if types.is_date32(kind) or types.is_time32(kind):
+        return pa.int32()
+    if types.is_temporal(kind):
+        return pa.int64()
+    if types.is_decimal(kind):
+        return pa.list_(pa.uint8(), kind.bit_width // 8)
+    if types.is_fixed_size_binary(kind):
+        return pa.list_(pa.uint8(), kind.byte_width)
+    return kind
+
+
+def stored_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column as they are stored: every kind of list is a list, every map a list of structs."""
+    if isinstance(array, pa.ChunkedArray):
+        return [value for chunk in array.chunks for value in stored_values(chunk)]
+    kind = array.type
+    if types.is_dictionary(kind):
+        return stored_values(array.dictionary_decode())
+    if types.is_date32(kind) or types.is_time32(kind):
+        return array.view(pa.int32()).to_pylist()
+    if types.is_temporal(kind):
+        return array.view(pa.int64()).to_pylist()
+    if types.is_decimal(kind):
+        width = kind.bit_width // 8
+        return [
+            None if one is None else list(int(one.scaleb(kind.scale)).to_bytes(width, "little", signed=True))
+            for one in array.to_pylist()
+        ]
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return [None if one is None else list(one) for one in array.to_pylist()]
+    if types.is_struct(kind):
+        members = {kind.field(i).name: stored_values(array.field(i)) for i in range(kind.num_fields)}
+        return [
+            {name: values[place] for name, values in members.items()} if array[place].is_valid else None
+            for place in range(len(array))
+        ]
+    if types.is_map(kind):
+        first, last = (array.offsets[at].as_py() for at in (0, len(array)))
+        keys, values = (stored_values(part.slice(first, last - first)) for part in (array.keys, array.items))
+        return _lists(array, [{"key": k, "value": v} for k, v in zip(keys, values, strict=True)], first)
+    if types.is_fixed_size_list(kind):
+        size = kind.list_size
+        inner = stored_values(array.values.slice(array.offset * size, len(array) * size))
+        return [
+            inner[place * size : (place + 1) * size] if array[place].is_valid else None
+            for place in range(len(array))
+        ]
+    if types.is_list(kind) or types.is_large_list(kind):
+        first, last = (array.offsets[at].as_py() for at in (0, len(array)))
+        return _lists(array, stored_values(array.values.slice(first, last - first)), first)
+    return array.to_pylist()
+
+
+def _lists(array: Any, items: list[Any], first: int) -> list[Any]:
+    offsets = [one - first for one in array.offsets.to_pylist()]
+    return [
+        items[offsets[place] : offsets[place + 1]] if array[place].is_valid else None
+        for place in range(len(array))
+    ]
+
+
+def nothing(kind: pa.DataType) -> Any:
+    """What stands where a value is missing."""
+    kind = stored_type(kind)
+    if types.is_fixed_size_list(kind):
+        return [None if kind.value_field.nullable else nothing(kind.value_type)] * kind.list_size
+    if types.is_struct(kind):
+        return {
+            one.name: None if one.nullable else nothing(one.type)
+            for one in (kind.field(i) for i in range(kind.num_fields))
+        }
+    if types.is_string(kind) or types.is_large_string(kind):
+        return ""
+    if types.is_floating(kind):
+        return 0.0
+    if types.is_boolean(kind):
+        return False
+    return 0 if types.is_integer(kind) else []
+
+
+def deep(change: Callable[[Any], Any], values: list[Any], depth: int) -> list[Any]:
+    """Change each value that is inside of ``depth`` lists."""
+    return [change(one) if depth == 0 else deep(change, one, depth - 1) for one in values]
+
+
+class Branch:
+    """A branch: its values entry by entry, and whether it is a text or one of vectors in ROOT's eyes."""
+
+    def __init__(self, name: str, values: list[Any], kind: pa.DataType) -> None:
+        self.name = name
+        self.values = values
+        self.kind = kind
+
+
+def branches(table: pa.Table) -> dict[str, Branch]:
+    """The branches of a tree but the counters."""
+    own: list[Branch] = []
+    ended: list[Branch] = []
+    for place, field in enumerate(table.schema):
+        values = stored_values(table.column(place))
+        for branch in _of_field(stored_name(field.name), field, values, 0):
+            (own if branch.name == stored_name(field.name) else ended).append(branch)
+    found = {branch.name: branch for branch in own}
+    for branch in ended:
+        name = branch.name
+        while name in found:
+            name += "_"
+        found[name] = branch
+    return found
+
+
+def _of_field(name: str, field: pa.Field, values: list[Any], depth: int) -> Iterator[Branch]:
+    kind = stored_type(field.type)
+    if types.is_null(kind):
+        yield Branch(f"{name}_isvalid", deep(lambda _: False, values, depth), pa.bool_())
+        return
+    if field.nullable:
+        yield Branch(f"{name}_isvalid", deep(lambda one: one is not None, values, depth), pa.bool_())
+    present = deep(lambda one: nothing(kind) if one is None else one, values, depth)
+    if types.is_struct(kind):
+        for number in range(kind.num_fields):
+            member = kind.field(number)
+            of_member = deep(lambda one, member=member: one[member.name], present, depth)
+            yield from _of_field(f"{name}_{stored_name(member.name)}", member, of_member, depth)
+    elif types.is_map(kind):
+        pair = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
+        renamed = pa.struct([kind.key_field.with_name("key"), kind.item_field.with_name("value")])
+        yield from _of_field(name, pair.with_type(renamed), present, depth + 1)
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        yield from _of_field(name, kind.value_field, present, depth + 1)
+    else:
+        yield Branch(name, present, kind)
+
+
+def flat(value: Any) -> list[Any]:
+    """The values of nested lists in order."""
+    if not isinstance(value, list):
+        return [value]
+    return [inner for one in value for inner in flat(one)]
