@@ -381,6 +381,9 @@ impl EmbeddedBasket {
 ///
 /// `starts`: of all entries in bytes from the start of the record, so the first is the length of the key.
 ///
+/// # Errors
+/// [`Error::Unsupported`] if they are 2^31 - 1 or more.
+///
 /// # Source
 /// `TBasket::WriteBuffer` (ROOT 6.40).
 pub fn append_entry_offsets(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
