@@ -161,7 +161,8 @@ impl BasketTable {
         Some(BasketTable {
             n_baskets,
             n_written: n_baskets,
-            n_pointers: n_baskets + 1,
+            // ROOT writes one null more than there are baskets, but none if there was never one.
+            n_pointers: if baskets.is_empty() { 0 } else { n_baskets + 1 },
             pointers_bits: 0,
             n_items,
             bytes: 0..4 * n_items,
