@@ -148,6 +148,17 @@ def test_batches_and_chosen_entries_are_put_together_as_the_whole_is(tmp_path, l
     assert some.schema.equals(table.schema)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nulls_are_stored_wherever_data_without_a_schema_have_them(tmp_path, layout):
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), pa.array(["a", None]))
+    table = pa.table({**CASES, "nulls in a dictionary": dictionary})
+    ar.write(f"{tmp_path}/t.root:T", table, layout=layout)
+    with ar.open(f"{tmp_path}/t.root") as file:
+        read = file["T"].to_arrow()
+    for name in table.column_names:
+        assert str(read[name].to_pylist()) == str(table[name].to_pylist()), name
+
+
 def muons() -> pa.Table:
     pt = pa.array([[10.5, 20.0], [], [30.0]], pa.list_(pa.float32()))
     charge = pa.array([[1, -1], [], [1]], pa.list_(pa.int8()))
