@@ -166,7 +166,7 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
 
 
 def _n_nulls(array: pa.Array) -> int:
-    """Return how many values are missing, or more: those of dictionaries and runs may be in the values that they share."""
+    """Return how many values are missing, or more: dictionaries and runs may have some that no entry uses."""
     if pa.types.is_run_end_encoded(array.type):
         return _n_nulls(array.values)
     if pa.types.is_dictionary(array.type):
