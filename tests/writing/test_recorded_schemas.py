@@ -148,11 +148,24 @@ def test_batches_and_chosen_entries_are_put_together_as_the_whole_is(tmp_path, l
     assert some.schema.equals(table.schema)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nulls_are_stored_wherever_data_without_a_schema_have_them(tmp_path, layout):
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), pa.array(["a", None]))
+    table = pa.table({**CASES, "nulls in a dictionary": dictionary})
+    ar.write(f"{tmp_path}/t.root:T", table, layout=layout)
+    with ar.open(f"{tmp_path}/t.root") as file:
+        read = file["T"].to_arrow()
+    for name in table.column_names:
+        assert str(read[name].to_pylist()) == str(table[name].to_pylist()), name
+
+
 def muons() -> pa.Table:
     pt = pa.array([[10.5, 20.0], [], [30.0]], pa.list_(pa.float32()))
     charge = pa.array([[1, -1], [], [1]], pa.list_(pa.int8()))
     run = pa.array([1, None, 3], pa.int64())
-    return pa.table({"Muon_pt": pt, "run": run, "Muon_charge": charge, "S": pa.array([ONE, None, TWO], MEMBERS)})
+    return pa.table(
+        {"Muon_pt": pt, "run": run, "Muon_charge": charge, "S": pa.array([ONE, None, TWO], MEMBERS)}
+    )
 
 
 def test_parts_of_columns_in_a_tree_have_their_names(tmp_path):
@@ -166,7 +179,9 @@ def test_parts_of_columns_in_a_tree_have_their_names(tmp_path):
             "run_isvalid": [True, False, True], "S_a": [1, 0, -2], "run": [1, None, 3],
         }  # fmt: skip
         assert "nMuon" in tree
-        assert tree.to_arrow(["Muon_pt"], filter="nMuon > 0").to_pydict() == {"Muon_pt": [[10.5, 20.0], [30.0]]}
+        assert tree.to_arrow(["Muon_pt"], filter="nMuon > 0").to_pydict() == {
+            "Muon_pt": [[10.5, 20.0], [30.0]]
+        }
         assert tree.to_arrow(["Muon_p*"]).column_names == ["Muon_pt"]
         with pytest.raises(ar.NoSuchColumnError, match="Muon_pt"):
             tree["Muon_py"]
@@ -198,18 +213,23 @@ def test_texts_come_as_bytes_where_they_are_asked_for(tmp_path, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_too_many_values_for_a_dictionary_in_one_batch_are_told(tmp_path, layout):
-    parts = [pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), [f"{n}-{k}" for k in range(100)]) for n in range(3)]  # fmt: skip
+    keys = pa.array(range(100), pa.int8())
+    parts = [pa.DictionaryArray.from_arrays(keys, [f"{n}-{k}" for k in range(100)]) for n in range(3)]
     table = pa.table({"x": pa.chunked_array(parts)})
     ar.write(f"{tmp_path}/t.root:T", table, schema=table.schema, layout=layout, flush=100)
     with ar.open(f"{tmp_path}/t.root") as file:
-        with pytest.raises(ar.InvalidRequestError, match="300 different values in a batch.*smaller batch size"):
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"300 different values in a batch.*smaller batch size"
+        ):
             file["T"].to_arrow()
         batches = [batch.column(0).to_pylist() for batch in file["T"].scan(batch_size="1 kB")]
-    assert sum(batches, []) == table["x"].to_pylist()
+    assert [value for batch in batches for value in batch] == table["x"].to_pylist()
 
 
 def test_a_tree_that_reads_the_same_without_a_record_has_none(tmp_path):
-    schema = pa.schema([pa.field("x", pa.float32(), nullable=False), pa.field("text", pa.string(), nullable=False)])
+    schema = pa.schema(
+        [pa.field("x", pa.float32(), nullable=False), pa.field("text", pa.string(), nullable=False)]
+    )
     table = pa.table([[1.0, 2.0], ["a", ""]], schema=schema)
     for layout in LAYOUTS:
         exactly(table, tmp_path / f"{layout}.root", layout)
@@ -230,7 +250,9 @@ def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
         "unions": record(pa.schema([pa.field("x", pa.dense_union([pa.field("a", pa.int8())]))])),
         "noise": "not base64!",
         "short": record(FLAT)[:20],
-        "lists": record(pa.schema([pa.field("x", pa.list_(pa.field("item", INT, nullable=False)), nullable=False)])),
+        "lists": record(
+            pa.schema([pa.field("x", pa.list_(pa.field("item", INT, nullable=False)), nullable=False)])
+        ),
     }
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     script = Path(__file__).with_name("record_with_root.py")

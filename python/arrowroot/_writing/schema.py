@@ -67,7 +67,7 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
             fields.append(field.with_type(kind))
         else:
             chunks = sample.column(place).chunks
-            is_nullable = any(chunk.null_count for chunk in chunks)
+            is_nullable = any(map(_n_nulls, chunks))
             fields.append(field.with_type(_with_nulls(kind, chunks)).with_nullable(is_nullable))
     return pa.schema(fields, metadata=_metadata(schema))
 
@@ -84,7 +84,7 @@ def nullable_as_found(
     if asked:
         for batch in read(asked):
             for place, (name, array) in enumerate(zip(asked, batch.columns, strict=True)):
-                one = pa.field(name, _with_nulls(array.type, [array]), nullable=array.null_count > 0)
+                one = pa.field(name, _with_nulls(array.type, [array]), nullable=_n_nulls(array) > 0)
                 known = found[place]
                 found[place] = one if known is None else _either(known, one)
     by_name = dict(zip(asked, found, strict=True))
@@ -165,6 +165,15 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
     return pa.list_(fields[0]) if is_of.is_large_list(kind) else _with_fields(kind, fields)
 
 
+def _n_nulls(array: pa.Array) -> int:
+    """Return how many values are missing, or more: dictionaries and runs may have some that no entry uses."""
+    if pa.types.is_run_end_encoded(array.type):
+        return _n_nulls(array.values)
+    if pa.types.is_dictionary(array.type):
+        return int(array.null_count + array.dictionary.null_count)
+    return int(array.null_count)
+
+
 def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
     fields = _fields(kind)
@@ -177,7 +186,7 @@ def _with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
         inner = [[array.flatten() for array in arrays]] if fields else []
     made = [
         field.with_type(_with_nulls(field.type, parts)).with_nullable(
-            any(part.null_count for part in parts) and not (pa.types.is_map(kind) and place == 0)
+            any(map(_n_nulls, parts)) and not (pa.types.is_map(kind) and place == 0)
         )
         for place, (field, parts) in enumerate(zip(fields, inner, strict=True))
     ]

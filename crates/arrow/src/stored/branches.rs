@@ -100,16 +100,26 @@ pub enum BranchForm {
 pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>> {
     let mut seen = HashSet::with_capacity(columns.len());
     let mut drafts = Vec::new();
+    let mut name_bytes = 0;
     for (place, column) in columns.iter().enumerate() {
         if !seen.insert(column.name) {
             return Err(StoreError::SameName { name: column.name.to_owned() });
         }
-        let mut walk = Walk { column: place, path: Vec::new(), around: Vec::new(), drafts: &mut drafts };
+        let mut walk = Walk {
+            column: place,
+            path: Vec::new(),
+            around: Vec::new(),
+            drafts: &mut drafts,
+            name_bytes: &mut name_bytes,
+        };
         walk.visit(&stored_name(column.name), column.data_type)?;
     }
     let names = names_of(columns, &drafts);
     Ok(with_counters(columns, drafts, names))
 }
+
+/// Names repeat those of the structs around: a few bytes in a record of a schema could stand for any number of them.
+const MAX_NAME_BYTES: usize = 64 << 20;
 
 /// A list around values.
 #[derive(Debug, Clone, Copy)]
@@ -135,10 +145,17 @@ struct Walk<'w> {
     /// The lists around, with the way to each and the name of the values there.
     around: Vec<(Around, Vec<Step>, String)>,
     drafts: &'w mut Vec<Draft>,
+    /// Bytes of the names so far.
+    name_bytes: &'w mut usize,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, name: &str, data_type: &DataType) -> Result<()> {
+        *self.name_bytes += name.len();
+        if *self.name_bytes > MAX_NAME_BYTES {
+            let what = format!("branches whose names take more than {} MiB", MAX_NAME_BYTES >> 20);
+            return Err(StoreError::NoLayout { column: name.chars().take(100).collect(), what });
+        }
         match data_type {
             DataType::Primitive(primitive) => self.draft(name.to_owned(), Content::Values(*primitive)),
             DataType::Text => self.draft(name.to_owned(), Content::Text),

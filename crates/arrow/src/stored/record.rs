@@ -6,13 +6,15 @@
 
 use std::collections::HashMap;
 
-use arrow_ipc::convert::try_schema_from_ipc_buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::root_as_message_with_opts;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
 use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use flatbuffers::VerifierOptions;
 
 use super::branches::{BranchForm, Content, PlannedBranch};
 use super::data_type::data_type;
@@ -34,6 +36,11 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Records that are longer are not read: a tree of 100,000 branches has some 20 MB.
 const MAX_RECORD_BYTES: usize = 256 << 20;
+
+/// A message may stand for so many bytes whatever it has, and for so many times what it has. Tables of equal fields share
+/// what says where these are, so it is some times more in any schema.
+const MIN_APPARENT_BYTES: usize = 1 << 20;
+const MAX_REPEATS: usize = 16;
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +99,7 @@ impl RecordedSchema {
             return Err(format!("it has {} bytes", text.len()));
         }
         let bytes = BASE64_STANDARD.decode(text.trim_ascii()).map_err(|error| error.to_string())?;
-        let recorded = try_schema_from_ipc_buffer(&bytes).map_err(|error| error.to_string())?;
+        let recorded = schema_of_message(&bytes)?;
         let flags = recorded.metadata().iter().find(|(key, _)| key.as_str() == VALIDITY);
         let flags = flags.map(|(_, flags)| flags.bytes().map(|flag| flag == b'1').collect::<Vec<_>>());
         let metadata: HashMap<String, String> = recorded
@@ -121,6 +128,22 @@ impl RecordedSchema {
     pub fn for_ntuple(&self) -> Result<Option<String>> {
         if natural_ntuple_schema(&self.stored)? == self.schema { Ok(None) } else { self.encode().map(Some) }
     }
+}
+
+/// The schema in an IPC message.
+///
+/// Parts of a message may be in it several times, and so a small one may stand for a large schema: those are refused.
+fn schema_of_message(bytes: &[u8]) -> std::result::Result<Schema, String> {
+    // Older messages begin with their length.
+    let bytes = bytes.strip_prefix(&CONTINUATION).unwrap_or(bytes);
+    let (length, message) = bytes.split_first_chunk::<4>().ok_or("it is cut short")?;
+    let length = usize::try_from(i32::from_le_bytes(*length)).map_err(|error| error.to_string())?;
+    let message = message.get(..length).ok_or("it is cut short")?;
+    let max_apparent_size = message.len().saturating_mul(MAX_REPEATS).saturating_add(MIN_APPARENT_BYTES);
+    let options = VerifierOptions { max_apparent_size, ..VerifierOptions::default() };
+    let message = root_as_message_with_opts(&options, message).map_err(|error| error.to_string())?;
+    let schema = message.header_as_schema().ok_or("it is no message of a schema")?;
+    try_fb_to_schema(schema).map_err(|error| error.to_string())
 }
 
 /// How many types are around the innermost one.

@@ -9,9 +9,9 @@ use arrowroot_arrow::stored::{
 use arrowroot_format::column::DataType;
 use arrowroot_format::tree::BranchId;
 
-use super::{Composed, ComposedColumn, Holds};
+use super::{Composed, ComposedColumn};
 use crate::ntuple::Ntuple;
-use crate::scan::ColumnId;
+use crate::scan::{ColumnId, Holds};
 use crate::table::Table;
 use crate::tree::Tree;
 

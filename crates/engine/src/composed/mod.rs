@@ -5,7 +5,6 @@
 //! that is no column, such as a counter, gets it as it is.
 
 mod columns;
-mod composition;
 mod record;
 mod table;
 
@@ -16,10 +15,9 @@ use arrow_schema::{Field, Schema};
 use arrowroot_arrow::stored::RecordedSchema;
 use arrowroot_format::column::DataType;
 
-use crate::scan::ColumnId;
+use crate::scan::{ColumnId, Holds};
 use crate::table::Table;
 
-pub(crate) use composition::Composition;
 pub(crate) use record::{ntuple_record, tree_record};
 
 /// A table as it was before it was written.
@@ -33,13 +31,6 @@ pub(crate) struct Composed {
     /// What is in the table besides and is no part of a column: somebody added it. Depth first.
     others: Vec<ColumnId>,
     holds: Holds,
-}
-
-/// Where the values of columns are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    Branches,
-    Fields,
 }
 
 /// A column that was written.

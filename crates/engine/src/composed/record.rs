@@ -34,7 +34,7 @@ pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
     }
     let set = ntuple.attribute_set(ARROW_SET)?;
     let request = Request {
-        columns: vec![(set.find(USER_DATA)?.into(), USER_DATA.to_owned())],
+        columns: vec![(set.find(USER_DATA)?, USER_DATA.to_owned())],
         entries: Entries::Range(0..set.n_entries().min(MAX_ATTRIBUTES)),
         batch_bytes: None,
         memory_budget_bytes: 64 << 20,

@@ -8,9 +8,8 @@ use arrowroot_arrow::TextForm;
 use arrowroot_arrow::stored::delivered_type;
 use arrowroot_file::{Error, File, Result, nearest};
 
-use super::composition::{Composition, Source};
 use super::{Composed, ComposedColumn, Place};
-use crate::scan::{ColumnId, Request, Scan};
+use crate::scan::{ColumnId, Composition, Request, Scan, Source};
 use crate::table::{ColumnPlace, Description, Recorded, Sizes, Table};
 
 impl Composed {

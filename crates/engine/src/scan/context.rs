@@ -9,10 +9,10 @@ use arrowroot_file::{Elsewhere, Unverified};
 use arrowroot_format as format;
 use arrowroot_storage::{ScanSource, Source};
 
+use super::composition::Composition;
 use super::logical::{LogicalId, LogicalReads};
 use super::plan::{Piece, Plan};
 use super::stats::Counters;
-use crate::composed::Composition;
 use crate::memory::Held;
 
 /// What all threads of a scan see, whatever it reads.

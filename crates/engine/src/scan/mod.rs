@@ -1,5 +1,6 @@
 //! A scan: one pass over columns and entries, as those who asked for it see it.
 
+mod composition;
 mod context;
 mod cut;
 mod fetch;
@@ -21,12 +22,12 @@ use arrow_schema::SchemaRef;
 use arrowroot_file::{Error, PooledScratch, Result, Unverified};
 use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
 
-use crate::composed::Composition;
 use crate::memory::Held;
 use fetch::Fetcher;
 use logical::LogicalReads;
 use threads::{Common, Run, Running};
 
+pub(crate) use composition::{Composition, Holds, Source};
 pub(crate) use context::Context;
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
 pub use keep::Keeping;

@@ -132,6 +132,14 @@ fn paths_lead_to_the_values() {
 }
 
 #[test]
+fn names_take_bounded_memory() {
+    let long = "x".repeat(1 << 20);
+    let wide = DataType::Struct((0..100).map(|place| (format!("m{place}").into(), number())).collect());
+    let error = plan_branches(&[BranchColumn { name: &long, data_type: &wide, counter: None }]).unwrap_err();
+    assert!(error.to_string().contains("branches whose names take more than 64 MiB"));
+}
+
+#[test]
 fn no_columns_have_no_branches() {
     assert_eq!(plan_branches(&[]), Ok(Vec::new()));
 }

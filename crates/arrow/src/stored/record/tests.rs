@@ -72,6 +72,42 @@ fn a_schema_that_is_nested_too_deeply_is_refused_before_it_is_written() {
     assert_eq!(error.to_string(), "column \"deep\": no layout holds types that are nested so deeply");
 }
 
+#[test]
+fn a_small_message_does_not_stand_for_a_large_schema() {
+    // Structs of the same two fields in each other, each written once.
+    let mut builder = flatbuffers::FlatBufferBuilder::new();
+    let name = builder.create_string(&"x".repeat(1000));
+    let mut children = None;
+    for _ in 0..16 {
+        let of = arrow_ipc::Struct_::create(&mut builder, &arrow_ipc::Struct_Args {}).as_union_value();
+        let arguments = arrow_ipc::FieldArgs {
+            name: Some(name),
+            type_type: arrow_ipc::Type::Struct_,
+            type_: Some(of),
+            children,
+            ..Default::default()
+        };
+        let field = arrow_ipc::Field::create(&mut builder, &arguments);
+        children = Some(builder.create_vector(&[field, field]));
+    }
+    let schema =
+        arrow_ipc::Schema::create(&mut builder, &arrow_ipc::SchemaArgs { fields: children, ..Default::default() });
+    let arguments = arrow_ipc::MessageArgs {
+        version: arrow_ipc::MetadataVersion::V5,
+        header_type: arrow_ipc::MessageHeader::Schema,
+        header: Some(schema.as_union_value()),
+        ..Default::default()
+    };
+    let message = arrow_ipc::Message::create(&mut builder, &arguments);
+    builder.finish(message, None);
+    let message = builder.finished_data();
+    assert!(message.len() < 4000);
+    let mut bytes = i32::try_from(message.len()).unwrap().to_le_bytes().to_vec();
+    bytes.extend_from_slice(message);
+    let error = RecordedSchema::decode(&BASE64_STANDARD.encode(bytes)).unwrap_err();
+    assert!(error.contains("Apparent size too large"), "{error}");
+}
+
 proptest! {
     #[test]
     fn bytes_that_are_no_record_are_told(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {

@@ -9,20 +9,27 @@ use arrowroot_file::{Error, Result};
 use arrowroot_format as format;
 use arrowroot_format::column::DataType;
 
-use super::Holds;
-
 /// What is done with each batch of a scan.
 #[derive(Debug)]
 pub(crate) struct Composition {
-    pub(super) url: String,
-    pub(super) schema: SchemaRef,
+    pub(crate) url: String,
+    pub(crate) schema: SchemaRef,
     /// For each field of the schema.
-    pub(super) columns: Vec<Source>,
+    pub(crate) columns: Vec<Source>,
+}
+
+/// Where the values of columns are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// In branches, each with the lists around it.
+    Branches,
+    /// In one field.
+    Fields,
 }
 
 /// What a column is made of.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// A column that is read, as it is.
     Read(usize),
     /// Parts of it, by their places among the columns that are read.
