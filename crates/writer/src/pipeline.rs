@@ -52,6 +52,9 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     stored_bytes: Arc<AtomicU64>,
 }
 
+/// What a task made, until it is placed.
+type Slot<P> = Arc<Mutex<Option<Encoded<P>>>>;
+
 /// A cluster that was submitted.
 struct Recent {
     cluster: u64,
@@ -131,8 +134,8 @@ impl<F: TableFormat> TablePipeline<F> {
         tasks: Vec<EncodeTask<F::Pieces>>,
         encoded_bytes: Arc<AtomicU64>,
     ) -> (Vec<Task>, Place) {
-        let slots: Vec<Arc<Mutex<Option<Encoded<F::Pieces>>>>> = tasks.iter().map(|_| Arc::default()).collect();
-        let task = |(task, slot): (EncodeTask<F::Pieces>, &Arc<Mutex<_>>)| {
+        let slots: Vec<Slot<F::Pieces>> = tasks.iter().map(|_| Arc::default()).collect();
+        let task = |(task, slot): (EncodeTask<F::Pieces>, &Slot<F::Pieces>)| {
             let slot = Arc::clone(slot);
             let task: Task = Box::new(move |compressor| {
                 let encoded = task(compressor)?;
