@@ -3,7 +3,6 @@
 mod branches;
 mod compose;
 mod concat;
-mod counters;
 mod data_type;
 mod encode;
 mod error;
@@ -22,15 +21,13 @@ use arrowroot_format::streamer::Primitive;
 pub use branches::{BranchColumn, BranchForm, Content, PlannedBranch, Step, plan_branches};
 pub use compose::{compose, n_branches};
 pub use concat::concat;
-pub use counters::shared_counters;
 pub use data_type::data_type;
 pub use error::{Result, StoreError};
-pub use fields::{has_type_name, of_field};
+pub use fields::of_field;
 pub use names::{original_name, stored_name};
-pub use record::{RecordedSchema, SCHEMA_RECORD, natural_ntuple_schema, natural_tree_schema};
+pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
 pub use store::store;
-pub use validity::observed_validity;
 
 /// The values of a column for consecutive entries, in the form of its
 /// [`DataType`](arrowroot_format::column::DataType). It shares the memory of the Arrow array that it was made of.

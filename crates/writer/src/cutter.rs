@@ -69,7 +69,7 @@ impl Borders {
         before.filter(|&before| before == 0 || !self.is_regular)
     }
 
-    /// Where a cluster ends. `before`: what the one compressed to that it [depends on](Borders::depends_on).
+    /// Where the next cluster ends: asked once for each. `before`: what the one compressed to that it [depends on](Borders::depends_on).
     ///
     /// Clusters of a number of bytes that need not be regular have the bytes that would become as many if they compressed as
     /// that one did. If they should be regular, the first one has as many entries as would come out right at a half, the others

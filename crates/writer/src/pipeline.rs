@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arrowroot_arrow::Stored;
 
 use crate::cluster::Cluster;
-use crate::cutter::{Borders, Compressed, Cutter};
+use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
 use crate::queue::{Place, Producer, Task};
@@ -44,6 +44,8 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     producer: Producer,
     cutter: Cutter,
     borders: Borders,
+    /// Where the cluster ends that is being collected, once that was asked.
+    border: Option<Border>,
     /// The clusters that borders may still depend on.
     recent: VecDeque<Recent>,
     written: Written,
@@ -71,12 +73,22 @@ impl<F: TableFormat> TablePipeline<F> {
             producer: file.queue().producer(),
             file: Arc::clone(file),
             borders: Borders::new(settings.flush, settings.max_cluster_bytes, F::HAS_REGULAR_CLUSTERS),
+            border: None,
             format: Arc::new(Mutex::new(format)),
             cutter: Cutter::new(n_columns),
             recent: VecDeque::new(),
             written: Written::default(),
             stored_bytes: Arc::default(),
         }
+    }
+
+    /// Where the cluster ends that is being collected: the same for all its batches.
+    fn border(&mut self) -> Result<Border> {
+        if let Some(border) = self.border {
+            return Ok(border);
+        }
+        let before = self.compressed()?;
+        Ok(*self.border.insert(self.borders.border(before)))
     }
 
     /// What the cluster compressed to that the border of the next one depends on.
@@ -94,6 +106,7 @@ impl<F: TableFormat> TablePipeline<F> {
         let n_bytes = self.cutter.n_bytes();
         let cluster = self.cutter.end();
         self.borders.ended(cluster.n_entries as u64);
+        self.border = None;
         let number = self.written.n_clusters;
         self.written.n_clusters += 1;
         self.written.n_entries += cluster.n_entries as u64;
@@ -153,8 +166,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
     fn append(&mut self, columns: &[Stored], n_entries: usize) -> Result<()> {
         let mut start = 0;
         while start < n_entries {
-            let before = self.compressed()?;
-            let border = self.borders.border(before);
+            let border = self.border()?;
             let n_bytes = self.cutter.n_bytes();
             let (n_taken, is_end) = self.cutter.take(columns, start..n_entries, border);
             self.producer.hold(self.cutter.n_bytes() - n_bytes)?;

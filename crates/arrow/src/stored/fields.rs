@@ -16,7 +16,7 @@ use crate::gaps::with_gaps;
 /// Whether C++ has a name for a type: it has none for untyped records, and for what holds them.
 ///
 /// Optionals and fixed lists of what has none are collections, of at most one item or of the same length everywhere.
-pub fn has_type_name(data_type: &DataType) -> bool {
+pub(super) fn has_type_name(data_type: &DataType) -> bool {
     match data_type {
         DataType::Primitive(_) | DataType::Text | DataType::Bytes => true,
         DataType::List(item) | DataType::FixedList(item, _) => has_type_name(item),

@@ -140,7 +140,7 @@ fn levels(data_type: &ArrowType) -> usize {
 }
 
 /// The schema that reading a tree of these branches gives without a record.
-pub fn natural_tree_schema(branches: &[PlannedBranch]) -> Schema {
+pub(super) fn natural_tree_schema(branches: &[PlannedBranch]) -> Schema {
     let list = |item| DataType::List(Box::new(item));
     let fixed = |item, dims: &[u32]| {
         dims.iter().rev().fold(item, |item, &n_items| DataType::FixedList(Box::new(item), n_items))
@@ -166,7 +166,7 @@ pub fn natural_tree_schema(branches: &[PlannedBranch]) -> Schema {
 ///
 /// # Errors
 /// As [`data_type`].
-pub fn natural_ntuple_schema(stored: &Schema) -> Result<Schema> {
+pub(super) fn natural_ntuple_schema(stored: &Schema) -> Result<Schema> {
     let mut types = ArrowTypes::new(TextForm::Utf8);
     let field = |field: &std::sync::Arc<Field>| {
         let of = type_of_field(&data_type(field)?);

@@ -284,7 +284,7 @@ fn zeroed(values: Buffer, width: usize, present: &NullBuffer) -> Buffer {
 }
 
 /// What is around values, for each of their items.
-pub(super) fn repeated(present: &NullBuffer, n_items: usize) -> NullBuffer {
+fn repeated(present: &NullBuffer, n_items: usize) -> NullBuffer {
     let mut bits = BooleanBufferBuilder::new(present.len() * n_items);
     for is_present in present.iter() {
         bits.append_n(n_items, is_present);

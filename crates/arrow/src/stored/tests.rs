@@ -3,8 +3,8 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, LargeListArray, LargeStringArray, ListArray, RecordBatch,
-    RunArray, StringArray, StructArray,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, LargeListArray, LargeStringArray, ListArray, RunArray,
+    StringArray, StructArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
@@ -12,6 +12,7 @@ use arrowroot_format::column::DataType;
 use proptest::prelude::*;
 use std::sync::Arc;
 
+use super::record::{natural_ntuple_schema, natural_tree_schema};
 use super::*;
 use crate::TextForm;
 use crate::types::arrow_type;
@@ -83,35 +84,6 @@ proptest! {
             let slice = store("x", &array.slice(range.start, range.len()), &data_type).unwrap();
             prop_assert_eq!(slice.stored_bytes(0..range.len()), whole.stored_bytes(range.clone()));
             prop_assert_eq!(&as_read(&slice, &data_type), &as_read(&whole.slice(range), &data_type));
-        }
-    }
-
-    #[test]
-    fn flags_that_are_observed_hold_all_nulls(seed: u64, n_values in 0_usize..9) {
-        let mut random = Random::new(seed);
-        let field = random.field("x", 3);
-        let array = random.array(&field, n_values);
-        let schema = Arc::new(Schema::new(vec![field.clone()]));
-        let batches = [0..n_values / 2, n_values / 2..n_values]
-            .map(|range| RecordBatch::try_new(Arc::clone(&schema), vec![array.slice(range.start, range.len())]).unwrap());
-        let stored = observed_validity(&schema, &batches).unwrap();
-        // Nothing is lost by what is not stored.
-        let narrow = stored.field(0);
-        let data_type = super::data_type(narrow).unwrap();
-        let values = store("x", &array, &data_type).unwrap();
-        let found = restore("x", &as_read(&values, &data_type), &field).unwrap();
-        prop_assert_eq!(&plain(&field, &found), &plain(&field, &array));
-        // Each flag is needed.
-        let flags = validity::validity_flags(&stored);
-        let encodes = |of: &ArrowType| matches!(of, ArrowType::Null);
-        for place in (0..flags.len()).filter(|&place| flags[place] && !holds(field.data_type(), &encodes)) {
-            let mut fewer = flags.clone();
-            fewer[place] = false;
-            let fewer = validity::with_validity_flags(&stored, &fewer);
-            let data_type = super::data_type(fewer.field(0)).unwrap();
-            let is_bare = data_type == super::data_type(narrow).unwrap();
-            let is_refused = matches!(store("x", &array, &data_type), Err(StoreError::Null { .. }));
-            prop_assert!(is_bare || is_refused, "flag {}", place);
         }
     }
 }

@@ -240,6 +240,12 @@ impl BasketHead {
         output.i32(self.buffer_bytes);
         let entry_bytes = signed(self.entry_bytes)?;
         if self.offsets_are_sizes {
+            if entry_bytes == 0 {
+                return Err(Error::unsupported(
+                    0,
+                    format!("a basket of branch {branch:?} with fNevBufSize 0 and features"),
+                ));
+            }
             output.i32(-entry_bytes);
             output.u8(GENERATE_OFFSET_MAP);
         } else {
@@ -288,6 +294,12 @@ impl BasketHead {
 }
 
 impl EmbeddedBasket {
+    /// One without data, to test what is done with its numbers.
+    #[cfg(test)]
+    pub(super) fn new(index: usize, head: BasketHead) -> Self {
+        EmbeddedBasket { index, head, data: 0..0, entry_offsets: None, object_bytes: 0, oddity: None }
+    }
+
     /// Reads a basket, after its class tag.
     pub(super) fn read(cursor: &mut Cursor<'_>, index: usize) -> Result<Embedded> {
         let start = cursor.position();

@@ -31,6 +31,8 @@ pub struct WrittenPage {
     pub(super) stored_bytes: usize,
     /// Bytes when uncompressed.
     pub(super) n_bytes: usize,
+    /// The checksum behind it.
+    pub(super) checksum: u64,
 }
 
 /// Cuts the elements of a column into pages of at most `page_bytes`, all but equally long.
@@ -77,7 +79,7 @@ pub(super) fn write_page(
     out.extend_from_slice(&sum.to_le_bytes());
     let n_elements = u32::try_from(cut.elements.len());
     let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
-    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes })
+    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
 }
 
 fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
@@ -139,18 +141,43 @@ fn ends(offsets: &[i64], shift: i64, is_delta: bool, page: &mut [u8], n: usize, 
 
 /// The numbers that are there, of which `range` are wanted.
 fn picked(values: &[u8], width: usize, valid: &BooleanBuffer, range: Range<usize>) -> Vec<u8> {
-    let mut numbers = Vec::with_capacity(range.len() * width);
-    let (mut before, n_wanted) = (range.start, range.len() * width);
-    for (start, end) in valid.set_slices() {
-        let skipped = before.min(end - start);
-        before -= skipped;
-        let run = &values[(start + skipped) * width..end * width];
-        numbers.extend_from_slice(&run[..run.len().min(n_wanted - numbers.len())]);
-        if numbers.len() == n_wanted {
+    match width {
+        1 => picked_chunks(values.as_chunks::<1>().0, valid, range),
+        2 => picked_chunks(values.as_chunks::<2>().0, valid, range),
+        4 => picked_chunks(values.as_chunks::<4>().0, valid, range),
+        _ => picked_chunks(values.as_chunks::<8>().0, valid, range),
+    }
+}
+
+fn picked_chunks<const N: usize>(values: &[[u8; N]], valid: &BooleanBuffer, range: Range<usize>) -> Vec<u8> {
+    const WORD: usize = 64;
+    let mut numbers: Vec<[u8; N]> = Vec::with_capacity(range.len() + WORD);
+    // Numbers that are there before a word, and those of the first word of the range that are not in it.
+    let (mut before, mut skipped) = (0, 0);
+    for (word, values) in valid.bit_chunks().iter_padded().zip(values.chunks(WORD)) {
+        let n_there = word.count_ones() as usize;
+        if before + n_there > range.start {
+            if numbers.is_empty() {
+                skipped = range.start - before;
+            }
+            if n_there == values.len() {
+                numbers.extend_from_slice(values);
+            } else {
+                let mut left = word;
+                while left != 0 {
+                    numbers.extend(values.get(left.trailing_zeros() as usize));
+                    left &= left - 1;
+                }
+            }
+        }
+        before += n_there;
+        if before >= range.end {
             break;
         }
     }
-    numbers
+    numbers.truncate(skipped + range.len());
+    numbers.drain(..skipped.min(numbers.len()));
+    numbers.into_flattened()
 }
 
 #[cfg(test)]
@@ -159,6 +186,23 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn numbers_that_are_there_are_picked(bits in prop::collection::vec(any::<bool>(), 0..400), dense in 0_usize..400, cut in any::<(prop::sample::Index, prop::sample::Index)>(), skip in 0_usize..9) {
+            let mut bits = bits;
+            let n_dense = dense.min(bits.len());
+            bits[..n_dense].fill(true);
+            let skip = skip.min(bits.len());
+            let valid: BooleanBuffer = bits.iter().copied().collect();
+            let valid = valid.slice(skip, bits.len() - skip);
+            let there: Vec<u32> = (0..).zip(&bits[skip..]).filter_map(|(place, is_there)| is_there.then_some(place)).collect();
+            let (a, b) = (cut.0.index(there.len() + 1), cut.1.index(there.len() + 1));
+            let range = a.min(b)..a.max(b);
+            let values: Vec<u8> = (0_u32..).take(bits.len() - skip).flat_map(u32::to_ne_bytes).collect();
+            let found = picked(&values, 4, &valid, range.clone());
+            let expected: Vec<u8> = there[range].iter().flat_map(|value| value.to_ne_bytes()).collect();
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn pages_are_about_equal_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
             let column_type = ColumnType::of(if wide { Encoding::Switch } else { Encoding::Bit }).unwrap();

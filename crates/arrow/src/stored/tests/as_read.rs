@@ -12,7 +12,8 @@ use arrow_select::nullif::nullif;
 use arrow_select::take::take;
 use arrowroot_format::column::DataType;
 
-use super::{BranchForm, Content, PlannedBranch, Step, Stored, has_type_name, stored_name};
+use super::super::fields::has_type_name;
+use super::{BranchForm, Content, PlannedBranch, Step, Stored, stored_name};
 use crate::arrays::numbers;
 
 /// As arrays of the type itself.

@@ -1,0 +1,251 @@
+"""What was written comes back as it was: each type of Arrow, exactly, and the parts of a column by their own names."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import decimal
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from tests.differential import root_peer
+
+LAYOUTS = ("ttree", "rntuple")
+
+INT = pa.int32()
+MEMBERS = pa.struct([("a", INT), ("b.c", pa.string()), ("d", pa.list_(pa.float32()))])
+#: In each form: integers, texts with dots in their names, lists.
+ONE = {"a": 1, "b.c": "x", "d": [1.0]}
+TWO = {"a": -2, "b.c": "", "d": []}
+NONE = {"a": None, "b.c": None, "d": None}
+PAIR = pa.struct([("x", INT), ("y", pa.string())])
+
+
+def decimals(kind: pa.DataType) -> pa.Array:
+    return pa.array([decimal.Decimal("1.23"), None, decimal.Decimal("-4.56")], kind)
+
+
+def runs(ends: pa.DataType) -> pa.Array:
+    return pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], ends), pa.array(["a", None]))
+
+
+CASES: dict[str, pa.Array] = {
+    "bool": pa.array([True, None, False]),
+    "int8": pa.array([-128, None, 127], pa.int8()),
+    "uint64": pa.array([2**64 - 1, 0, None], pa.uint64()),
+    "no nulls": pa.array([1, 2, 3], INT),
+    "float16": pa.array(np.array([1.5, np.inf, -0.0], np.float16)),
+    "float64": pa.array([math.nan, -math.inf, None]),
+    "string": pa.array(["a", None, "é" * 300]),
+    "large_string": pa.array(["a", None, ""], pa.large_string()),
+    "string_view": pa.array(["a", None, "b" * 40], pa.string_view()),
+    "binary": pa.array([b"a\0", None, b""]),
+    "large_binary": pa.array([b"a\0", None, b""], pa.large_binary()),
+    "binary_view": pa.array([b"a\0", None, b"b" * 40], pa.binary_view()),
+    "fixed binary": pa.array([b"abc", None, b"xyz"], pa.binary(3)),
+    "date32": pa.array([dt.date(2020, 1, 1), None, dt.date(1, 1, 1)]),
+    "date64": pa.array([0, None, 86_400_000], pa.date64()),
+    "time32": pa.array([1, None, 2], pa.time32("s")),
+    "time64": pa.array([1, None, 2], pa.time64("ns")),
+    "timestamp": pa.array([1, None, -3], pa.timestamp("us", "Europe/Zurich")),
+    "duration": pa.array([1, None, -3], pa.duration("ms")),
+    "interval": pa.array([(1, 2, 3), None, (-4, 5, 6)], pa.month_day_nano_interval()),
+    "decimal32": decimals(pa.decimal32(5, 2)),
+    "decimal64": decimals(pa.decimal64(12, 2)),
+    "decimal128": decimals(pa.decimal128(30, 2)),
+    "decimal256": decimals(pa.decimal256(70, 2)),
+    "null": pa.nulls(3),
+    "list": pa.array([[1, None], None, [2, 3]], pa.list_(INT)),
+    "list without nulls": pa.array([[1], [], [2, 3]], pa.list_(pa.field("item", INT, nullable=False))),
+    "large_list": pa.array([[1, None], None, [2, 3]], pa.large_list(INT)),
+    "list_view": pa.array([[1, None], None, [2, 3]], pa.list_view(INT)),
+    "large_list_view": pa.array([[1], None, [2, 3]], pa.large_list_view(INT)),
+    "fixed list": pa.array([[1, None], None, [5, 6]], pa.list_(INT, 2)),
+    "fixed lists": pa.array([[[1, 2]] * 3, [[3, 4]] * 3, [[5, 6]] * 3], pa.list_(pa.list_(INT, 2), 3)),
+    "fixed list of none": pa.array([[], None, []], pa.list_(INT, 0)),
+    "fixed list of texts": pa.array([["a", "b"], None, ["c", None]], pa.list_(pa.string(), 2)),
+    "fixed list of structs": pa.array([[{"x": 1, "y": "a"}, None]] * 3, pa.list_(PAIR, 2)),
+    "list of lists": pa.array([[[1], None], [], [[2, None]]], pa.list_(pa.list_(INT))),
+    "list of texts": pa.array([["a", None], None, ["b", ""]]),
+    "list of binary": pa.array([[b"a\0", None], None, [b""]]),
+    "list of nulls": pa.array([[None], [], None], pa.list_(pa.null())),
+    "list of timestamps": pa.array([[1], None, [2, 3]], pa.list_(pa.timestamp("ns"))),
+    "struct": pa.array([ONE, None, NONE], MEMBERS),
+    "struct of nothing": pa.array([{}, None, {}], pa.struct([])),
+    "list of structs": pa.array([[ONE, TWO], None, [NONE, None]], pa.list_(MEMBERS)),
+    "lists of lists of structs": pa.array([[[ONE], []], [], [[TWO, None]]], pa.list_(pa.list_(MEMBERS))),
+    "map": pa.array([[("a", None)], None, [("b", 2), ("c", 3)]], pa.map_(pa.string(), INT)),
+    "list of maps": pa.array([[[("a", 1)], []], [], None], pa.list_(pa.map_(pa.string(), INT))),
+    "dictionary": pa.array(["a", None, "a"]).dictionary_encode(),
+    "dictionary of numbers": pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.uint8()), [1.5, 2.5], ordered=True),
+    "list of a dictionary": pa.ListArray.from_arrays([0, 2, 2, 3], pa.array(["a", "b", "a"]).dictionary_encode()),
+    "runs": runs(pa.int16()),
+    "more runs": runs(pa.int64()),
+}  # fmt: skip
+
+
+def exactly(table: pa.Table, path: Path, layout: str, **options: Any) -> pa.Table:
+    """Write a table and read it: the schema is the same, and so are the values."""
+    schema = table.schema
+    ar.write(f"{path}:T", table, schema=schema, layout=layout, **options)
+    with ar.open(str(path)) as file:
+        tree = file["T"]
+        assert tree.keys() == schema.names
+        read = tree.to_arrow()
+    assert read.schema.equals(schema, check_metadata=True), read.schema
+    read.validate(full=True)
+    assert read.num_rows == table.num_rows
+    for name in schema.names:
+        # As text, in which NaN are equal.
+        assert str(read[name].to_pylist()) == str(table[name].to_pylist()), name
+    return read
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_type_comes_back_exactly(tmp_path, name, layout):
+    array = CASES[name]
+    for part in (array, array[:0], array[1:], array[1:2]):
+        exactly(pa.table({name: part}), tmp_path / "types.root", layout)
+    chunks = pa.chunked_array([array[:1], array[:0], array[1:], array[2:]])
+    exactly(pa.table({name: chunks}), tmp_path / "types.root", layout, flush=2)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_types_in_one_table_with_metadata_come_back(tmp_path, layout):
+    fields = [
+        pa.field(name, array.type, metadata={"ARROW:extension:name": "a.b"} if place % 2 else None)
+        for place, (name, array) in enumerate(CASES.items())
+    ]
+    schema = pa.schema(fields, metadata={"key": "value", "ARROW:schema": "mine", "é": ""})
+    exactly(pa.table(list(CASES.values()), schema=schema), tmp_path / "all.root", layout)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_batches_and_chosen_entries_are_put_together_as_the_whole_is(tmp_path, layout, n_threads):
+    table = pa.concat_tables([pa.table(CASES)] * 50)
+    ar.write(f"{tmp_path}/t.root:T", table, schema=table.schema, layout=layout, flush=7)
+    chosen = [149, 3, 3, 77]
+    with ar.open(f"{tmp_path}/t.root") as file:
+        tree = file["T"]
+        batches = list(tree.scan(batch_size="2 kB", n_threads=n_threads))
+        assert len(batches) > 2
+        whole = pa.Table.from_batches(batches)
+        some = tree.to_arrow(entries=np.array(chosen), n_threads=n_threads)
+    for name in CASES:
+        values = table[name].to_pylist()
+        assert str(whole[name].to_pylist()) == str(values), name
+        assert str(some[name].to_pylist()) == str([values[entry] for entry in chosen]), name
+    assert some.schema.equals(table.schema)
+
+
+def muons() -> pa.Table:
+    pt = pa.array([[10.5, 20.0], [], [30.0]], pa.list_(pa.float32()))
+    charge = pa.array([[1, -1], [], [1]], pa.list_(pa.int8()))
+    run = pa.array([1, None, 3], pa.int64())
+    return pa.table({"Muon_pt": pt, "run": run, "Muon_charge": charge, "S": pa.array([ONE, None, TWO], MEMBERS)})
+
+
+def test_parts_of_columns_in_a_tree_have_their_names(tmp_path):
+    table = muons()
+    ar.write(f"{tmp_path}/muons.root:T", table)
+    with ar.open(f"{tmp_path}/muons.root") as file:
+        tree = file["T"]
+        assert tree.keys() == table.column_names
+        assert tree["nMuon"].to_arrow().to_pylist() == [2, 0, 1]
+        assert tree.to_arrow(["run_isvalid", "S_a", "run"]).to_pydict() == {
+            "run_isvalid": [True, False, True], "S_a": [1, 0, -2], "run": [1, None, 3],
+        }  # fmt: skip
+        assert "nMuon" in tree
+        assert tree.to_arrow(["Muon_pt"], filter="nMuon > 0").to_pydict() == {"Muon_pt": [[10.5, 20.0], [30.0]]}
+        assert tree.to_arrow(["Muon_p*"]).column_names == ["Muon_pt"]
+        with pytest.raises(ar.NoSuchColumnError, match="Muon_pt"):
+            tree["Muon_py"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_column_reads_its_parts_alone(tmp_path, layout):
+    ar.write(f"{tmp_path}/muons.root:T", muons(), layout=layout)
+    with ar.open(f"{tmp_path}/muons.root") as file:
+        tree = file["T"]
+        plan = tree.plan(["run", "Muon_pt"])
+        all_of_it = tree.plan()
+        assert plan.payload_bytes < all_of_it.payload_bytes
+        sizes = [tree[name].stored_bytes for name in tree.keys()]
+        assert all(size > 0 for size in sizes)
+        assert sum(sizes) <= tree.stored_bytes
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_texts_come_as_bytes_where_they_are_asked_for(tmp_path, layout):
+    table = pa.table({name: CASES[name] for name in ("string", "string_view", "list of texts", "dictionary")})
+    ar.write(f"{tmp_path}/t.root:T", table, schema=table.schema, layout=layout)
+    with ar.open(f"{tmp_path}/t.root") as file:
+        read = file["T"].to_arrow(strings="binary")
+    assert read.schema.types == [
+        pa.binary(), pa.binary_view(), pa.list_(pa.binary()), pa.dictionary(pa.int32(), pa.binary()),
+    ]  # fmt: skip
+    assert read["string"].to_pylist() == [b"a", None, "é".encode() * 300]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_too_many_values_for_a_dictionary_in_one_batch_are_told(tmp_path, layout):
+    parts = [pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), [f"{n}-{k}" for k in range(100)]) for n in range(3)]  # fmt: skip
+    table = pa.table({"x": pa.chunked_array(parts)})
+    ar.write(f"{tmp_path}/t.root:T", table, schema=table.schema, layout=layout, flush=100)
+    with ar.open(f"{tmp_path}/t.root") as file:
+        with pytest.raises(ar.InvalidRequestError, match="300 different values in a batch.*smaller batch size"):
+            file["T"].to_arrow()
+        batches = [batch.column(0).to_pylist() for batch in file["T"].scan(batch_size="1 kB")]
+    assert sum(batches, []) == table["x"].to_pylist()
+
+
+def test_a_tree_that_reads_the_same_without_a_record_has_none(tmp_path):
+    schema = pa.schema([pa.field("x", pa.float32(), nullable=False), pa.field("text", pa.string(), nullable=False)])
+    table = pa.table([[1.0, 2.0], ["a", ""]], schema=schema)
+    for layout in LAYOUTS:
+        exactly(table, tmp_path / f"{layout}.root", layout)
+    assert b"ARROW" not in (tmp_path / "ttree.root").read_bytes()
+    assert b"ARROW" not in (tmp_path / "rntuple.root").read_bytes()
+
+
+FLAT = pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("y", pa.int32(), nullable=False)])
+
+
+def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
+    def record(schema: pa.Schema) -> str:
+        return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+    texts = {
+        "timestamps": record(pa.schema([pa.field("y", pa.timestamp("s"), nullable=False)])),
+        "missing": record(pa.schema([pa.field("z", pa.int32(), nullable=False)])),
+        "unions": record(pa.schema([pa.field("x", pa.dense_union([pa.field("a", pa.int8())]))])),
+        "noise": "not base64!",
+        "short": record(FLAT)[:20],
+        "lists": record(pa.schema([pa.field("x", pa.list_(pa.int32()), nullable=False)])),
+    }
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    script = Path(__file__).with_name("record_with_root.py")
+    root_peer.run(str(script), tmp_path, tmp_path / "texts.json")
+    with ar.open(f"{tmp_path}/timestamps.root") as file:
+        # Columns that somebody added come behind those of the record.
+        read = file["T"].to_arrow()
+        assert read.schema == pa.schema([pa.field("y", pa.timestamp("s"), nullable=False), FLAT.field("x")])
+        assert read["y"].cast(pa.int64()).to_pylist() == [0, 10, 20]
+    for name in ("missing", "unions", "noise", "short"):
+        with ar.open(f"{tmp_path}/{name}.root") as file:
+            with pytest.warns(ar.RecordedSchemaWarning, match="ARROW:schema is not used"):
+                tree = file["T"]
+            assert tree.to_arrow().schema == FLAT
+    with ar.open(f"{tmp_path}/lists.root") as file:
+        with pytest.raises(ar.CorruptFileError, match="not as the recorded Arrow schema says"):
+            file["T"].to_arrow(["x"])
+        assert file["T"].to_arrow(["y"])["y"].to_pylist() == [0, 10, 20]
