@@ -56,6 +56,11 @@ class Case:
         """Of both files, each in a directory of its own."""
         return f"case-{self.seed}.root"
 
+    @property
+    def schema_name(self) -> str:
+        """Of the file with the Arrow schema that arrowroot has written into the tree, if it has."""
+        return f"case-{self.seed}.schema"
+
 
 def draw_case(seed: int) -> Case:
     """A case drawn from a seed: the same one in every process."""
@@ -71,12 +76,16 @@ def draw_case(seed: int) -> Case:
         elif kind == "counted":
             counts = _counts(rng, n_entries)
             n_groups += 1
-            for member in range(int(rng.integers(1, 4))):
+            # Nothing says that lists belong together if all are empty.
+            n_members = int(rng.integers(1, 4)) if counts.sum() else 1
+            for member in range(n_members):
                 dims = tuple(int(n) for n in rng.integers(1, 4, rng.choice([0, 0, 1, 2])))
                 letter = str(rng.choice(list(LETTERS)))
                 values = _numbers(rng, letter, int(counts.sum()) * int(np.prod(dims)))
-                name = f"Group{n_groups}_m{member}"
-                columns.append(Column(name, letter, dims, f"nGroup{n_groups}", counts, values))
+                # Several share the counter of their prefix.
+                prefix = f"Group{n_groups}"
+                name = prefix if n_members == 1 else f"{prefix}_m{member}"
+                columns.append(Column(name, letter, dims, f"n{prefix}", counts, values))
         else:
             dims = tuple(int(n) for n in rng.integers(1, 5, rng.integers(1, 3))) if kind == "fixed" else ()
             letter = str(rng.choice(list(LETTERS)))

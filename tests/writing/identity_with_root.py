@@ -57,6 +57,11 @@ def write(case: Case) -> None:
             # ROOT has fitted the sizes of baskets to the first cluster.
             tree.SetBasketSize("*", case.basket_size)
     tree.SetAutoSave(AUTO_SAVE)
+    schema = Path(case.schema_name)
+    if schema.exists():
+        named = ROOT.TNamed("ARROW:schema", schema.read_text())
+        ROOT.SetOwnership(named, False)  # noqa: FBT003 - it is the tree's
+        tree.GetUserInfo().Add(named)
     tree.Write()
     file.Close()
 

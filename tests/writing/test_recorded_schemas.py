@@ -97,7 +97,8 @@ def exactly(table: pa.Table, path: Path, layout: str, **options: Any) -> pa.Tabl
     ar.write(f"{path}:T", table, schema=schema, layout=layout, **options)
     with ar.open(str(path)) as file:
         tree = file["T"]
-        assert tree.keys() == schema.names
+        assert tree.schema.equals(schema, check_metadata=True)
+        assert tree.choose() == schema.names
         read = tree.to_arrow()
     assert read.schema.equals(schema, check_metadata=True), read.schema
     read.validate(full=True)
@@ -159,8 +160,8 @@ def test_parts_of_columns_in_a_tree_have_their_names(tmp_path):
     ar.write(f"{tmp_path}/muons.root:T", table)
     with ar.open(f"{tmp_path}/muons.root") as file:
         tree = file["T"]
-        assert tree.keys() == table.column_names
-        assert tree["nMuon"].to_arrow().to_pylist() == [2, 0, 1]
+        assert tree.choose() == table.column_names
+        assert tree["nMuon"].to_pylist() == [2, 0, 1]
         assert tree.to_arrow(["run_isvalid", "S_a", "run"]).to_pydict() == {
             "run_isvalid": [True, False, True], "S_a": [1, 0, -2], "run": [1, None, 3],
         }  # fmt: skip
@@ -176,10 +177,9 @@ def test_a_column_reads_its_parts_alone(tmp_path, layout):
     ar.write(f"{tmp_path}/muons.root:T", muons(), layout=layout)
     with ar.open(f"{tmp_path}/muons.root") as file:
         tree = file["T"]
-        plan = tree.plan(["run", "Muon_pt"])
-        all_of_it = tree.plan()
-        assert plan.payload_bytes < all_of_it.payload_bytes
-        sizes = [tree[name].stored_bytes for name in tree.keys()]
+        some, everything = tree.scan(["run", "Muon_pt"]).plan, tree.scan().plan
+        assert 0 < some.payload_bytes < everything.payload_bytes
+        sizes = [column.stored_bytes for column in tree.columns]
         assert all(size > 0 for size in sizes)
         assert sum(sizes) <= tree.stored_bytes
 
@@ -225,21 +225,21 @@ def test_a_record_that_does_not_fit_is_a_warning(tmp_path):
         return base64.b64encode(schema.serialize().to_pybytes()).decode()
 
     texts = {
-        "timestamps": record(pa.schema([pa.field("y", pa.timestamp("s"), nullable=False)])),
+        "dates": record(pa.schema([pa.field("y", pa.date32(), nullable=False)])),
         "missing": record(pa.schema([pa.field("z", pa.int32(), nullable=False)])),
         "unions": record(pa.schema([pa.field("x", pa.dense_union([pa.field("a", pa.int8())]))])),
         "noise": "not base64!",
         "short": record(FLAT)[:20],
-        "lists": record(pa.schema([pa.field("x", pa.list_(pa.int32()), nullable=False)])),
+        "lists": record(pa.schema([pa.field("x", pa.list_(pa.field("item", INT, nullable=False)), nullable=False)])),
     }
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     script = Path(__file__).with_name("record_with_root.py")
     root_peer.run(str(script), tmp_path, tmp_path / "texts.json")
-    with ar.open(f"{tmp_path}/timestamps.root") as file:
+    with ar.open(f"{tmp_path}/dates.root") as file:
         # Columns that somebody added come behind those of the record.
         read = file["T"].to_arrow()
-        assert read.schema == pa.schema([pa.field("y", pa.timestamp("s"), nullable=False), FLAT.field("x")])
-        assert read["y"].cast(pa.int64()).to_pylist() == [0, 10, 20]
+        assert read.schema == pa.schema([pa.field("y", pa.date32(), nullable=False), FLAT.field("x")])
+        assert read["y"].cast(pa.int32()).to_pylist() == [0, 10, 20]
     for name in ("missing", "unions", "noise", "short"):
         with ar.open(f"{tmp_path}/{name}.root") as file:
             with pytest.warns(ar.RecordedSchemaWarning, match="ARROW:schema is not used"):

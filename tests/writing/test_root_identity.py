@@ -16,6 +16,7 @@ import arrowroot as ar
 from tests.differential import root_peer
 
 from .identity_cases import Case, Column, draw_case
+from .invariants import assert_sound
 from .invariants.container import Container
 from .invariants.reading import Findings
 
@@ -24,10 +25,26 @@ N_CASES = 200 if os.environ.get("ARROWROOT_SOAK") else 10
 
 
 @pytest.fixture(scope="module")
-def written_by_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("root")
-    root_peer.run(str(SCRIPT), directory, "0", str(N_CASES))
-    return directory
+def directories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """With the files of arrowroot and those of ROOT."""
+    ours, of_root = tmp_path_factory.mktemp("ours"), tmp_path_factory.mktemp("root")
+    for case in map(draw_case, range(N_CASES)):
+        path = ours / case.file_name
+        write(case, path)
+        schema = recorded_schema(path.read_bytes())
+        if schema is not None:
+            (of_root / case.schema_name).write_text(schema)
+    root_peer.run(str(SCRIPT), of_root, "0", str(N_CASES))
+    return ours, of_root
+
+
+def recorded_schema(data: bytes) -> str | None:
+    """The title of the TNamed ``ARROW:schema``, if there is one; ROOT is given it to write."""
+    _, found, text = data.partition(b"\x0cARROW:schema")
+    if not found:
+        return None
+    start, n_bytes = (5, int.from_bytes(text[1:5], "big")) if text[0] == 255 else (1, text[0])
+    return text[start : start + n_bytes].decode()
 
 
 def array_of(column: Column, n_entries: int) -> pa.Array:
@@ -71,16 +88,14 @@ def records(path: Path) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("seed", range(N_CASES))
-def test_every_record_is_what_root_writes(written_by_root, tmp_path, seed):
-    case = draw_case(seed)
-    path = tmp_path / case.file_name
-    write(case, path)
-    of_root = written_by_root / case.file_name
-    if path.read_bytes() == of_root.read_bytes():
+def test_every_record_is_what_root_writes(directories, seed):
+    ours, of_root = (directory / draw_case(seed).file_name for directory in directories)
+    assert_sound(ours)
+    if ours.read_bytes() == of_root.read_bytes():
         return
-    ours, roots = records(path), records(of_root)
-    assert [name for name, _ in ours] == [name for name, _ in roots]
-    for (name, our), (_, root) in zip(ours, roots, strict=True):
+    our_records, root_records = records(ours), records(of_root)
+    assert [name for name, _ in our_records] == [name for name, _ in root_records]
+    for (name, our), (_, root) in zip(our_records, root_records, strict=True):
         differs = [place for place, (a, b) in enumerate(zip(our, root, strict=False)) if a != b]
         assert our == root, f"{name}: {len(our)} bytes, not {len(root)}; they differ at {differs[:20]}"
     raise AssertionError("the files differ between their records")

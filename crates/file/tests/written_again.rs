@@ -96,7 +96,7 @@ fn baskets_again(file: &File, record: &TreeRecord, branch: &Branch, object_data:
         if let Some(offsets) = head.stored_offsets(&payload).unwrap() {
             let mut again = payload[..head.data_bytes as usize].to_vec();
             let words: Vec<u32> = offsets.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect();
-            append_entry_offsets(&mut again, words.into_iter()).unwrap();
+            append_entry_offsets(&mut again, &words).unwrap();
             // The last word means nothing, and is not always 0.
             let n_bytes = again.len() - 4;
             assert_eq!(again[..n_bytes], payload[..n_bytes], "{what}");

@@ -130,7 +130,11 @@ impl Table for Composed {
     }
 
     fn canonical(&self, name: &str) -> Option<&str> {
-        if self.by_name.contains_key(name) { None } else { self.inner.canonical(name) }
+        if self.by_name.contains_key(name) {
+            return None;
+        }
+        // A part of a column is found by its name, and is in no list of columns.
+        self.inner.canonical(name).or_else(|| self.inner.found(name).map(|id| self.inner.place(id).path))
     }
 
     fn has_path(&self, path: &str) -> bool {

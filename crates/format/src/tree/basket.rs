@@ -23,7 +23,7 @@ const OFFSETS_GENERATED: u8 = 80;
 pub(crate) const OFFSET_MASK: u32 = 0x00FF_FFFF;
 
 /// The head of a basket: what is known before its payload is decompressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BasketHead {
     /// `fNbytes`: size of the record in the file, in bytes, key included.
     pub stored_bytes: u32,
@@ -380,6 +380,9 @@ impl EmbeddedBasket {
 /// Appends the entry offsets of a basket to its entry data: their number, they, and one more that is 0.
 ///
 /// `starts`: of all entries in bytes from the start of the record, so the first is the length of the key.
+///
+/// # Errors
+/// [`Error::Unsupported`] if they are too many for a basket.
 ///
 /// # Source
 /// `TBasket::WriteBuffer` (ROOT 6.40).

@@ -35,20 +35,17 @@ pub struct WrittenPage {
     pub(super) checksum: u64,
 }
 
-/// Cuts the elements of a column into pages of at most `page_bytes`, all but equally long.
+/// Cuts the elements of a column into pages of `page_bytes`, and one of the rest, as ROOT does: there are as many as if all
+/// were equally long, and columns that begin alike have equal pages, which are stored once.
 pub(super) fn cut(column: usize, column_type: ColumnType, n_elements: usize, page_bytes: usize) -> Vec<PageCut> {
     let bits = usize::from(column_type.bits).max(1);
     let most = (page_bytes.saturating_mul(8) / bits).clamp(1, i32::MAX.unsigned_abs() as usize);
-    let n_pages = n_elements.div_ceil(most);
-    let each = n_elements.checked_div(n_pages).unwrap_or_default();
-    let n_longer = n_elements.checked_rem(n_pages).unwrap_or_default();
-    let start_of = |page: usize| page * each + page.min(n_longer);
-    let page = |page: usize| {
-        let elements = start_of(page)..start_of(page + 1);
+    let page = |start: usize| {
+        let elements = start..n_elements.min(start.saturating_add(most));
         let n_bytes = (elements.len() * bits).div_ceil(8);
         PageCut { column, elements, n_bytes }
     };
-    (0..n_pages).map(page).collect()
+    (0..n_elements).step_by(most).map(page).collect()
 }
 
 /// Encodes and compresses a page, and appends it to `out` with its checksum. `scratch`: memory for the page.
@@ -204,7 +201,7 @@ mod tests {
         }
 
         #[test]
-        fn pages_are_about_equal_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
+        fn pages_are_full_but_for_the_last_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
             let column_type = ColumnType::of(if wide { Encoding::Switch } else { Encoding::Bit }).unwrap();
             let pages = cut(3, column_type, n_elements, page_bytes);
             let mut end = 0;
@@ -214,8 +211,9 @@ mod tests {
                 end = page.elements.end;
             }
             prop_assert_eq!(end, n_elements);
-            let lengths = || pages.iter().map(|page| page.elements.len());
-            prop_assert!(lengths().max().unwrap_or(0) - lengths().min().unwrap_or(0) <= 1);
+            let lengths: Vec<usize> = pages.iter().map(|page| page.elements.len()).collect();
+            let most = page_bytes * 8 / usize::from(column_type.bits);
+            prop_assert!(lengths.iter().rev().skip(1).all(|length| *length == most.max(1)));
         }
     }
 }
