@@ -77,8 +77,9 @@ def test_files_of_different_codecs_are_merged(tmp_path, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_snapshot_has_the_same_values(tmp_path, layout):
     table = table_of(1)
-    if layout == "ttree":  # RDataFrame has a text of a tree as characters, and its snapshot, too
-        table = table.drop_columns(["label"])
+    if layout == "ttree":
+        # RDataFrame has a text of a tree as characters, and no dictionary to write vectors of vectors with.
+        table = table.drop_columns(["label", "hits"])
     file = write(tmp_path / "ours.root", table, layout)
     root("snapshot", layout, tmp_path / "snapshot.root", file)
     assert_holds(tmp_path / "snapshot.root", table)
@@ -90,7 +91,8 @@ def test_an_updated_file_has_what_it_had_and_what_was_added(tmp_path, layout):
     file = write(tmp_path / "ours.root", table, layout)
     root("update", layout, tmp_path / "updated.root", file)
     assert_holds(tmp_path / "updated.root", table)
-    assert_sound(tmp_path / "updated.root")
+    # What ROOT frees at the end stays there, after fEND.
+    assert_sound(tmp_path / "updated.root", but=["file-end"])
     with ar.open(str(tmp_path / "updated.root")) as opened:
         assert opened["second"].title == "other"
         assert opened["added/h"].values().tolist() == [0, 0, 1, 0, 0]

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,10 @@ from .expected import shown, stored_values
 from .invariants import assert_sound
 from .test_root_goes_on import table_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 SOAK = bool(os.environ.get("ARROWROOT_SOAK"))
 LAYOUTS = ("ttree", "rntuple")
 N_KILLS = 200 if SOAK else 6
@@ -93,7 +99,7 @@ def test_reproducible_files_are_the_same_in_any_directory_at_any_time(tmp_path, 
         directory.mkdir(parents=True)
         path = directory / "same.root"
         subprocess.run(
-            [sys.executable, "-c", code, str(path), layout], check=True, cwd=Path(__file__).parents[2],
+            [sys.executable, "-c", code, str(path), layout], check=True, cwd=REPOSITORY,
             env={**os.environ, "TZ": zone},
         )  # fmt: skip
         digests.add(digest(path))
@@ -124,16 +130,15 @@ print("done", flush=True)
 """
 
 
-def start_writer(path: Path, layout: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), layout],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begins\n"
-    return process
+@contextmanager
+def a_writer(path: Path, layout: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has begun to write; it is waited for."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), layout], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begins\n"
+        yield process
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -143,15 +148,14 @@ def test_a_killed_writer_leaves_the_older_file_or_the_whole_new_one(tmp_path, la
     ar.write(f"{path}:Events", old, layout=layout)
     before = digest(path)
     begin = time.perf_counter()
-    process = start_writer(tmp_path / "timed.root", layout)
-    assert process.wait() == 0
+    with a_writer(tmp_path / "timed.root", layout) as process:
+        assert process.wait() == 0
     longest = time.perf_counter() - begin
     chance, outcomes = random.Random(1), []
     for _ in range(N_KILLS):
-        process = start_writer(path, layout)
-        time.sleep(chance.uniform(0, longest * 0.7))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        with a_writer(path, layout) as process:
+            time.sleep(chance.uniform(0, longest * 0.7))
+            process.send_signal(signal.SIGKILL)
         outcomes.append(digest(path) == before)
         if not outcomes[-1]:
             assert_sound(path)
@@ -178,7 +182,7 @@ except ar.StorageError as error:
     sys.exit(3)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path), layout], capture_output=True, text=True, cwd=Path(__file__).parents[2],
+        [sys.executable, "-c", code, str(path), layout], capture_output=True, text=True, cwd=REPOSITORY,
         check=False,
     )  # fmt: skip
     assert done.returncode == 3, done.stderr
