@@ -1,7 +1,7 @@
 """The columns that writers get: raw arrays in a directory, so that programs in every language begin with the same.
 
 ``NAME.values`` has the values of a column; of lists, those of all lists one after the other. ``COUNTER.ends`` has one
-64-bit integer more than there are entries, the first is 0: where the lists of the columns of a collection begin and end.
+64-bit integer more than there are entries, the first is 0: where the lists of a collection's columns begin and end.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-//! Baskets: head, payload, entry offsets, and values of any form; the fast kernels beside the plain way.
+//! Baskets: head (written again), payload, entry offsets, and values of any form; the fast kernels beside the plain way.
 //!
 //! Input: a byte for the size of the form's script, the script (`arrowroot_fuzz::form`), the record.
 #![no_main]
 
-use arrowroot_format::Cursor;
 use arrowroot_format::codec::{Decompressor, check_blocks};
 use arrowroot_format::column::{EntryForm, Header, Number};
+use arrowroot_format::container::Key;
 use arrowroot_format::decode::{Reader, Values, Writes, kernels};
 use arrowroot_format::tree::BasketHead;
+use arrowroot_format::{Cursor, Output};
 use arrowroot_fuzz::{MAX_BYTES, form};
 use libfuzzer_sys::fuzz_target;
 
@@ -17,6 +18,11 @@ fuzz_target!(|data: &[u8]| {
     let form = form(&mut Cursor::new(script));
     let record = &data[input.position()..];
     let Ok(head) = BasketHead::parse(record) else { return };
+    let key = Key::parse(&mut Cursor::new(record)).expect("the key of a basket");
+    let mut output = Output::new(0);
+    if head.write(&key.name, &key.title, &mut output).is_ok() {
+        assert_eq!(BasketHead::parse(&output.into_bytes()).expect("a head just written"), head);
+    }
     let stored = record.get(head.key_bytes as usize..).unwrap_or_default();
     let payload_bytes = head.payload_bytes as usize;
     if payload_bytes > MAX_BYTES || (head.is_compressed() && check_blocks(stored, payload_bytes).is_err()) {

@@ -2,14 +2,17 @@
 //!
 //! Input: a byte that chooses, and what it chooses. 0: the object of an anchor; 1: the payloads of header, footer and page
 //! list, each behind its size in 2 bytes; 2: a page, behind its encoding and number of elements. Envelopes get the type,
-//! length and checksum that they should have, so that what is inside them is reached.
+//! length and checksum that they should have, so that what is inside them is reached. What was read is written and read again:
+//! it is the same, and so are then the bytes.
 #![no_main]
 
 use std::sync::Arc;
 
 use arrowroot_format::Cursor;
 use arrowroot_format::column::{Column, SeenClasses, column_of_streamed_field};
-use arrowroot_format::rntuple::{Anchor, Footer, PageList, Schema, Slots, StreamedField, checksum, kernels};
+use arrowroot_format::rntuple::{
+    ANCHOR_CLASS, Anchor, Footer, PageList, Schema, Slots, StreamedField, checksum, kernels,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -17,7 +20,9 @@ fuzz_target!(|data: &[u8]| {
     let Ok(chosen) = input.u8() else { return };
     match chosen {
         0 => {
-            let _ = Anchor::parse(&data[1..], "ROOT::RNTuple");
+            if let Ok(anchor) = Anchor::parse(&data[1..], ANCHOR_CLASS) {
+                assert_eq!(Anchor::parse(&anchor.write().unwrap(), ANCHOR_CLASS).unwrap(), anchor);
+            }
         }
         1 => {
             let _ = metadata(&mut input);
@@ -46,6 +51,9 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let named = schema.header_checksum.to_le_bytes();
     let footer = envelope(2, &[&[0; 8], &named[..], footer].concat());
     let footer = Footer::parse(&footer, &mut schema);
+    if let Ok(footer) = &footer {
+        written_again(&header, &schema, footer);
+    }
     let slots = Slots::new(&schema).ok()?;
     let infos = schema.streamer_infos();
     let form_of = |field: StreamedField<'_>| {
@@ -62,7 +70,25 @@ fn metadata(input: &mut Cursor<'_>) -> Option<()> {
     let page_list = envelope(3, &[&named[..], page_list].concat());
     let list = PageList::parse(&page_list, &schema).ok()?;
     assert_eq!(list.clusters.len(), list.columns.len());
+    if let Ok(written) = list.write(&schema) {
+        let found = PageList::parse(&written, &schema).unwrap();
+        assert_eq!(found, list);
+        assert!(found.write(&schema).unwrap() == written);
+    }
     Some(())
+}
+
+/// Header and footer, but what may be refused: links out of the file, and what was appended by later versions is lost.
+fn written_again(header: &[u8], schema: &Schema, footer: &Footer) {
+    let (Ok(new_header), Ok(new_footer)) = (schema.write(), footer.write(schema)) else { return };
+    let mut found = Schema::parse(&new_header).unwrap();
+    // Only a header that is the same has the checksum that the footer names.
+    if new_header == header {
+        assert_eq!(Footer::parse(&new_footer, &mut found).unwrap(), *footer);
+        assert!(found.write().unwrap() == new_header && footer.write(&found).unwrap() == new_footer);
+    } else {
+        assert!(found.write().unwrap() == new_header);
+    }
 }
 
 fn page(input: &mut Cursor<'_>) {

@@ -1,4 +1,5 @@
-//! Tree metadata: the object data of a tree's record, and the streamer information that explains it.
+//! Tree metadata: the object data of a tree's record, and the streamer information that explains it. What was read is written,
+//! and read again.
 //!
 //! Input: flags (1: class is TNtuple; 2: streamer information follows), fKeylen in 2 bytes; if there is streamer
 //! information its size in 2 bytes, its fKeylen in 2 bytes and itself; the object data.
@@ -6,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrowroot_format::Cursor;
+use arrowroot_format::{Cursor, Output};
 use arrowroot_format::column::{SeenClasses, resolve};
 use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
@@ -22,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let object_data = &data[input.position()..];
     let Ok(tree) = TreeRecord::parse(object_data, class, usize::from(key_bytes), &|| Ok(infos.clone())) else { return };
     tree.clusters(1000);
+    written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
     for (place, branch) in tree.branches.iter().enumerate().take(200) {
         if let Ok(baskets) = branch.baskets(object_data) {
             assert!(baskets.len() <= branch.n_baskets());
@@ -51,6 +53,19 @@ fuzz_target!(|data: &[u8]| {
         let _ = form.decode_entry(&mut Reader::default(), &[], 0, &mut values);
     }
 });
+
+/// What can be written of it is read again, and is then written as it is.
+fn written_again(tree: &TreeRecord, object_data: &[u8], class: &str, key_bytes: usize, infos: &StreamerInfos) {
+    let mut output = Output::new(key_bytes);
+    if tree.write(object_data, &mut output).is_err() {
+        return;
+    }
+    let written = output.into_bytes();
+    let again = TreeRecord::parse(&written, class, key_bytes, &|| Ok(infos.clone())).expect("a record just written");
+    let mut output = Output::new(key_bytes);
+    again.write(&written, &mut output).expect("a record that was written before");
+    assert_eq!(output.into_bytes(), written);
+}
 
 fn streamer_infos(input: &mut Cursor<'_>) -> Option<StreamerInfos> {
     let (n_bytes, key_bytes) = (input.u16().ok()?, input.u16().ok()?);

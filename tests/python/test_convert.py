@@ -113,7 +113,10 @@ def test_all_trees_and_objects_of_a_file_are_copied(tmp_path, arrowroot_command)
     done = arrowroot_command("convert", tmp_path / "in.root", f"{out}", "--verify", "--json")
     told = json.loads(done.stdout)
     assert told["form"] == "arrowroot.convert/1"
-    assert told["tables"] == [{"name": "a", "num_entries": 2}, {"name": "dir/b", "num_entries": 1}]
+    assert sorted(told["tables"], key=lambda table: table["name"]) == [
+        {"name": "a", "num_entries": 2},
+        {"name": "dir/b", "num_entries": 1},
+    ]
     assert (sorted(told["objects"]), told["left_out"], told["verified"]) == (["dir/h", "note"], [], True)
     assert told["bytes"] == out.stat().st_size
     with ar.open(out) as back:
@@ -165,7 +168,7 @@ def test_slices_of_nested_arrays_are_compared_by_what_is_in_them():
     maps = pa.array([[("a", 1)], [("b", 2), ("c", None)], []], pa.map_(pa.string(), pa.int32()))
     nested = pa.array([[[1.0]], [], [[], [2.0, None]]])
     fixed = pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int8(), 2))
-    for array in (maps, nested, fixed, pa.array(["x", "y", "x"]).dictionary_encode()):
+    for array in (maps, nested, fixed, pa.array(["x", "y", "z"]).dictionary_encode()):
         again = pa.array(array.to_pylist(), array.type)
         for start in range(3):
             assert compare.same(array.slice(start), again.slice(start))
@@ -183,7 +186,7 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, arr
         ((files / "ttree.root", tmp_path / "o.parquet", "--compression", "lzma"), 2, "lzma"),
         ((files / "ttree.root", out, "--compression", "zst"), 2, "zstd"),
         ((files / "ttree.root", out, "--flush", "many"), 2, "--flush"),
-        ((files / "ttree.root", tmp_path / "o.parquet:Events"), 2, "no name"),
+        ((files / "ttree.root", tmp_path / "o.parquet:Events"), 2, "which format"),
         ((files / "ttree.root", tmp_path / "no" / "out.root"), 1, "no"),
     ]:
         done = arrowroot_command("convert", *arguments, check=False)

@@ -15,14 +15,10 @@ KINDS = ["nanoaod", "d3pd", "aod"]
 
 
 def digest(batches):
-    """Return a checksum of values, however they came in batches."""
-    table = pa.Table.from_batches(batches).combine_chunks()
-    found = hashlib.sha256()
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        found.update(name.encode())
-        for buffer in column.chunk(0).buffers() if column.num_chunks else []:
-            found.update(b"" if buffer is None else buffer.to_pybytes())
-    return found.hexdigest()[:16]
+    """Return a checksum of names and values."""
+    table = pa.Table.from_batches(batches)
+    text = f"{table.column_names}{table.to_pylist()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def test_there_are_three_kinds():
@@ -46,7 +42,10 @@ def test_entries_follow_from_the_seed_alone(kind):
 
 
 # If one of these changes, so does every sample: figures in the documents are of these values.
-@pytest.mark.parametrize(("kind", "expected"), [("nanoaod", "NANO"), ("d3pd", "D3PD"), ("aod", "AOD")])
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("nanoaod", "8838e19bc7ebebef"), ("d3pd", "5828d6b27ba6a277"), ("aod", "b0aebb7a9d2c65ac")],
+)
 def test_values_are_the_same_on_every_machine(kind, expected):
     assert digest(list(sample_of(kind, n_entries=100).batches())) == expected
 

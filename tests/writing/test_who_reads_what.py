@@ -230,8 +230,8 @@ def compared(found: Any, wanted: Any) -> str:
 COMMON = [
     f"`{kind}`"
     for kind in (
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "halffloat", "float", "double", "bool",
-        "string", "list<float>", "list<int8>", "list<uint64>", "list<bool>",
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "halffloat", "float", "double",
+        "bool",         "string", "list<float>", "list<int8>", "list<uint64>", "list<bool>",
     )
 ]  # fmt: skip
 

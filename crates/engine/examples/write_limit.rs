@@ -127,7 +127,7 @@ struct Sample {
 fn sample(payloads: &[Vec<u8>], setting: CompressionSetting, n_threads: usize) -> Result<Sample> {
     let largest = payloads.iter().map(Vec::len).max().unwrap_or(0);
     let (next, stored_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = |mut buffer: Vec<u8>| -> Result<(), String> {
+    let work = |mut buffer: Vec<u8>| -> std::result::Result<(), String> {
         let mut compressor = Compressor::new();
         while let Some(payload) = payloads.get(next.fetch_add(1, Relaxed)) {
             buffer.clear();

@@ -45,7 +45,10 @@ class Table(NamedTuple):
 
     name: str
     title: str
+    #: Its fields are nullable where a value is missing.
     schema: pa.Schema
+    #: As the input says it, where a field may be nullable and nothing be missing.
+    said: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
     #: Entries, as far as they are known: a filter may leave fewer.
     n_entries: int
@@ -114,7 +117,9 @@ def _of_tree(tree: Tree, path: str, choice: Choice) -> Table:
     names = set(scan.column_names)
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = path.partition(";")[0]
-    return Table(name, tree.title, scan.schema, lambda: iter(scan), scan.num_entries, titles, scan)
+    return Table(
+        name, tree.title, scan.schema, scan.schema, lambda: iter(scan), scan.num_entries, titles, scan
+    )
 
 
 class _Rows:
@@ -209,7 +214,7 @@ def _table(
         with _naming(file):
             yield from rows()
 
-    return Table("", "", found, batches, len(rows.range))
+    return Table("", "", found, schema, batches, len(rows.range))
 
 
 def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:

@@ -69,17 +69,12 @@ def write_all(given: Input, place: Place, style: Style, progress: Callable[[Tabl
     with _unsupported(place.file), replacing(place.file) as beside:
         writer = _parquet_writer if place.format == "parquet" else _ipc_writer
         n_entries = 0
-        with writer(beside, table.schema, style.compression) as write:
+        with writer(beside, table.said, style.compression) as write:
             for batch in table.batches():
-                write(pa.RecordBatch.from_arrays(batch.columns, schema=_relaxed(table.schema, batch.schema)))
+                write(batch)
                 n_entries += batch.num_rows
                 progress(table, n_entries)
     return Written([(table.name, n_entries)], [], [(key.path, "not a table") for key in given.objects])
-
-
-def _relaxed(schema: pa.Schema, of_batch: pa.Schema) -> pa.Schema:
-    """Return the schema of an output for a batch whose types may say less about what is missing."""
-    return schema if schema.types == of_batch.types else of_batch.with_metadata(schema.metadata)
 
 
 def _to_root(given: Input, place: Place, style: Style, progress: Callable[[Table, int], object]) -> Written:

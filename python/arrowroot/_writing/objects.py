@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+#: Titles of objects whose classes give them none of their own. Source: ``TObject::GetTitle`` (ROOT 6.40).
+_TITLES = {
+    "TObjString": "Collectable string class",
+    "TList": "Doubly linked list",
+    "THashList": "Doubly linked list with hashtable for lookup",
+    "TObjArray": "An array of objects",
+}
+
+
 class Described(NamedTuple):
     """An object to write."""
 
@@ -27,7 +36,7 @@ def object_of(value: Any, name: str) -> Described:
     Raises: UnsupportedError for what no class of ROOT is known for, or what was not readable when it was read.
     """
     if isinstance(value, str):
-        return Described("TObjString", "Collectable string class", _object() | {"fString": value})
+        return Described("TObjString", _TITLES["TObjString"], _object() | {"fString": value})
     if isinstance(value, Unreadable):
         raise UnsupportedError(f"{name}: it could not be read, so it cannot be written: {value.error}")
     if isinstance(value, Record):
@@ -49,7 +58,8 @@ def _described(record: Record, name: str) -> Described:
     members = record.members
     if "fName" in members:
         members["fName"] = name
-    return Described(record.class_name, text_of(members.get("fTitle")), members)
+    title = text_of(members["fTitle"]) if "fTitle" in members else _TITLES.get(record.class_name, "")
+    return Described(record.class_name, title, members)
 
 
 def record_of(class_name: str, members: dict[str, Any], bases: tuple[str, ...] = ()) -> Record:

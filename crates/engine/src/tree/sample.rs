@@ -114,24 +114,7 @@ mod tests {
 
     fn head(n_entries: usize, data_bytes: usize) -> BasketHead {
         let (n_entries, data_bytes) = (u32::try_from(n_entries).unwrap(), u32::try_from(data_bytes).unwrap());
-        BasketHead {
-            stored_bytes: 0,
-            key_bytes: 50,
-            payload_bytes: data_bytes,
-            key_version: 1004,
-            datime: format::container::Datime::default(),
-            cycle: 0,
-            seek_key: 0,
-            seek_dir: 100,
-            pid_offset: 0,
-            version: 3,
-            buffer_bytes: 32_000,
-            data_bytes,
-            n_entries,
-            entry_bytes: 0,
-            offsets_are_sizes: false,
-            offsets_generated: false,
-        }
+        BasketHead { key_bytes: 50, payload_bytes: data_bytes, data_bytes, n_entries, ..BasketHead::default() }
     }
 
     /// First and end of the entries that are looked at.

@@ -123,7 +123,7 @@ pub fn resolve<'i>(
     let column = match &branch.element {
         Some(part) => of_element(tree, branch, part, infos, seen),
         None => match branch.leaves.as_slice() {
-            [leaf] if tree.leaf(*leaf).kind == LeafKind::Object => {
+            [leaf] if matches!(tree.leaf(*leaf).kind, LeafKind::Object { .. }) => {
                 of_leaf_object(branch, tree.leaf(*leaf), infos, seen)
             }
             _ if branch.class == "TBranch" => of_leaves(tree, branch),
@@ -235,7 +235,7 @@ fn of_single_leaf(tree: &TreeRecord, branch: &Branch, leaf: &Leaf) -> Result<Col
             let form = EntryForm::Streamed { framed: Framing::Bare, node: Node::TextOrNothing };
             return Ok(Column::new("char*", form));
         }
-        LeafKind::Object => return Err(unsupported(branch, "leaf list with objects")),
+        LeafKind::Object { .. } => return Err(unsupported(branch, "leaf list with objects")),
         LeafKind::Element { .. } => return Err(unsupported(branch, "TLeafElement without TBranchElement")),
         LeafKind::Other => return Err(unsupported(branch, &leaf.class)),
     };

@@ -7,42 +7,52 @@ use crate::cursor::Cursor;
 /// A file in the making: a header of which the version and `begin` are right, and records.
 struct File(Vec<u8>);
 
-fn text(text: &str) -> Vec<u8> {
-    let mut bytes = vec![u8::try_from(text.len()).unwrap()];
-    bytes.extend(text.bytes());
-    bytes
+fn written(write: impl FnOnce(&mut Output) -> crate::Result<()>) -> Vec<u8> {
+    let mut output = Output::new(0);
+    write(&mut output).unwrap();
+    output.into_bytes()
+}
+
+fn titled(
+    title: &str,
+    at: usize,
+    (class, name): (&str, &str),
+    cycle: i16,
+    seek_dir: usize,
+    payload: usize,
+    large: bool,
+) -> Vec<u8> {
+    let mut key = Key::new(large, class, name, title).unwrap();
+    key.set_payload(payload, payload).unwrap();
+    key.head = KeyHead {
+        datime: Datime(0x5d35_1234),
+        cycle: cycle.unsigned_abs(),
+        is_kept: cycle < 0,
+        seek_key: at as u64,
+        seek_dir: seek_dir as u64,
+        ..key.head
+    };
+    written(|output| key.write(output))
 }
 
 fn key(at: usize, class: &str, name: &str, cycle: i16, seek_dir: usize, payload: usize, large: bool) -> Vec<u8> {
-    let texts = [text(class), text(name), text("title")].concat();
-    let key_bytes = texts.len() + if large { 34 } else { 26 };
-    let mut bytes = Vec::new();
-    bytes.extend(u32::try_from(key_bytes + payload).unwrap().to_be_bytes());
-    bytes.extend(if large { 1004_u16 } else { 4 }.to_be_bytes());
-    bytes.extend(u32::try_from(payload).unwrap().to_be_bytes());
-    bytes.extend(Datime(0x5d35_1234).0.to_be_bytes());
-    bytes.extend(u16::try_from(key_bytes).unwrap().to_be_bytes());
-    bytes.extend(cycle.to_be_bytes());
-    for offset in [at, seek_dir] {
-        if large {
-            bytes.extend((offset as u64).to_be_bytes());
-        } else {
-            bytes.extend(u32::try_from(offset).unwrap().to_be_bytes());
-        }
-    }
-    bytes.extend(texts);
-    bytes
+    titled("title", at, (class, name), cycle, seek_dir, payload, large)
 }
 
 fn directory(at: usize, key_bytes: usize) -> Vec<u8> {
-    let mut bytes = vec![0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0];
-    for word in [key_bytes, at, 100, 0] {
-        bytes.extend(u32::try_from(word).unwrap().to_be_bytes());
-    }
-    bytes.extend([0, 1]);
-    bytes.extend([7; 16]);
-    bytes.extend([0; 12]);
-    bytes
+    let directory = Directory {
+        version: 5,
+        is_large: false,
+        created: Datime(1),
+        modified: Datime(2),
+        n_bytes_keys: 0,
+        n_bytes_name: u32::try_from(key_bytes).unwrap(),
+        seek_dir: at as u64,
+        seek_parent: 100,
+        seek_keys: 0,
+        uuid: Some(Uuid([7; 16])),
+    };
+    written(|output| directory.write_record(output))
 }
 
 impl File {
@@ -390,15 +400,7 @@ fn a_walk_over_a_file_that_is_cut_short_finds_what_is_whole() {
 fn a_key_longer_than_a_request_is_found() {
     let mut file = File::new();
     let at = file.0.len();
-    let mut long = key(at, "TNamed", "long", 1, 100, 10, false);
-    long.truncate(long.len() - 6);
-    long.push(255);
-    long.extend(20_000_u32.to_be_bytes());
-    long.resize(long.len() + 20_000, b't');
-    let key_bytes = u16::try_from(long.len()).unwrap();
-    long[14..16].copy_from_slice(&key_bytes.to_be_bytes());
-    long[..4].copy_from_slice(&(u32::from(key_bytes) + 10).to_be_bytes());
-    file.0.extend(long);
+    file.0.extend(titled(&"t".repeat(20_000), at, ("TNamed", "long"), 1, 100, 10, false));
     file.0.extend([0; 10]);
     file.add("TNamed", "next", 1, 100, &[0; 10]);
     assert_eq!(file.recovered(), owned(&[("long", 1), ("next", 1)]));

@@ -69,6 +69,10 @@ impl<'o> Encoder<'o> {
     fn class_at_depth(&mut self, class: &str, object: &'o Object, output: &mut Output) -> Result<()> {
         if let Some(primitive) = numbers_of_array(class) {
             let numbers = numbers(member(object, class, "fArray")?)?;
+            // The base of a histogram: ROOT would read what is behind its bins.
+            if let Some(n_cells) = object.members.get("fNcells") {
+                check_length(numbers, integer(n_cells)?.try_into().unwrap_or(u64::MAX))?;
+            }
             output.count(numbers.len())?;
             return numbers.write(primitive, output);
         }

@@ -17,6 +17,8 @@ const MAX_FAILED: usize = 100;
 const INFO_CLASS: &str = "TStreamerInfo";
 /// Name of the list of rules in the list of streamer information.
 const RULES: &str = "listOfRules";
+/// Status bit of a list that owns what it holds, as the list of rules does. Source: `TCollection::kIsOwner`.
+const IS_OWNER: u32 = 1 << 14;
 /// Class versions of `TList` and `TObjString`, as ROOT 6.40 writes them.
 const LIST_VERSION: u16 = 5;
 const OBJECT_STRING_VERSION: u16 = 1;
@@ -127,6 +129,7 @@ impl StreamerInfos {
     #[must_use]
     pub fn with_rules(mut self, rules: Vec<Rule>) -> Self {
         self.rules = rules;
+        self.bits[1] = IS_OWNER;
         self
     }
 

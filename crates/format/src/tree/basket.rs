@@ -23,7 +23,7 @@ const OFFSETS_GENERATED: u8 = 80;
 pub(crate) const OFFSET_MASK: u32 = 0x00FF_FFFF;
 
 /// The head of a basket: what is known before its payload is decompressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BasketHead {
     /// `fNbytes`: size of the record in the file, in bytes, key included.
     pub stored_bytes: u32,
@@ -240,6 +240,12 @@ impl BasketHead {
         output.i32(self.buffer_bytes);
         let entry_bytes = signed(self.entry_bytes)?;
         if self.offsets_are_sizes {
+            if entry_bytes == 0 {
+                return Err(Error::unsupported(
+                    0,
+                    format!("a basket of branch {branch:?} with fNevBufSize 0 and features"),
+                ));
+            }
             output.i32(-entry_bytes);
             output.u8(GENERATE_OFFSET_MAP);
         } else {
@@ -288,6 +294,12 @@ impl BasketHead {
 }
 
 impl EmbeddedBasket {
+    /// One without data, to test what is done with its numbers.
+    #[cfg(test)]
+    pub(super) fn new(index: usize, head: BasketHead) -> Self {
+        EmbeddedBasket { index, head, data: 0..0, entry_offsets: None, object_bytes: 0, oddity: None }
+    }
+
     /// Reads a basket, after its class tag.
     pub(super) fn read(cursor: &mut Cursor<'_>, index: usize) -> Result<Embedded> {
         let start = cursor.position();
@@ -368,6 +380,9 @@ impl EmbeddedBasket {
 /// Appends the entry offsets of a basket to its entry data: their number, they, and one more that is 0.
 ///
 /// `starts`: of all entries in bytes from the start of the record, so the first is the length of the key.
+///
+/// # Errors
+/// [`Error::Unsupported`] if they are too many for a basket.
 ///
 /// # Source
 /// `TBasket::WriteBuffer` (ROOT 6.40).

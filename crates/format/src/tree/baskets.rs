@@ -16,7 +16,7 @@ const MAX_BASKET_ENTRIES: u64 = i32::MAX as u64;
 const MIN_ITEMS: usize = 10;
 
 /// Where the arrays of a branch lie in the object data of its tree: they are decoded when asked for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BasketTable {
     /// Number of baskets in the file.
     n_baskets: usize,

@@ -18,17 +18,24 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// Class versions of `TBranch` and `TBranchElement` that ROOT 6.40 writes.
 const BRANCH_VERSION: u16 = 13;
 const ELEMENT_VERSION: u16 = 10;
+/// The only class version of `TBranchObject`.
+pub(super) const OBJECT_VERSION: u16 = 1;
 /// `fBits` of branches that ROOT 6.40 makes. Source: `TBranch::kDoNotUseBufferMap`.
-const NEW_BITS: u32 = 0x0040_0000;
+const NEW_BITS: u32 = 1 << 22;
+/// `TBranchElement::kAddressSet`: what those have that hold the objects of a user.
+const ADDRESS_SET: u32 = 1 << 20;
 /// What stands for the version of `ROOT::TIOFeatures`, which has none.
 const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
+
+/// A branch takes more in a record.
+const MIN_BRANCH_BYTES: usize = 200;
 
 /// A branch, by its place in [`super::TreeRecord::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchId(pub u32);
 
 /// One branch of a tree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     /// Class: `TBranch`, `TBranchElement`, ...
     pub class: Cow<'static, str>,
@@ -76,6 +83,8 @@ pub struct Branch {
     pub file_name: String,
     /// What a `TBranchElement` knows more.
     pub element: Option<ElementPart>,
+    /// `fClassName` of a `TBranchObject`: the class of its objects, unless their pointers say another one.
+    pub object_class: Option<Box<str>>,
     pub(super) baskets: BasketTable,
     /// `fBits` of `fBranches` and `fLeaves`.
     pub(super) array_bits: [u32; 2],
@@ -138,7 +147,12 @@ impl Branch {
 
     /// A `TBranchElement` without leaves and baskets. Its title is its name where ROOT gives it no other.
     pub fn of_class(name: &str, title: &str, element: ElementPart) -> Branch {
-        Branch { class: Cow::Borrowed("TBranchElement"), element: Some(element), ..Branch::new(name, title) }
+        Branch {
+            class: Cow::Borrowed("TBranchElement"),
+            bits: NEW_BITS | ADDRESS_SET,
+            element: Some(element),
+            ..Branch::new(name, title)
+        }
     }
 
     fn of(bits: u32, name: String, title: String) -> Branch {
@@ -166,6 +180,7 @@ impl Branch {
             embedded: Vec::new(),
             file_name: String::new(),
             element: None,
+            object_class: None,
             baskets: BasketTable::default(),
             array_bits: [0; 2],
         }
@@ -264,6 +279,7 @@ pub(super) fn read_branches<'a>(
 ) -> Result<(Vec<BranchId>, u32)> {
     let head = read_array_head(cursor)?;
     let mut branches = Vec::with_capacity(head.n_objects);
+    reading.reserve(head.n_objects.min(cursor.remaining() / MIN_BRANCH_BYTES));
     for _ in 0..head.n_objects {
         let Some(id) = read_branch_pointer(cursor, reading, parent, depth)? else { continue };
         // A branch that is still being read here would contain itself.
@@ -330,6 +346,9 @@ fn read_branch<'a>(
     if class == "TBranchElement" {
         branch.element =
             Some(read_element(cursor, reading, &outer, depth).within(|| format!("branch {}", branch.name))?);
+    }
+    if class == "TBranchObject" {
+        branch.object_class = Some(cursor.string().within(|| format!("branch {}", branch.name))?.into());
     }
     branch.class = match class {
         "TBranch" => Cow::Borrowed("TBranch"),

@@ -63,7 +63,10 @@ pub enum LeafKind {
         type_code: i32,
     },
     /// `TLeafObject`: a whole object of the class in the title.
-    Object,
+    Object {
+        /// `fVirtual`: whether each object is named with its class.
+        is_virtual: bool,
+    },
     /// Another class.
     Other,
 }
@@ -269,7 +272,11 @@ impl Leaf {
                 output.i32(type_code);
                 Ok(())
             }
-            LeafKind::Object | LeafKind::Other => {
+            LeafKind::Object { is_virtual } => {
+                output.u8(is_virtual.into());
+                Ok(())
+            }
+            LeafKind::Other => {
                 Err(Error::unsupported(output.position(), format!("leaves of class {} are not written", self.class)))
             }
         }
@@ -312,7 +319,11 @@ pub(super) fn read_leaf<'a>(
             (Cow::Borrowed("TLeafElement"), LeafKind::Element { id: cursor.i32()?, type_code: cursor.i32()? })
         }
         ("TLeafC", _) => (Cow::Borrowed("TLeafC"), LeafKind::Text),
-        ("TLeafObject", _) => (Cow::Borrowed("TLeafObject"), LeafKind::Object),
+        ("TLeafObject", _) => {
+            // The first versions did not have it.
+            let is_virtual = outer.end.is_none_or(|end| cursor.position() == end) || cursor.u8()? != 0;
+            (Cow::Borrowed("TLeafObject"), LeafKind::Object { is_virtual })
+        }
         (other, _) => (Cow::Owned(other.to_owned()), LeafKind::Other),
     };
     let mut leaf = Leaf {

@@ -1,7 +1,5 @@
 //! Pointers between branches and leaves in the record of a tree.
 
-use std::collections::BTreeMap;
-
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Frame, Output};
@@ -32,14 +30,15 @@ pub(super) enum Object {
 /// The classes, branches and leaves of a record so far.
 pub(super) struct Objects<'a> {
     slots: ObjectSlots<'a>,
-    objects: BTreeMap<usize, Object>,
+    /// Where they are, in the order of these places.
+    objects: Vec<(usize, Object)>,
     /// How many leaves are being read: a counter may be written inside the leaf that it counts for.
     pub(super) leaf_depth: usize,
 }
 
 impl<'a> Objects<'a> {
     pub(super) fn new(key_bytes: usize) -> Self {
-        Objects { slots: ObjectSlots::new(key_bytes), objects: BTreeMap::new(), leaf_depth: 0 }
+        Objects { slots: ObjectSlots::new(key_bytes), objects: Vec::new(), leaf_depth: 0 }
     }
 
     /// Reads one pointer.
@@ -47,7 +46,7 @@ impl<'a> Objects<'a> {
         let start = cursor.position();
         Ok(match self.slots.read(cursor)? {
             ObjectSlot::Null => Slot::Null,
-            ObjectSlot::Reference(position) => Slot::Seen(self.objects.get(&position).copied()),
+            ObjectSlot::Reference(position) => Slot::Seen(self.object(position)),
             ObjectSlot::Object { class, end, position } => {
                 let class =
                     std::str::from_utf8(class).map_err(|_| Error::corrupt(start, "a class name that is not UTF-8"))?;
@@ -56,9 +55,19 @@ impl<'a> Objects<'a> {
         })
     }
 
+    fn object(&self, position: usize) -> Option<Object> {
+        let place = self.objects.binary_search_by_key(&position, |&(position, _)| position).ok()?;
+        Some(self.objects[place].1)
+    }
+
     /// Notes which object was at a position, for references to it.
     pub(super) fn remember(&mut self, position: usize, object: Object) {
-        self.objects.insert(position, object);
+        // Almost always the last; a leaf comes after the counter that is written inside it.
+        let place = self.objects.iter().rposition(|&(before, _)| before < position).map_or(0, |place| place + 1);
+        match self.objects.get_mut(place) {
+            Some((same, noted)) if *same == position => *noted = object,
+            _ => self.objects.insert(place, (position, object)),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const MUST_CLEANUP: u32 = 1 << 3;
 const IS_OWNER: u32 = 1 << 14;
 
 /// A tree as its record describes it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TreeRecord {
     /// Version of `TTree`.
     pub version: u16,
@@ -114,6 +114,13 @@ impl Reading<'_> {
     pub(super) fn new(key_bytes: usize) -> Self {
         Reading { objects: Objects::new(key_bytes), branches: Vec::new(), is_listed: Vec::new(), leaves: Vec::new() }
     }
+
+    /// Takes memory for so many branches more, with a leaf each.
+    pub(super) fn reserve(&mut self, n_branches: usize) {
+        self.branches.reserve(n_branches);
+        self.is_listed.reserve(n_branches);
+        self.leaves.reserve(n_branches);
+    }
 }
 
 /// That the paths of all branches can be written down.
@@ -196,8 +203,8 @@ impl TreeRecord {
         let mut cursor = Cursor::new(object_data);
         let mut reading = Reading::new(key_bytes);
         let mut frame = cursor.version()?;
-        let is_derived = class != "TTree";
-        if is_derived {
+        let derived = (class != "TTree").then_some(frame.version);
+        if derived.is_some() {
             // TNtuple, TChain: the TTree part comes first, in a frame of its own.
             frame = cursor.version()?;
         }
@@ -205,8 +212,12 @@ impl TreeRecord {
         // What is not in old records is unknown, and not what ROOT has now.
         let mut record = TreeRecord { version: frame.version, auto_flush: 0, ..TreeRecord::of(bits, name, title) };
         record.parse_members(&mut cursor, &mut reading, infos).within(|| format!("tree {}", record.name))?;
-        if is_derived {
-            record.tail.leave_out(format!("what a {class} has beyond a TTree"));
+        if let Some(version) = derived {
+            let n_variables = frame.end.and_then(|end| Cursor::at(object_data, end).i32().ok());
+            match n_variables.filter(|_| matches!(class, "TNtuple" | "TNtupleD")) {
+                Some(n_variables) => record.tail.variables = Some((version, n_variables)),
+                None => record.tail.leave_out(format!("what a {class} has beyond a TTree")),
+            }
         }
         let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
         record.branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;

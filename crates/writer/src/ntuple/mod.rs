@@ -19,13 +19,13 @@ use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
 use crate::table_format::{EncodeTask, Encoded, TableFormat};
 
 mod attributes;
+mod distinct;
 mod elements;
 mod fields;
 mod metadata;
 mod pages;
-#[cfg(test)]
-mod tests;
 
+use distinct::{Distinct, PlacedPage};
 use elements::ClusterElements;
 use fields::Node;
 use metadata::{Lists, write_blob};
@@ -152,11 +152,6 @@ impl NtupleFormat {
         }
         Ok(elements)
     }
-
-    /// The key of a record of pages at an offset.
-    fn key_of_pages(&self, offset: u64, n_bytes: usize, stored_bytes: usize) -> Result<Vec<u8>> {
-        metadata::blob_key(self.datime, self.seek_root, offset, n_bytes, stored_bytes)
-    }
 }
 
 impl TableFormat for NtupleFormat {
@@ -200,33 +195,35 @@ impl TableFormat for NtupleFormat {
         }
         let n_entries = cluster.n_entries as u64;
         self.lists.begin_cluster(cluster.first_entry, n_entries);
-        let mut parts = Vec::with_capacity(encoded.len() + 1);
-        let mut offset = offset;
-        let mut waiting = encoded.into_iter().peekable();
+        let distinct = Distinct::of(encoded);
+        let mut parts = Vec::with_capacity(distinct.parts.len() + 1);
+        // Where each part is in the file.
+        let mut offsets = Vec::with_capacity(distinct.parts.len());
+        let mut end = offset;
+        let mut waiting = distinct.parts.into_iter().peekable();
         while waiting.peek().is_some() {
             // What one record holds: bytes, and what they were before they were compressed.
             let (mut n_bytes, mut stored_bytes) = (0, 0);
             let mut record = Vec::new();
-            while let Some(next) = waiting.next_if(|next: &Encoded<Vec<WrittenPage>>| {
-                let next_bytes: usize = next.pieces.iter().map(|page| page.n_bytes).sum();
-                let most = (n_bytes + next_bytes).max(stored_bytes + next.bytes.len()) as u64;
+            while let Some(next) = waiting.next_if(|next| {
+                let most = (n_bytes + next.n_bytes).max(stored_bytes + next.bytes.len()) as u64;
                 stored_bytes == 0 || most <= MAX_KEY_BYTES
             }) {
-                n_bytes += next.pieces.iter().map(|page| page.n_bytes).sum::<usize>();
+                n_bytes += next.n_bytes;
                 stored_bytes += next.bytes.len();
-                record.push(next);
+                record.push(next.bytes);
             }
-            let key = self.key_of_pages(offset, n_bytes, stored_bytes)?;
-            let mut page_offset = offset + key.len() as u64;
+            let key = metadata::blob_key(self.datime, self.seek_root, end, n_bytes, stored_bytes)?;
+            end += key.len() as u64;
             parts.push(key);
-            for Encoded { bytes, pieces } in record {
-                for page in &pieces {
-                    self.lists.add_page(page, page_offset);
-                    page_offset += (page.stored_bytes + format::rntuple::PAGE_CHECKSUM_BYTES) as u64;
-                }
+            for bytes in record {
+                offsets.push(end);
+                end += bytes.len() as u64;
                 parts.push(bytes);
             }
-            offset = page_offset;
+        }
+        for PlacedPage { page, part, start } in &distinct.pages {
+            self.lists.add_page(page, offsets[*part] + *start as u64);
         }
         let settings = self.columns.types.iter().map(|(_, setting)| *setting);
         self.lists.end_cluster(settings);

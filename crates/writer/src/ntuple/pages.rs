@@ -31,22 +31,21 @@ pub struct WrittenPage {
     pub(super) stored_bytes: usize,
     /// Bytes when uncompressed.
     pub(super) n_bytes: usize,
+    /// The checksum behind it.
+    pub(super) checksum: u64,
 }
 
-/// Cuts the elements of a column into pages of at most `page_bytes`, all but equally long.
+/// Cuts the elements of a column into pages of `page_bytes`, and one of the rest, as ROOT does: there are as many as if all
+/// were equally long, and columns that begin alike have equal pages, which are stored once.
 pub(super) fn cut(column: usize, column_type: ColumnType, n_elements: usize, page_bytes: usize) -> Vec<PageCut> {
     let bits = usize::from(column_type.bits).max(1);
     let most = (page_bytes.saturating_mul(8) / bits).clamp(1, i32::MAX.unsigned_abs() as usize);
-    let n_pages = n_elements.div_ceil(most);
-    let each = n_elements.checked_div(n_pages).unwrap_or_default();
-    let n_longer = n_elements.checked_rem(n_pages).unwrap_or_default();
-    let start_of = |page: usize| page * each + page.min(n_longer);
-    let page = |page: usize| {
-        let elements = start_of(page)..start_of(page + 1);
+    let page = |start: usize| {
+        let elements = start..n_elements.min(start.saturating_add(most));
         let n_bytes = (elements.len() * bits).div_ceil(8);
         PageCut { column, elements, n_bytes }
     };
-    (0..n_pages).map(page).collect()
+    (0..n_elements).step_by(most).map(page).collect()
 }
 
 /// Encodes and compresses a page, and appends it to `out` with its checksum. `scratch`: memory for the page.
@@ -77,7 +76,7 @@ pub(super) fn write_page(
     out.extend_from_slice(&sum.to_le_bytes());
     let n_elements = u32::try_from(cut.elements.len());
     let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
-    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes })
+    Ok(WrittenPage { column: cut.column, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
 }
 
 fn encode_page(cut: &PageCut, column_type: ColumnType, elements: &Elements, page: &mut [u8]) -> Result<()> {
@@ -139,18 +138,43 @@ fn ends(offsets: &[i64], shift: i64, is_delta: bool, page: &mut [u8], n: usize, 
 
 /// The numbers that are there, of which `range` are wanted.
 fn picked(values: &[u8], width: usize, valid: &BooleanBuffer, range: Range<usize>) -> Vec<u8> {
-    let mut numbers = Vec::with_capacity(range.len() * width);
-    let (mut before, n_wanted) = (range.start, range.len() * width);
-    for (start, end) in valid.set_slices() {
-        let skipped = before.min(end - start);
-        before -= skipped;
-        let run = &values[(start + skipped) * width..end * width];
-        numbers.extend_from_slice(&run[..run.len().min(n_wanted - numbers.len())]);
-        if numbers.len() == n_wanted {
+    match width {
+        1 => picked_chunks(values.as_chunks::<1>().0, valid, range),
+        2 => picked_chunks(values.as_chunks::<2>().0, valid, range),
+        4 => picked_chunks(values.as_chunks::<4>().0, valid, range),
+        _ => picked_chunks(values.as_chunks::<8>().0, valid, range),
+    }
+}
+
+fn picked_chunks<const N: usize>(values: &[[u8; N]], valid: &BooleanBuffer, range: Range<usize>) -> Vec<u8> {
+    const WORD: usize = 64;
+    let mut numbers: Vec<[u8; N]> = Vec::with_capacity(range.len() + WORD);
+    // Numbers that are there before a word, and those of the first word of the range that are not in it.
+    let (mut before, mut skipped) = (0, 0);
+    for (word, values) in valid.bit_chunks().iter_padded().zip(values.chunks(WORD)) {
+        let n_there = word.count_ones() as usize;
+        if before + n_there > range.start {
+            if numbers.is_empty() {
+                skipped = range.start - before;
+            }
+            if n_there == values.len() {
+                numbers.extend_from_slice(values);
+            } else {
+                let mut left = word;
+                while left != 0 {
+                    numbers.extend(values.get(left.trailing_zeros() as usize));
+                    left &= left - 1;
+                }
+            }
+        }
+        before += n_there;
+        if before >= range.end {
             break;
         }
     }
-    numbers
+    numbers.truncate(skipped + range.len());
+    numbers.drain(..skipped.min(numbers.len()));
+    numbers.into_flattened()
 }
 
 #[cfg(test)]
@@ -160,7 +184,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_are_about_equal_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
+        fn numbers_that_are_there_are_picked(bits in prop::collection::vec(any::<bool>(), 0..400), dense in 0_usize..400, cut in any::<(prop::sample::Index, prop::sample::Index)>(), skip in 0_usize..9) {
+            let mut bits = bits;
+            let n_dense = dense.min(bits.len());
+            bits[..n_dense].fill(true);
+            let skip = skip.min(bits.len());
+            let valid: BooleanBuffer = bits.iter().copied().collect();
+            let valid = valid.slice(skip, bits.len() - skip);
+            let there: Vec<u32> = (0..).zip(&bits[skip..]).filter_map(|(place, is_there)| is_there.then_some(place)).collect();
+            let (a, b) = (cut.0.index(there.len() + 1), cut.1.index(there.len() + 1));
+            let range = a.min(b)..a.max(b);
+            let values: Vec<u8> = (0_u32..).take(bits.len() - skip).flat_map(u32::to_ne_bytes).collect();
+            let found = picked(&values, 4, &valid, range.clone());
+            let expected: Vec<u8> = there[range].iter().flat_map(|value| value.to_ne_bytes()).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn pages_are_full_but_for_the_last_and_hold_all(n_elements in 0_usize..100_000, page_bytes in 1_usize..5_000, wide in any::<bool>()) {
             let column_type = ColumnType::of(if wide { Encoding::Switch } else { Encoding::Bit }).unwrap();
             let pages = cut(3, column_type, n_elements, page_bytes);
             let mut end = 0;
@@ -170,8 +211,9 @@ mod tests {
                 end = page.elements.end;
             }
             prop_assert_eq!(end, n_elements);
-            let lengths = || pages.iter().map(|page| page.elements.len());
-            prop_assert!(lengths().max().unwrap_or(0) - lengths().min().unwrap_or(0) <= 1);
+            let lengths: Vec<usize> = pages.iter().map(|page| page.elements.len()).collect();
+            let most = page_bytes * 8 / usize::from(column_type.bits);
+            prop_assert!(lengths.iter().rev().skip(1).all(|length| *length == most.max(1)));
         }
     }
 }

@@ -1,1 +1,166 @@
+use arrow_array::builder::{Float32Builder, Int32Builder, ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array};
+use arrow_schema::{DataType as ArrowType, Field};
+use arrowroot_storage::{MemoryFile, MemorySink};
 
+use super::*;
+use crate::file::{FileSettings, ROOT_DIRECTORY};
+use crate::settings::Flush;
+
+fn schema() -> Schema {
+    let list = |of| ArrowType::List(Arc::new(Field::new("item", of, false)));
+    Schema::new(vec![
+        Field::new("number", ArrowType::Int64, false),
+        Field::new("flag", ArrowType::Boolean, false),
+        Field::new("text", ArrowType::Utf8, false),
+        Field::new("maybe", ArrowType::Int32, true),
+        Field::new("values", list(ArrowType::Float32), false),
+        Field::new("lists", list(list(ArrowType::Int32)), false),
+    ])
+}
+
+/// Entries of all kinds; `null_at`: where the number is null.
+fn batch(range: std::ops::Range<i64>, null_at: Option<i64>) -> RecordBatch {
+    let item = |of| Field::new("item", of, false);
+    let mut texts = StringBuilder::new();
+    let mut maybe = Int32Builder::new();
+    let mut values = ListBuilder::new(Float32Builder::new()).with_field(item(ArrowType::Float32));
+    let inner = ListBuilder::new(Int32Builder::new()).with_field(item(ArrowType::Int32));
+    let inner_type = ArrowType::List(Arc::new(item(ArrowType::Int32)));
+    let mut lists = ListBuilder::new(inner).with_field(item(inner_type));
+    for entry in range.clone() {
+        texts.append_value("text".repeat(usize::try_from(entry % 7).unwrap()));
+        maybe.append_option((entry % 3 > 0).then(|| i32::try_from(entry % 1000).unwrap()));
+        for value in 0..entry % 4 {
+            values.values().append_value(f32::from(u16::try_from(value * entry % 5000).unwrap()));
+            lists.values().values().append_value(i32::try_from(value).unwrap());
+            lists.values().append(true);
+        }
+        values.append(true);
+        lists.append(true);
+    }
+    let numbers: Int64Array = range.clone().map(|entry| (null_at != Some(entry)).then_some(entry * entry)).collect();
+    let flags: BooleanArray = range.map(|entry| Some(entry % 5 == 0)).collect();
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(numbers),
+        Arc::new(flags),
+        Arc::new(texts.finish()),
+        Arc::new(maybe.finish()),
+        Arc::new(values.finish()),
+        Arc::new(lists.finish()),
+    ];
+    let fields = schema().fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+}
+
+fn file(n_threads: usize) -> (MemoryFile, Arc<FileWriter>) {
+    let place = MemoryFile::default();
+    let settings = FileSettings {
+        name: "file.root".to_owned(),
+        compression: CompressionSetting(505),
+        is_reproducible: true,
+        n_threads,
+        buffer_bytes: 1 << 20,
+    };
+    let sink = MemorySink::create("file.root", &place);
+    (place, FileWriter::create(Arc::new(sink), settings).unwrap())
+}
+
+fn table(file: &Arc<FileWriter>, layout: Layout, settings: TableSettings) -> Result<TableWriter> {
+    TableWriter::create(file, ROOT_DIRECTORY, "T", "", &schema(), layout, settings)
+}
+
+fn written(n_threads: usize, layout: Layout, flush: Flush, batches: &[RecordBatch]) -> Vec<u8> {
+    let (place, file) = file(n_threads);
+    let mut table = table(&file, layout, TableSettings { flush, ..TableSettings::default() }).unwrap();
+    batches.iter().for_each(|batch| table.append(batch).unwrap());
+    let n_entries: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    assert_eq!(table.close().unwrap().n_entries, n_entries as u64);
+    file.close().unwrap();
+    place.bytes().unwrap().to_vec()
+}
+
+#[test]
+fn the_file_does_not_depend_on_threads_and_batches() {
+    let whole = batch(0..20_000, None);
+    let parts: Vec<RecordBatch> =
+        (0..20_000).step_by(700).map(|start| whole.slice(start, 700.min(20_000 - start))).collect();
+    let cases = [
+        (Layout::Tree, Flush::Bytes(60_000)),
+        (Layout::Tree, Flush::Entries(3000)),
+        (Layout::Tree, Flush::Never),
+        (Layout::Ntuple, Flush::Bytes(60_000)),
+        (Layout::Ntuple, Flush::Entries(3000)),
+    ];
+    for (layout, flush) in cases {
+        let alone = written(1, layout, flush, std::slice::from_ref(&whole));
+        for n_threads in [1, 2, 8] {
+            let is_same = written(n_threads, layout, flush, &parts) == alone;
+            assert!(is_same, "{layout:?}, {flush:?}, {n_threads} threads");
+        }
+    }
+}
+
+#[test]
+fn large_batches_are_taken_in_slices() {
+    assert_eq!(slice_entries(&batch(0..10, None)), 10);
+    assert_eq!(slice_entries(&batch(0..0, None)), 1);
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..8_000_000));
+    let numbers = RecordBatch::try_from_iter([("x", numbers)]).unwrap();
+    assert!((1_900_000..=2_100_000).contains(&slice_entries(&numbers)));
+    // Of a slice only what is in it counts.
+    assert!(slice_entries(&numbers.slice(5, 100_000)) >= 100_000);
+}
+
+#[test]
+fn a_batch_that_is_refused_leaves_the_table_as_it_was() {
+    for layout in [Layout::Tree, Layout::Ntuple] {
+        let (place, file) = file(2);
+        let mut table = table(&file, layout, TableSettings::default()).unwrap();
+        table.append(&batch(0..100, None)).unwrap();
+        let error = table.append(&batch(100..200, Some(107))).unwrap_err().to_string();
+        assert!(error.contains("\"number\": entry 107 is null") && error.contains("schema="), "{error}");
+        let others = batch(100..200, None).project(&[0, 2, 1, 3, 4, 5]).unwrap();
+        let error = table.append(&others).unwrap_err().to_string();
+        assert!(error.contains(r#"table "T" has columns ["number", "flag""#), "{error}");
+        assert_eq!(table.n_entries(), 100);
+        table.append(&batch(100..200, None)).unwrap();
+        table.close().unwrap();
+        file.close().unwrap();
+        let whole = written(1, layout, Flush::Bytes(30_000_000), &[batch(0..200, None)]);
+        assert!(*place.bytes().unwrap() == whole[..], "{layout:?}");
+    }
+}
+
+#[test]
+fn a_null_in_a_batch_that_was_begun_stops_the_file() {
+    let (place, file) = file(2);
+    let fields = vec![Field::new("x", ArrowType::Int64, false)];
+    let settings = TableSettings::default();
+    let mut table =
+        TableWriter::create(&file, ROOT_DIRECTORY, "T", "", &Schema::new(fields), Layout::Tree, settings).unwrap();
+    let numbers: Int64Array = (0..5_000_000).map(|entry| (entry != 4_999_000).then_some(entry)).collect();
+    let numbers: ArrayRef = Arc::new(numbers);
+    let error = table.append(&RecordBatch::try_from_iter([("x", numbers)]).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("\"x\": entry 4999000 is null"), "{error}");
+    assert_eq!(table.close().unwrap_err().to_string(), error);
+    assert_eq!(file.close().unwrap_err().to_string(), error);
+    assert_eq!(place.bytes(), None);
+}
+
+#[test]
+fn a_table_that_is_not_closed_is_missed() {
+    let (place, file) = file(1);
+    drop(table(&file, Layout::Tree, TableSettings::default()).unwrap());
+    let error = file.close().unwrap_err().to_string();
+    assert_eq!(error, "table \"T\" was not closed, and would be missing");
+    assert_eq!(place.bytes(), None);
+}
+
+#[test]
+fn settings_are_for_each_column_or_for_none() {
+    let (_, file) = file(1);
+    let settings = TableSettings { titles: vec!["one".to_owned()], ..TableSettings::default() };
+    let error = table(&file, Layout::Tree, settings).unwrap_err().to_string();
+    assert_eq!(error, "1 titles for 6 columns");
+}

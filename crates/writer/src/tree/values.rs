@@ -147,26 +147,19 @@ fn low_word(value: i64) -> [u8; 4] {
     word
 }
 
-/// Bytes of a text in an entry of a leaf.
+/// Bytes of a text with its length.
 pub(super) fn text_bytes(length: usize) -> usize {
-    match length {
-        0 => 0, // not even its length
-        1..LONG_TEXT_BYTES => 1 + length,
-        _ => 5 + length,
-    }
+    length + if length < LONG_TEXT_BYTES { 1 } else { 5 }
 }
 
-/// Appends a text as the entry of a leaf: an empty one has no bytes at all. Source: `TBufferFile::WriteFastArrayString`.
+/// Appends a text with its length, as it is in vectors, and as the entry of a leaf.
+///
+/// ROOT writes no byte at all for an empty text of a leaf. It reads a length of 0 too, and not all others read nothing: uproot
+/// 5.7 takes the next text for it.
+///
+/// Source: `TBufferFile::WriteFastArrayString`, `TString::FillBuffer` (ROOT 6.40).
 #[inline]
 pub(super) fn append_text(text: &[u8], out: &mut Vec<u8>) {
-    if !text.is_empty() {
-        append_string(text, out);
-    }
-}
-
-/// Appends a text as it is in vectors. Source: `TString::FillBuffer`, `TBufferFile::WriteStdString`.
-#[inline]
-fn append_string(text: &[u8], out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(n_bytes) if text.len() < LONG_TEXT_BYTES => out.push(n_bytes),
         _ => {
@@ -226,7 +219,7 @@ fn append_plain(values: &Stored, range: Range<usize>, content: Content, out: &mu
         Content::Text => {
             if let Stored::Text { bytes, .. } = values {
                 for pair in offsets_of(values, &range).windows(2) {
-                    append_string(&bytes[index(pair[0])..index(pair[1])], out);
+                    append_text(&bytes[index(pair[0])..index(pair[1])], out);
                 }
             }
         }
@@ -254,10 +247,7 @@ pub(super) fn nested_bytes(values: &Stored, range: Range<usize>, path: &[Step], 
 
 fn plain_bytes(values: &Stored, range: &Range<usize>, content: Content) -> usize {
     match (content, values) {
-        (Content::Text, _) => {
-            let string_bytes = |length: usize| length + if length < LONG_TEXT_BYTES { 1 } else { 5 };
-            lengths(offsets_of(values, range)).map(string_bytes).sum()
-        }
+        (Content::Text, _) => lengths(offsets_of(values, range)).map(text_bytes).sum(),
         (Content::Values(_), Stored::Numbers { primitive, .. }) => range.len() * primitive.stored_bytes(),
         (Content::Values(_) | Content::Validity, _) => range.len(),
         (Content::Counter, _) => 0,

@@ -9,13 +9,8 @@ use crate::streamer::{
 
 const KEY_BYTES: usize = 64;
 
-/// The object of a record in the making.
-#[derive(Default)]
-struct Record {
-    bytes: Vec<u8>,
-    /// Classes named so far, and what references to them say.
-    classes: Vec<(String, u32)>,
-}
+/// The object of a record in the making, of any versions.
+struct Record(Output);
 
 /// A member to be written.
 struct Member<'a> {
@@ -49,49 +44,34 @@ fn length(n: usize) -> u32 {
 
 impl Record {
     fn put(&mut self, bytes: &[u8]) -> &mut Self {
-        self.bytes.extend(bytes);
+        self.0.raw(bytes);
         self
     }
 
     fn u32(&mut self, value: u32) -> &mut Self {
-        self.put(&value.to_be_bytes())
+        self.0.u32(value);
+        self
     }
 
     fn text(&mut self, text: &str) -> &mut Self {
-        self.put(&[u8::try_from(text.len()).unwrap()]).put(text.as_bytes())
-    }
-
-    fn counted(&mut self, write: impl FnOnce(&mut Self)) {
-        let start = self.bytes.len();
-        self.u32(0);
-        write(self);
-        let n_bytes = length(self.bytes.len() - start - 4) | 0x4000_0000;
-        self.bytes[start..start + 4].copy_from_slice(&n_bytes.to_be_bytes());
+        self.0.string(text.as_bytes()).unwrap();
+        self
     }
 
     fn framed(&mut self, version: u16, write: impl FnOnce(&mut Self)) {
-        self.counted(|record| {
-            record.put(&version.to_be_bytes());
-            write(record);
-        });
+        let frame = self.0.begin(version);
+        write(self);
+        self.0.end(frame).unwrap();
     }
 
     fn object(&mut self, class: &str, write: impl FnOnce(&mut Self)) {
-        self.counted(|record| {
-            match record.classes.iter().find(|(name, _)| name == class).map(|(_, tag)| *tag) {
-                Some(tag) => record.u32(tag),
-                None => {
-                    let tag = length(record.bytes.len() + KEY_BYTES + 2) | 0x8000_0000;
-                    record.classes.push((class.to_owned(), tag));
-                    record.u32(0xffff_ffff).put(class.as_bytes()).put(&[0])
-                }
-            };
-            write(record);
-        });
+        let (frame, _) = self.0.begin_object(class).unwrap();
+        write(self);
+        self.0.end(frame).unwrap();
     }
 
     fn base(&mut self, bits: u32) -> &mut Self {
-        self.put(&[0, 1]).u32(0).u32(bits);
+        self.0.object_base(bits);
         if bits & 0x10 != 0 { self.put(&[0, 0]) } else { self }
     }
 
@@ -147,7 +127,7 @@ impl Record {
     }
 
     fn list(n_entries: usize, write: impl FnOnce(&mut Self)) -> Self {
-        let mut record = Record::default();
+        let mut record = Record(Output::new(KEY_BYTES));
         record.framed(5, |record| {
             record.base(0).text("").u32(length(n_entries));
             write(record);
@@ -155,8 +135,12 @@ impl Record {
         record
     }
 
+    fn bytes(&self) -> Vec<u8> {
+        self.0.clone().into_bytes()
+    }
+
     fn parse(&self) -> StreamerInfos {
-        StreamerInfos::parse(&self.bytes, KEY_BYTES).unwrap()
+        StreamerInfos::parse(&self.bytes(), KEY_BYTES).unwrap()
     }
 }
 
@@ -353,7 +337,7 @@ proptest! {
         cut in 0..2000_usize,
         key_bytes in 0..100_usize,
     ) {
-        let mut bytes = sample().bytes;
+        let mut bytes = sample().bytes();
         for (at, value) in damages {
             let n_bytes = bytes.len();
             bytes[at % n_bytes] = value;

@@ -1,7 +1,4 @@
-use std::borrow::Cow;
-
 use super::*;
-use crate::codec::CompressionSetting;
 use crate::tree::BasketHead;
 
 fn words(values: &[i64]) -> Vec<u8> {
@@ -18,42 +15,33 @@ pub(in crate::tree) fn branch(n_baskets: usize, first_entries: &[i64]) -> (Branc
         bytes: 0..ends[0],
         entries: (ends[0]..ends[0] + ends[1], true),
         seeks: (ends[0] + ends[1]..ends.iter().sum(), true),
+        ..BasketTable::default()
     };
-    let branch = Branch {
-        class: Cow::Borrowed("TBranch"),
-        name: "x".to_owned(),
-        title: "x/I".to_owned(),
-        compression: CompressionSetting(0),
-        entry_end: 0,
-        first_entry: 0,
-        n_entries: 0,
-        memory_bytes: 0,
-        stored_bytes: 0,
-        split_level: 0,
-        io_features: 0,
-        branches: Vec::new(),
-        leaves: Vec::new(),
-        parent: None,
-        embedded: Vec::new(),
-        file_name: String::new(),
-        element: None,
-        baskets,
-    };
+    let branch = Branch { baskets, ..Branch::new("x", "x/I") };
     (branch, parts.concat())
 }
 
+impl BasketTable {
+    /// The same with its arrays beside it, wherever they were.
+    pub(in crate::tree) fn with_arrays(&self, object_data: &[u8]) -> Self {
+        let data = self.made.as_deref().unwrap_or(object_data);
+        let arrays = [&self.bytes, &self.entries.0, &self.seeks.0].map(|array| &data[array.clone()]);
+        let ends = arrays.map(<[u8]>::len);
+        BasketTable {
+            bytes: 0..ends[0],
+            entries: (ends[0]..ends[0] + ends[1], self.entries.1),
+            seeks: (ends[0] + ends[1]..ends.iter().sum(), self.seeks.1),
+            made: Some(arrays.concat().into()),
+            ..*self
+        }
+    }
+}
+
 fn embedded(index: usize, n_entries: u32) -> EmbeddedBasket {
-    let head = BasketHead {
-        stored_bytes: 0,
-        key_bytes: 70,
-        payload_bytes: 4 * n_entries,
-        data_bytes: 4 * n_entries,
-        n_entries,
-        entry_bytes: 4,
-        offsets_are_sizes: false,
-        offsets_generated: false,
-    };
-    EmbeddedBasket { index, head, data: 0..0, entry_offsets: None }
+    let mut head = BasketHead::new("x", "tree").unwrap();
+    (head.payload_bytes, head.data_bytes, head.n_entries, head.entry_bytes) =
+        (4 * n_entries, 4 * n_entries, n_entries, 4);
+    EmbeddedBasket::new(index, head)
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub(super) struct Tail {
     old_index: [Range<usize>; 2],
     /// `fBits` and name of the list `fUserInfo`, if there is one.
     user_info: Option<(u32, String)>,
+    /// Version of `TNtuple` or `TNtupleD`, and `fNvar`, if the tree is one.
+    pub(super) variables: Option<(u16, i32)>,
     /// What was read and not kept, so the record cannot be written again.
     left_out: Option<String>,
 }
@@ -233,8 +235,10 @@ impl TreeRecord {
         self.aliases = aliases.items;
         for (values, item_bytes) in self.tail.old_index.iter_mut().zip([8, 4]) {
             let n_bytes = cursor.count(item_bytes)? * item_bytes;
-            *values = cursor.position()..cursor.position() + n_bytes;
-            cursor.skip(n_bytes)?;
+            if n_bytes > 0 {
+                *values = cursor.position()..cursor.position() + n_bytes;
+                cursor.skip(n_bytes)?;
+            }
         }
         self.index = self.read_index(cursor, reading)?;
         Ok(())

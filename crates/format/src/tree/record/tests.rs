@@ -1,139 +1,188 @@
-//! A tree of ROOT 2, made by hand after one of ROOT 2.23/12.
+//! Trees that the writer makes, and one of ROOT 2, which it does not: made after one of ROOT 2.23/12.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
+use crate::codec::CompressionSetting;
+use crate::output::{ON_HEAP_BITS, Output};
+use crate::streamer::Primitive;
+use crate::tree::{BasketHead, BasketLocation, ElementPart, LeafKind};
 
-/// A byte count and what it counts.
-fn counted(inside: &[u8]) -> Vec<u8> {
-    let n_bytes = 0x4000_0000 | u32::try_from(inside.len()).unwrap();
-    [&n_bytes.to_be_bytes(), inside].concat()
-}
-
-fn ints(values: &[i32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_be_bytes()).collect()
-}
-
-fn doubles(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_be_bytes()).collect()
-}
-
-/// A `TNamed` of version 1 without a byte count.
-fn named(name: &str, title: &str) -> Vec<u8> {
-    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
-    [[0, 1, 0, 1, 0, 0, 0, 0, 3, 0, 0, 0].as_slice(), &text(name), &text(title)].concat()
-}
-
-/// A `TObjArray` of version 2: no byte count, no `TObject`.
-fn array(items: &[Vec<u8>]) -> Vec<u8> {
-    let n_items = i32::try_from(items.len()).unwrap();
-    [&[0, 2, 0], ints(&[n_items, 0]).as_slice(), &items.concat()].concat()
-}
-
-/// A pointer to an object of a class that is named here.
-fn pointer(class: &str, object: &[u8]) -> Vec<u8> {
-    counted(&[&[0xff; 4], class.as_bytes(), &[0], object].concat())
-}
-
-const NULL: [u8; 4] = [0; 4];
-
-/// A basket of 500 entries, as it is streamed in its branch without its data, or one into which nothing was filled.
-fn basket_without_data(is_filled: bool) -> Vec<u8> {
-    let texts = [b"\x07TBasket".as_slice(), b"\x03run", b"\x03ntp"].concat();
-    let key_bytes = 26 + i16::try_from(texts.len()).unwrap() + 19;
-    let [stored, n_entries, last] = if is_filled { [1300, 500, i32::from(key_bytes) + 2000] } else { [0; 3] };
-    let parts = [
-        ints(&[stored]),
-        vec![0, 2],
-        ints(&[2000, 0]),
-        key_bytes.to_be_bytes().to_vec(),
-        vec![0, 1],
-        ints(&[4200, 64]),
-        texts,
-        vec![0, 2],
-        ints(&[8000, 4, n_entries, last]),
-        vec![0],
-    ];
-    pointer("TBasket", &parts.concat())
-}
-
-fn branch(version: u8, basket_bytes: &[i32]) -> Vec<u8> {
-    branch_of(version, 2, basket_bytes, &[NULL.to_vec(), NULL.to_vec(), NULL.to_vec()])
-}
-
-/// A branch of which some baskets were written; `baskets` is what stands in `fBaskets`.
-fn branch_of(version: u8, n_written: i32, basket_bytes: &[i32], baskets: &[Vec<u8>]) -> Vec<u8> {
-    let leaf = counted(&[&[0, 1], named("run", "run").as_slice(), &ints(&[1, 4, 0]), &[0, 0], &NULL].concat());
-    let leaf = counted(&[&[0, 1], leaf.as_slice(), &ints(&[0, 0])].concat());
-    let with_count = |items: &[i32]| [ints(&[3]), ints(items)].concat();
-    let parts = [
-        vec![0, version],
-        named("run", "run/I"),
-        ints(&[1, 8000, 0, 3, n_written, 1500]), // fCompress, fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket, fEntryNumber
-        doubles(&[1500.0, 6200.0, 4100.0]),
-        ints(&[0]),
-        array(&[]),
-        array(&[pointer("TLeafI", &leaf)]),
-        array(baskets),
-        with_count(&[0, 1000, 1500]),
-        [ints(&[i32::try_from(basket_bytes.len()).unwrap()]), ints(basket_bytes)].concat(),
-        with_count(&[100, 4200, 0]),
-        vec![0], // fFileName
-    ];
-    counted(&parts.concat())
-}
-
-fn tree(branch: &[u8]) -> Vec<u8> {
-    let parts = [
-        vec![0, 4],
-        named("ntp", "Reco"),
-        vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 3, 0xe9, 0, 1, 0, 1, 0, 1, 0x3f, 0x80, 0, 0],
-        ints(&[25, 1_000_000_000, 0]),
-        doubles(&[1500.0, 6200.0, 4100.0]),
-        ints(&[100_000_000, 1_000_000]),
-        array(&[pointer("TBranch", branch)]),
-    ];
-    counted(&parts.concat())
-}
+const KEY_BYTES: usize = 50;
 
 fn parse(data: &[u8]) -> Result<TreeRecord> {
-    TreeRecord::parse(data, "TTree", 50, &|| panic!("ROOT 2 wrote no streamer information"))
+    TreeRecord::parse(data, "TTree", KEY_BYTES, &|| panic!("these need no streamer information"))
+}
+
+fn written(record: &TreeRecord) -> Vec<u8> {
+    let mut output = Output::new(KEY_BYTES);
+    record.write(&[], &mut output).unwrap();
+    output.into_bytes()
+}
+
+/// The record with the arrays of its baskets beside it, wherever they were.
+fn with_arrays(mut record: TreeRecord, object_data: &[u8]) -> TreeRecord {
+    for branch in &mut record.branches {
+        branch.baskets = branch.baskets.with_arrays(object_data);
+    }
+    record
+}
+
+/// Members of objects of ROOT 2: no byte counts.
+mod root_2 {
+    use super::*;
+
+    /// A `TNamed` of version 1.
+    fn named(output: &mut Output, name: &str, title: &str) {
+        output.u16(1);
+        output.object_base(ON_HEAP_BITS);
+        output.string(name.as_bytes()).unwrap();
+        output.string(title.as_bytes()).unwrap();
+    }
+
+    /// The head of a `TObjArray` of version 2, which has no `TObject`.
+    fn array(output: &mut Output, n_objects: i32) {
+        output.u16(2);
+        output.u8(0);
+        ints(output, &[n_objects, 0]);
+    }
+
+    fn ints(output: &mut Output, values: &[i32]) {
+        values.iter().for_each(|&value| output.i32(value));
+    }
+
+    fn doubles(output: &mut Output, values: &[f64]) {
+        values.iter().for_each(|&value| output.f64(value));
+    }
+
+    /// What stands in one place of `fBaskets`.
+    #[derive(Debug, Clone, Copy)]
+    pub(super) enum Basket {
+        Null,
+        /// One of 500 entries without its data, or one into which nothing was filled.
+        WithoutData {
+            is_filled: bool,
+        },
+    }
+
+    fn basket(output: &mut Output, is_filled: bool) {
+        let mut head = BasketHead::new("run", "ntp").unwrap();
+        let (small_keys, old_keys) = (8, 2);
+        head.key_bytes -= small_keys;
+        (head.key_version, head.version, head.buffer_bytes, head.entry_bytes) = (old_keys, 2, 8000, 4);
+        (head.seek_key, head.seek_dir, head.payload_bytes, head.cycle) = (4200, 64, 2000, 1);
+        if is_filled {
+            (head.stored_bytes, head.n_entries, head.data_bytes) = (1300, 500, 2000);
+        }
+        head.write("run", "ntp", output).unwrap();
+    }
+
+    pub(super) struct Branch<'a> {
+        pub(super) version: u16,
+        pub(super) n_written: i32,
+        pub(super) basket_bytes: &'a [i32],
+        pub(super) baskets: [Basket; 3],
+    }
+
+    impl Branch<'_> {
+        fn write(&self, output: &mut Output) {
+            output.u16(self.version);
+            named(output, "run", "run/I");
+            // fCompress, fBasketSize, fEntryOffsetLen, fMaxBaskets, fWriteBasket, fEntryNumber
+            ints(output, &[1, 8000, 0, 3, self.n_written, 1500]);
+            doubles(output, &[1500.0, 6200.0, 4100.0]);
+            ints(output, &[0]);
+            array(output, 0);
+            array(output, 1);
+            let (leaf, _) = output.begin_object("TLeafI").unwrap();
+            let outer = output.begin(1);
+            let base = output.begin(1);
+            named(output, "run", "run");
+            ints(output, &[1, 4, 0]);
+            output.u16(0);
+            output.null();
+            output.end(base).unwrap();
+            ints(output, &[0, 0]);
+            output.end(outer).unwrap();
+            output.end(leaf).unwrap();
+            array(output, 3);
+            for place in self.baskets {
+                match place {
+                    Basket::Null => output.null(),
+                    Basket::WithoutData { is_filled } => {
+                        let (pointer, _) = output.begin_object("TBasket").unwrap();
+                        basket(output, is_filled);
+                        output.end(pointer).unwrap();
+                    }
+                }
+            }
+            for values in [&[0, 1000, 1500], self.basket_bytes, &[100, 4200, 0]] {
+                output.count(values.len()).unwrap();
+                ints(output, values);
+            }
+            output.u8(0); // fFileName
+        }
+
+        /// The only branch of a tree.
+        pub(super) fn tree(&self) -> Vec<u8> {
+            let mut output = Output::new(KEY_BYTES);
+            let frame = output.begin(4);
+            named(&mut output, "ntp", "Reco");
+            output.raw(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 3, 0xe9, 0, 1, 0, 1, 0, 1, 0x3f, 0x80, 0, 0]);
+            ints(&mut output, &[25, 1_000_000_000, 0]);
+            doubles(&mut output, &[1500.0, 6200.0, 4100.0]);
+            ints(&mut output, &[100_000_000, 1_000_000]);
+            array(&mut output, 1);
+            let (pointer, _) = output.begin_object("TBranch").unwrap();
+            let branch = output.begin_counted();
+            self.write(&mut output);
+            output.end(branch).unwrap();
+            output.end(pointer).unwrap();
+            output.end(frame).unwrap();
+            output.into_bytes()
+        }
+    }
+
+    pub(super) fn tree(version: u16, basket_bytes: &[i32]) -> Vec<u8> {
+        Branch { version, n_written: 2, basket_bytes, baskets: [Basket::Null; 3] }.tree()
+    }
 }
 
 #[test]
 fn trees_of_root_2_have_their_members_in_another_order() {
-    let data = tree(&branch(5, &[4000, 2000, 0]));
+    let data = root_2::tree(5, &[4000, 2000, 0]);
     let record = parse(&data).unwrap();
     assert_eq!((record.name.as_str(), record.title.as_str(), record.n_entries), ("ntp", "Reco", 1500));
     assert_eq!((record.memory_bytes, record.stored_bytes), (6200, 4100));
     let [branch] = &record.branches[..] else { panic!("one branch") };
     assert_eq!((branch.title.as_str(), branch.compression.0, branch.entry_end), ("run/I", 1, 1500));
     assert_eq!((branch.n_entries, branch.memory_bytes, branch.stored_bytes), (1500, 6200, 4100));
-    assert_eq!(record.leaves[0].kind, crate::tree::LeafKind::Number(crate::streamer::Primitive::Int32));
+    assert_eq!(record.leaves[0].kind, LeafKind::Number(Primitive::Int32));
     let baskets = branch.baskets(&data).unwrap();
     let found = baskets.iter().map(|at| (at.offset, at.stored_bytes, at.first_entry, at.entry_end));
     assert_eq!(found.collect::<Vec<_>>(), [(100, 4000, 0, 1000), (4200, 2000, 1000, 1500)]);
+    let error = record.write(&data, &mut Output::new(KEY_BYTES)).unwrap_err();
+    assert!(error.to_string().contains("TTree of version 4"), "{error}");
 }
 
 #[test]
 fn one_bit_says_that_the_entries_are_in_no_order() {
-    let data = tree(&branch(5, &[4000, 2000, 0]));
-    let bits = data.windows(4).position(|word| word == [3, 0, 0, 0]).unwrap();
     for bit in 0..24 {
         // kIsReferenced brings two bytes more.
         if bit == 4 {
             continue;
         }
-        let mut other = data.clone();
-        let word = 0x0300_0000_u32 | 1 << bit;
-        other[bits..bits + 4].copy_from_slice(&word.to_be_bytes());
-        assert_eq!(parse(&other).unwrap().entries_reshuffled, bit == 19, "bit {bit}");
+        let record = TreeRecord { bits: ON_HEAP_BITS | 1 << bit, ..TreeRecord::new("t", "") };
+        assert_eq!(parse(&written(&record)).unwrap().entries_reshuffled(), bit == 19, "bit {bit}");
     }
 }
 
 #[test]
 fn what_older_ones_hold_is_not_guessed_and_short_arrays_are_corrupt() {
-    assert!(matches!(parse(&tree(&branch(4, &[4000, 2000, 0]))), Err(Error::Unsupported(_))));
-    assert!(matches!(parse(&tree(&branch(5, &[4000]))), Err(Error::Corrupt(_))));
-    let whole = tree(&branch(5, &[4000, 2000, 0]));
+    assert!(matches!(parse(&root_2::tree(4, &[4000, 2000, 0])), Err(Error::Unsupported(_))));
+    assert!(matches!(parse(&root_2::tree(5, &[4000])), Err(Error::Corrupt(_))));
+    let whole = root_2::tree(5, &[4000, 2000, 0]);
     for n_bytes in 0..whole.len() {
         parse(&whole[..n_bytes]).unwrap_err();
     }
@@ -141,23 +190,295 @@ fn what_older_ones_hold_is_not_guessed_and_short_arrays_are_corrupt() {
 
 #[test]
 fn baskets_without_their_data_are_where_the_tables_say() {
-    let (filled, empty, null) = (basket_without_data(true), basket_without_data(false), NULL.to_vec());
-    let places = |n_written: i32, bytes: &[i32], baskets: &[Vec<u8>]| {
-        let data = tree(&branch_of(5, n_written, bytes, baskets));
+    use root_2::Basket::{Null, WithoutData};
+    let (filled, empty) = (WithoutData { is_filled: true }, WithoutData { is_filled: false });
+    let places = |n_written: i32, basket_bytes: &[i32], baskets: [root_2::Basket; 3]| {
+        let data = root_2::Branch { version: 5, n_written, basket_bytes, baskets }.tree();
         let baskets = parse(&data).unwrap().branches[0].baskets(&data).unwrap();
         assert!(baskets.iter().all(|basket| basket.embedded.is_none()));
         baskets.iter().map(|b| (b.offset, b.stored_bytes, b.entry_end)).collect::<Vec<_>>()
     };
     let two = [(100, 2000, 1000), (4200, 1300, 1500)];
-    for baskets in [
-        [null.clone(), filled.clone(), null.clone()],
-        [filled.clone(), filled.clone(), empty.clone()],
-        // Of the last, which is not counted as written, nothing says where its data are.
-        [null.clone(), null.clone(), filled.clone()],
-    ] {
-        assert_eq!(places(2, &[2000, 1300, 0], &baskets), two);
+    // Of the last, which is not counted as written, nothing says where its data are.
+    for baskets in [[Null, filled, Null], [filled, filled, empty], [Null, Null, filled]] {
+        assert_eq!(places(2, &[2000, 1300, 0], baskets), two);
     }
     // One that is not counted as written, and has a place all the same.
-    assert_eq!(places(1, &[2000, 1300, 0], &[null.clone(), filled, null.clone()]), two);
-    assert_eq!(places(1, &[2000, 1300, 0], &[null.clone(), null.clone(), null]), two[..1]);
+    assert_eq!(places(1, &[2000, 1300, 0], [Null, filled, Null]), two);
+    assert_eq!(places(1, &[2000, 1300, 0], [Null, Null, Null]), two[..1]);
+}
+
+fn location(offset: u64, stored_bytes: u32, first_entry: u64, entry_end: u64) -> BasketLocation {
+    BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded: None }
+}
+
+#[test]
+fn baskets_that_were_set_are_read_again() {
+    let mut record = TreeRecord::new("t", "");
+    let id = record.add_branch(None, Branch::new("x", "x/I")).unwrap();
+    record.add_leaf(id, Leaf::number("x", Primitive::Int32, &[]).unwrap(), None).unwrap();
+    for n_baskets in [0, 1, 9, 10, 300_u32] {
+        let baskets: Vec<_> =
+            (0..n_baskets).map(|i| location(1 << 40 | u64::from(i), 80, (i * 7).into(), (i * 7 + 7).into())).collect();
+        record.branches[0].set_baskets(&baskets).unwrap();
+        assert_eq!(record.branches[0].baskets(&[]).unwrap(), baskets);
+        let data = written(&record);
+        let read = parse(&data).unwrap();
+        assert_eq!(read.branches[0].baskets(&data).unwrap(), baskets);
+        assert_eq!(
+            (read.branches[0].n_entries, read.branches[0].stored_bytes),
+            (7 * i64::from(n_baskets), 80 * i64::from(n_baskets))
+        );
+    }
+    for wrong in [[location(1, 1, 0, 5), location(2, 1, 6, 7)], [location(1, 1, 0, 5), location(2, u32::MAX, 5, 7)]] {
+        record.branches[0].set_baskets(&wrong).unwrap_err();
+    }
+}
+
+#[test]
+fn a_counter_is_written_where_it_is_first_pointed_at() {
+    let mut record = TreeRecord::new("t", "");
+    let element =
+        |node_type| ElementPart { class_name: "vector<S>".to_owned(), node_type, id: 0, ..ElementPart::default() };
+    let outer = record.add_branch(None, Branch::of_class("v", "v_", element(4))).unwrap();
+    let counter = record.add_leaf(outer, Leaf::element("v_", "v_", -1, 6), None).unwrap();
+    let part = ElementPart { counter: Some(outer), ..element(41) };
+    let inner = record.add_branch(Some(outer), Branch::of_class("v.x", "x[v_]", part)).unwrap();
+    record.add_leaf(inner, Leaf::element("x", "x[v_]", 0, 5), Some(counter)).unwrap();
+    let data = written(&record);
+    let read = parse(&data).unwrap();
+    // The leaves inside come first; the list of the tree is in the order in which they were made.
+    assert_eq!(read.listed_leaves.iter().map(|&id| read.leaf(id).name.as_str()).collect::<Vec<_>>(), ["v_", "x"]);
+    assert!(read.leaves.iter().any(|leaf| leaf.name == "v_" && leaf.is_counter && leaf.counter.is_none()));
+    assert_eq!(read.branch_of_leaf(read.branch(BranchId(1)).leaves[0]), Some(BranchId(1)));
+    assert_eq!(read.branch(BranchId(1)).element.as_ref().unwrap().counter, Some(BranchId(0)));
+    assert_eq!(written(&with_arrays(read, &data)), data);
+}
+
+#[test]
+fn what_follows_the_branches_is_read_and_written() {
+    let mut record = TreeRecord::new("t", "");
+    record.aliases = vec![("sum".to_owned(), "x + y".to_owned()), ("y2".to_owned(), "y^2".to_owned())];
+    let friend = |alias: &str, file: &str, is_file_own| Friend {
+        alias: alias.to_owned(),
+        tree_name: "other".to_owned(),
+        file_name: file.to_owned(),
+        is_file_own,
+    };
+    record.friends = vec![friend("a", "", false), friend("b", "b.root", true)];
+    let other = |class: &str, name: &str, title: &str| UserInfo {
+        class_name: class.to_owned(),
+        bits: 1 << 14,
+        name: name.to_owned(),
+        title: title.to_owned(),
+    };
+    record.user_info = vec![
+        UserInfo::named("ARROW:schema", &"x".repeat(1000)),
+        other("TObjString", "text", ""),
+        other("TParameter<double>", "weight", "0.1"),
+        other("TParameter<float>", "small", "0.1"),
+        other("TParameter<int>", "run", "-7"),
+        other("TParameter<Long64_t>", "event", "9223372036854775807"),
+        other("TParameter<bool>", "flag", "1"),
+    ];
+    let data = written(&record);
+    let read = parse(&data).unwrap();
+    assert_eq!((&read.aliases, &read.friends, &read.user_info), (&record.aliases, &record.friends, &record.user_info));
+    assert_eq!(written(&read), data);
+
+    record.user_info = vec![other("TParameter<int>", "run", "many")];
+    record.write(&[], &mut Output::new(0)).unwrap_err();
+    record.user_info = vec![other("TH1F", "h", "")];
+    record.write(&[], &mut Output::new(0)).unwrap_err();
+}
+
+#[test]
+fn an_index_keeps_its_values_and_what_is_not_kept_is_said() {
+    let record = TreeRecord::new("t", "");
+    let mut data = written(&record);
+    // fTreeIndex, fFriends, fUserInfo, fBranchRef are the last words.
+    let at = data.len() - 16;
+    let mut index = Output::new(KEY_BYTES + at);
+    let (pointer, _) = index.begin_object("TTreeIndex").unwrap();
+    let frame = index.begin(2);
+    let base = index.begin(1);
+    index.named_base(0, b"", b"").unwrap();
+    index.end(base).unwrap();
+    index.string(b"run").unwrap();
+    index.string(b"event").unwrap();
+    [2, 1, 1, 5, 6, 1, 0].iter().for_each(|&word| index.i64(word));
+    index.end(frame).unwrap();
+    index.end(pointer).unwrap();
+    let index = index.into_bytes();
+    data.splice(at..at + 4, index.iter().copied());
+    let n_bytes = u32::try_from(data.len() - 4).unwrap() | crate::BYTE_COUNT_MASK;
+    data[..4].copy_from_slice(&n_bytes.to_be_bytes());
+    let read = parse(&data).unwrap();
+    let found = read.index.as_ref().unwrap();
+    assert_eq!(found.names, Some(("run".to_owned(), "event".to_owned())));
+    let mut output = Output::new(KEY_BYTES);
+    read.write(&data, &mut output).unwrap();
+    assert_eq!(output.into_bytes(), data);
+    read.write(&[], &mut Output::new(KEY_BYTES)).unwrap_err();
+
+    // A version that had other values.
+    let version = data.windows(6).position(|window| window == [0, 2, 0x40, 0, 0, 0x14]).unwrap();
+    data[version + 1] = 1;
+    let error = parse(&data).unwrap().write(&data, &mut Output::new(KEY_BYTES)).unwrap_err();
+    assert!(error.to_string().contains("TTreeIndex of version 1"), "{error}");
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![4 => "[a-zA-Z_][a-zA-Z0-9_]{0,20}", 1 => "[a-z]{250,300}", 1 => "[ -~äé]{0,8}"]
+}
+
+fn leaf() -> impl Strategy<Value = Leaf> {
+    let primitives = prop::sample::select(vec![
+        Primitive::Bool,
+        Primitive::Int8,
+        Primitive::UInt8,
+        Primitive::Int16,
+        Primitive::UInt16,
+        Primitive::Int32,
+        Primitive::UInt32,
+        Primitive::Int64,
+        Primitive::UInt64,
+        Primitive::Float32,
+        Primitive::Float64,
+        Primitive::Float16,
+        Primitive::Double32,
+    ]);
+    let number = (name(), primitives, vec(1_u32..9, 0..3), any::<i32>(), any::<u8>());
+    let number = number.prop_map(|(name, primitive, dims, offset, maximum)| {
+        let mut leaf = Leaf { offset, ..Leaf::number(&name, primitive, &dims).unwrap() };
+        let _ = leaf.set_maximum(maximum.into()); // not all have one
+        leaf
+    });
+    let text = (name(), 0_usize..1000).prop_map(|(name, n_bytes)| {
+        let mut leaf = Leaf::text(&name);
+        leaf.set_longest_text(n_bytes).unwrap();
+        leaf
+    });
+    let element = (name(), name(), any::<i32>(), any::<i32>());
+    let element = element.prop_map(|(name, title, id, type_code)| Leaf::element(&name, &title, id, type_code));
+    prop_oneof![3 => number, 1 => text, 1 => element]
+}
+
+fn element() -> impl Strategy<Value = ElementPart> {
+    (name(), name(), name(), any::<u32>(), any::<i16>(), any::<[i32; 4]>(), 8_u16..=10).prop_map(
+        |(class_name, parent_name, clones_name, checksum, class_version, numbers, version)| ElementPart {
+            version,
+            class_name,
+            parent_name,
+            clones_name,
+            checksum,
+            class_version: class_version.into(),
+            id: numbers[0],
+            node_type: numbers[1],
+            streamer_type: numbers[2],
+            maximum: numbers[3],
+            counter: None,
+            second_counter: None,
+        },
+    )
+}
+
+/// A branch without leaves, and the leaves that it will have.
+fn branch() -> impl Strategy<Value = (Branch, Vec<Leaf>)> {
+    let baskets = vec((1_u64..1 << 50, 1_u32..1 << 31, 1_u64..1000), 0..15);
+    let numbers = (any::<[i32; 5]>(), any::<[i64; 2]>(), any::<u8>(), 11_u16..=13, 0_u64..1 << 40);
+    (name(), name(), prop::option::of(element()), vec(leaf(), 0..3), baskets, numbers).prop_map(
+        |(name, title, element, leaves, baskets, (ints, longs, features, version, first_entry))| {
+            let mut branch = match element {
+                Some(element) => Branch::of_class(&name, &title, element),
+                None => Branch::new(&name, &title),
+            };
+            let mut next = first_entry;
+            let baskets = baskets.into_iter().map(|(offset, stored_bytes, n_entries)| {
+                let first = next;
+                next += n_entries;
+                location(offset, stored_bytes, first, first + n_entries)
+            });
+            branch.set_baskets(&baskets.collect::<Vec<_>>()).unwrap();
+            branch.compression = CompressionSetting(ints[0]);
+            (branch.basket_bytes, branch.n_entry_offsets, branch.offset) = (ints[1], ints[2], ints[3]);
+            (branch.split_level, branch.version, branch.memory_bytes) = (ints[4], version, longs[0]);
+            branch.io_features = if version == 13 { features } else { 0 };
+            branch.file_name = if longs[1] % 4 == 0 { title } else { String::new() };
+            (branch, leaves)
+        },
+    )
+}
+
+/// Places of what is made in the record, in the order in which it is read: a branch before those inside, these before its
+/// leaves.
+fn record() -> impl Strategy<Value = TreeRecord> {
+    let numbers = (any::<[i64; 6]>(), any::<[i32; 4]>(), any::<u8>(), 16_u16..=20, any::<u32>(), -1e9..1e9);
+    let ranges = vec(any::<(i64, i64)>(), 0..3);
+    let branches = vec((branch(), vec(branch(), 0..3), any::<prop::sample::Index>()), 0..5);
+    (name(), name(), numbers, ranges, branches).prop_map(|(name, title, numbers, ranges, branches)| {
+        let (longs, ints, features, version, bits, weight) = numbers;
+        let mut record = TreeRecord { version, ..TreeRecord::new(&name, &title) };
+        record.bits = bits & !(1 << 4); // kIsReferenced
+        record.weight = weight;
+        (record.saved_bytes, record.max_entries, record.max_entry_loop) = (longs[0], longs[1], longs[2]);
+        (record.max_virtual_bytes, record.auto_save, record.estimate) = (longs[3], longs[4], longs[5]);
+        (record.timer_interval, record.scan_field, record.update) = (ints[0], ints[1], ints[2]);
+        record.n_entries = u64::from(bits);
+        record.auto_flush = if version >= 18 { longs[0] } else { 0 };
+        record.flushed_bytes = if version >= 18 { longs[1] } else { 0 };
+        record.n_entry_offsets = if version >= 17 { ints[3] } else { 1000 };
+        record.cluster_ranges = if version >= 19 { ranges } else { Vec::new() };
+        record.io_features = if version >= 20 { features } else { 0 };
+        let mut integers: Vec<LeafId> = Vec::new();
+        for ((outer, outer_leaves), inner, counter) in branches {
+            let outer = record.add_branch(None, outer).unwrap();
+            for (branch, leaves) in inner {
+                let id = record.add_branch(Some(outer), branch).unwrap();
+                for leaf in leaves {
+                    record.add_leaf(id, leaf, None).unwrap();
+                }
+                if let Some(element) = &mut record.branches[id.0 as usize].element {
+                    element.counter = Some(outer);
+                }
+            }
+            for leaf in outer_leaves {
+                let counter = (!integers.is_empty()).then(|| *counter.get(&integers));
+                let id = record.add_leaf(outer, leaf, counter).unwrap();
+                integers.push(id);
+            }
+        }
+        record.set_totals();
+        record
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(record in record()) {
+        let data = written(&record);
+        let read = with_arrays(parse(&data).unwrap(), &data);
+        prop_assert_eq!(&read, &record);
+        prop_assert_eq!(written(&read), data);
+    }
+
+    #[test]
+    fn heads_of_baskets_are_read_again(
+        name in name(), tree in name(), numbers in any::<[u16; 6]>(), seeks in any::<[u64; 2]>(), sizes in any::<bool>()
+    ) {
+        let mut head = BasketHead::new(&name, &tree).unwrap();
+        head.key_bytes += u32::from(sizes);
+        let [datime, cycle, n_entries, data_bytes, entry_bytes, pid] = numbers;
+        head.datime = crate::container::Datime(datime.into());
+        head.cycle = cycle.cast_signed();
+        (head.n_entries, head.data_bytes, head.entry_bytes) = (n_entries.into(), data_bytes.into(), u32::from(entry_bytes) + 1);
+        (head.payload_bytes, head.stored_bytes) = (head.data_bytes + 8, head.key_bytes + 70);
+        (head.seek_key, head.seek_dir, head.pid_offset) = (seeks[0], seeks[1] >> 16, pid);
+        (head.offsets_are_sizes, head.offsets_generated) = (sizes, sizes && n_entries % 2 == 0);
+        let mut output = Output::new(0);
+        head.write(&name, &tree, &mut output).unwrap();
+        let bytes = output.into_bytes();
+        prop_assert_eq!(bytes.len(), head.key_bytes as usize);
+        prop_assert_eq!(BasketHead::parse(&bytes).unwrap(), head);
+    }
 }

@@ -69,7 +69,8 @@ impl TreeRecord {
 
     /// Writes the object data of the tree's record, in the class versions that the record names.
     ///
-    /// `object_data`: what the record was parsed from; empty if it was made here. `output` is of a record of class `TTree`.
+    /// `object_data`: what the record was parsed from; empty if it was made here. `output` is of a record of the class that it
+    /// was parsed as, or `TTree`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if its version is below 16 (ROOT 5.14), it has parts that were not kept, or it takes 1 GiB.
@@ -133,13 +134,19 @@ impl Writing<'_> {
         if !(16..=20).contains(&record.version) {
             return Err(Error::unsupported(0, format!("TTree of version {} is not written", record.version)));
         }
+        let derived = record.tail.variables.map(|(version, n_variables)| (self.output.begin(version), n_variables));
         let frame = self.output.begin(record.version);
         self.output.named_base(record.bits, record.name.as_bytes(), record.title.as_bytes())?;
         record.write_numbers(self.output)?;
         self.branches(record.array_bits[0], &record.top_branches, 0)?;
         self.leaves(record.array_bits[1], &record.listed_leaves)?;
         record.write_tail(self.object_data, self.output)?;
-        self.output.end(frame)
+        self.output.end(frame)?;
+        if let Some((frame, n_variables)) = derived {
+            self.output.i32(n_variables);
+            self.output.end(frame)?;
+        }
+        Ok(())
     }
 
     /// Writes a list of branches and all that is in them.
@@ -182,6 +189,12 @@ impl Writing<'_> {
                 element.write_numbers(self.output)?;
                 self.branch_pointer(element.counter, depth + 1)?;
                 self.branch_pointer(element.second_counter, depth + 1)?;
+                self.output.end(frame)
+            }
+            ("TBranchObject", None) => {
+                let frame = self.output.begin(branch::OBJECT_VERSION);
+                self.base(branch, depth)?;
+                self.output.string(branch.object_class.as_deref().unwrap_or_default().as_bytes())?;
                 self.output.end(frame)
             }
             _ => Err(Error::unsupported(0, format!("branches of class {} are not written", branch.class))),

@@ -34,15 +34,14 @@ fn nested_vectors_have_one_head_and_a_count_each() {
 }
 
 #[test]
-fn texts_have_no_length_one_byte_of_it_or_five() {
-    for (length, head) in [(0, vec![]), (1, vec![1]), (254, vec![254]), (255, vec![255, 0, 0, 0, 255])] {
+fn texts_have_one_byte_of_their_length_or_five() {
+    for (length, head) in [(0, vec![0]), (1, vec![1]), (254, vec![254]), (255, vec![255, 0, 0, 0, 255])] {
         let text = vec![b'a'; length];
         let mut out = Vec::new();
         append_text(&text, &mut out);
         assert_eq!(out, [head, text].concat());
         assert_eq!(out.len(), text_bytes(length));
     }
-    // In a vector an empty text has its length.
     let text = Stored::Text { offsets: ScalarBuffer::from(vec![0, 0, 1]), bytes: Buffer::from_slice_ref(b"a") };
     let texts = list(&[2], 0, text);
     let mut out = Vec::new();

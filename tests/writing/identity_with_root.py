@@ -1,0 +1,102 @@
+"""Runs in a Python that has ROOT: ``identity_with_root.py DIRECTORY FIRST LAST`` writes the cases of those seeds.
+
+Each case has a process of its own: ROOT numbers the descriptions of classes as they come in a process, and writes them in that
+order.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.differential.root_session import start
+from tests.writing.identity_cases import Case, Column, draw_case
+
+#: ``TTree::fAutoSave`` as it is made.
+AUTO_SAVE = -300_000_000
+
+
+def write(case: Case) -> None:
+    """Write a case with the name that a reproducible file has."""
+    import ROOT
+
+    file = ROOT.TFile.Open(f"{case.file_name}?reproducible={case.file_name}", "recreate", "", 0)
+    directory = file
+    for part in filter(None, case.directory.split("/")):
+        directory = directory.mkdir(part)
+    directory.cd()
+    tree = ROOT.TTree(case.name, case.title)
+    # ROOT would write the tree in between.
+    tree.SetAutoSave(0)
+    if case.flush is None:
+        tree.SetAutoFlush(0)
+    elif case.flush != "auto":
+        tree.SetAutoFlush(case.flush)
+    setters = []
+    counters: dict[str, Any] = {}
+    for column in case.columns:
+        if column.counter and column.counter not in counters:
+            counter = np.zeros(1, np.int32)
+            counters[column.counter] = counter
+            tree.Branch(column.counter, counter, f"{column.counter}/I", case.basket_size)
+            setters.append((counter, column.counts, np.arange(case.n_entries + 1)))
+        buffer, values, ends = _entries(column, case.n_entries)
+        tree.Branch(column.name, buffer, column.leaf_list, case.basket_size)
+        setters.append((buffer, values, ends))
+    for entry in range(case.n_entries):
+        for buffer, values, ends in setters:
+            found = values[ends[entry] : ends[entry + 1]]
+            buffer[: len(found)] = found
+        tree.Fill()
+        if entry + 1 == case.flush:
+            # ROOT has fitted the sizes of baskets to the first cluster.
+            tree.SetBasketSize("*", case.basket_size)
+    tree.SetAutoSave(AUTO_SAVE)
+    schema = Path(case.schema_name)
+    if schema.exists():
+        named = ROOT.TNamed("ARROW:schema", schema.read_text())
+        ROOT.SetOwnership(named, False)  # noqa: FBT003 - it is the tree's
+        tree.GetUserInfo().Add(named)
+    tree.Write()
+    file.Close()
+
+
+def _entries(column: Column, n_entries: int) -> tuple[Any, Any, Any]:
+    """A buffer for an entry, the values of all, and where those of each begin and end."""
+    if column.letter == "C":
+        texts = [text.encode() + b"\0" for text in column.values]
+        values = np.frombuffer(b"".join(texts), np.int8)
+        counts = np.array([len(text) for text in texts], np.int64)
+    else:
+        values = column.values
+        counts = np.ones(n_entries, np.int64) if column.counts is None else column.counts.astype(np.int64)
+        counts = counts * int(np.prod(column.dims))
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return np.zeros(max(counts.max(initial=1), 1), values.dtype), values, ends
+
+
+def main() -> None:
+    """Write all of them."""
+    directory, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    start(directory)
+    for seed in range(first, last):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                write(draw_case(seed))
+                status = 0
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit(f"case {seed} failed")
+
+
+main()
