@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Case:
-    """A tree and how it is written; ``flush`` None: its clusters are not marked and baskets are written when they are full."""
+    """A tree and how it is written; ``flush`` None: clusters are not marked, and full baskets are written."""
 
     seed: int
     name: str

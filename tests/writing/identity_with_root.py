@@ -1,7 +1,7 @@
 """Runs in a Python that has ROOT: ``identity_with_root.py DIRECTORY FIRST LAST`` writes the cases of those seeds.
 
-Each case has a process of its own: ROOT numbers the descriptions of classes as they come in a process, and writes them in that
-order.
+Each case has a process of its own: ROOT numbers the descriptions of classes as they come in a process, and writes
+them in that order.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write(case: Case) -> None:
     schema = Path(case.schema_name)
     if schema.exists():
         named = ROOT.TNamed("ARROW:schema", schema.read_text())
-        ROOT.SetOwnership(named, False)  # noqa: FBT003 - it is the tree's
+        ROOT.SetOwnership(named, False)  # it is the tree's
         tree.GetUserInfo().Add(named)
     tree.Write()
     file.Close()

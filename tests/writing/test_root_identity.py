@@ -68,7 +68,10 @@ def _item(values: pa.Array) -> pa.Field:
 def write(case: Case, path: Path) -> None:
     arrays = [array_of(column, case.n_entries) for column in case.columns]
     schema = pa.schema(
-        [pa.field(column.name, array.type, nullable=False) for column, array in zip(case.columns, arrays, strict=True)]
+        [
+            pa.field(column.name, array.type, nullable=False)
+            for column, array in zip(case.columns, arrays, strict=True)
+        ]
     )
     with ar.create(path, reproducible=True, compression=None) as file:
         place = file.directory(case.directory) if case.directory else file

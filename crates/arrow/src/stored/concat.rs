@@ -149,7 +149,7 @@ mod tests {
             let n_items = usize::try_from(*offsets.last().unwrap()).unwrap() + 1;
             Stored::List { offsets, items: Box::new(items(n_items)) }
         };
-        let bits = |n: usize| BooleanBuffer::collect_bool(n, |place| (place + seed) % 3 == 0);
+        let bits = |n: usize| BooleanBuffer::collect_bool(n, |place| (place + seed).is_multiple_of(3));
         let optional = |n: usize| Stored::Optional { valid: bits(n), values: Box::new(texts(n)) };
         let fixed = |n: usize| Stored::Fixed { len: n, n_items: 2, items: Box::new(numbers(n * 2)) };
         let inner = |n: usize| Stored::Struct { len: n, members: vec![optional(n), fixed(n), Stored::Bits(bits(n))] };

@@ -1,3 +1,5 @@
+#![expect(clippy::cast_possible_truncation, reason = "the numbers of these tests are small")]
+
 use std::sync::Mutex;
 
 use arrowroot_file::File;
@@ -48,8 +50,7 @@ fn read(bytes: &[u8]) -> File {
 
 fn paths(bytes: &[u8]) -> Vec<String> {
     let file = read(bytes);
-    let paths = file.keys().unwrap().iter().map(|entry| format!("{};{}", entry.path(), entry.key.cycle)).collect();
-    paths
+    file.keys().unwrap().iter().map(|entry| format!("{};{}", entry.path(), entry.key.cycle)).collect()
 }
 
 #[test]

@@ -1,3 +1,5 @@
+#![expect(clippy::cast_possible_truncation, reason = "the numbers of these tests are small")]
+
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
