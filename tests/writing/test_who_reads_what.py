@@ -210,7 +210,10 @@ def read_by_uproot(path: Path, table: pa.Table, layout: str) -> str:
             wanted = plain(expected.stored_values(table.column("x")))
             return tried(lambda: events.arrays(["x"])["x"], wanted)
         return judged(
-            [tried(events[name].array, plain(values)) for name, values in parts_of(table, layout).items()]
+            [
+                tried(lambda name=name: events[name].array(), plain(values))
+                for name, values in parts_of(table, layout).items()
+            ]
         )
 
 
