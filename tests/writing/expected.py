@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 types = pa.types
+BYTE = pa.field("item", pa.uint8(), nullable=False)
 
 
 def stored_name(name: str) -> str:
@@ -54,9 +55,11 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
     if types.is_temporal(kind):
         return pa.int64()
     if types.is_decimal(kind):
-        return pa.list_(pa.uint8(), kind.bit_width // 8)
+        return pa.list_(BYTE, kind.bit_width // 8)
     if types.is_fixed_size_binary(kind):
-        return pa.list_(pa.uint8(), kind.byte_width)
+        return pa.list_(BYTE, kind.byte_width)
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return pa.list_(BYTE)
     return kind
 
 
