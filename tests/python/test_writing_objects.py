@@ -58,6 +58,13 @@ def test_a_histogram_of_hist_comes_back(axes, storage):
         assert np.array_equal(back.values(flow=True), made.values(flow=True))
 
 
+@pytest.mark.parametrize("limits", [(10, 0, 1), (7, -0.3, 0.1), (100, 1e5, 1e5 + 1)])
+def test_bins_of_equal_width_are_written_as_such_however_their_edges_are_rounded(limits):
+    record = as_record(hist.Hist(hist.axis.Regular(*limits)))
+    assert len(record["fXaxis"]["fXbins"]) == 0
+    assert len(as_record(hist.Hist(hist.axis.Variable([0, 1, 2.0001])))["fXaxis"]["fXbins"]) == 3
+
+
 def test_classes_and_sums_are_those_of_root():
     made = filled(AXES["regular"](), "Weight")
     record = as_record(made)
