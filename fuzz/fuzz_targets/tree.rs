@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use arrowroot_format::{Cursor, Output};
 use arrowroot_format::column::{SeenClasses, resolve};
 use arrowroot_format::decode::{Reader, Values, meet};
 use arrowroot_format::streamer::StreamerInfos;
 use arrowroot_format::tree::{BranchId, TreeRecord};
+use arrowroot_format::{Cursor, Output};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
