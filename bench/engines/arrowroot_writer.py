@@ -17,8 +17,8 @@ def main() -> None:
     job = json.load(sys.stdin)
     table = data.as_table(job)
     options = {"layout": job["format"], "n_threads": job["threads"]}
-    ar.write(f"{job['out']}.warm:T", table.slice(0, 1).select([0]), layout=job["format"])
-    Path(f"{job['out']}.warm").unlink()
+    ar.write(f"{job['out']}.warm.root:T", table.slice(0, 1).select([0]), layout=job["format"])
+    Path(f"{job['out']}.warm.root").unlink()
     watch = Stopwatch()
     ar.write(f"{job['out']}:T", table, compression=job["compression"] or None, **options)
     answer = watch.read()
