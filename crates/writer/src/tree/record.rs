@@ -59,7 +59,7 @@ impl TreeFormat {
             let mut leaf = branch.leaf.clone();
             if branch.is_counter {
                 leaf.set_maximum(signed(placed.largest)?)?;
-            } else if branch.entry_size == layout::EntrySize::Text {
+            } else if branch.entry_size == layout::EntrySize::Text && placed.n_entries > 0 {
                 leaf.set_longest_text(usize::try_from(placed.largest).unwrap_or(usize::MAX))?;
             }
             let id = record.add_branch(None, self.branch_record(branch, placed)?)?;
