@@ -131,7 +131,7 @@ def _axis_of(axis: Any) -> _Axis:
 
 
 def _is_regular(edges: Array) -> bool:
-    """Return whether ROOT finds these edges from the first and the last, up to the rounding of whoever computed them."""
+    """Return whether ROOT finds these edges from the first and the last, up to rounding."""
     rounding = 8 * np.finfo(np.float64).eps * max(abs(edges[0]), abs(edges[-1]))
     return bool(np.all(np.abs(edges - np.linspace(edges[0], edges[-1], len(edges))) <= rounding))
 
