@@ -226,7 +226,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """
     peaks = []
-    for n in (1_000_000, 10_000_000):
+    for n in (1_000_000, 50_000_000):
         source = tmp_path / f"{n}.parquet"
         with pq.ParquetWriter(source, pa.schema([("x", pa.float64()), ("y", pa.int64())])) as writer:
             rng = np.random.default_rng(1)
@@ -246,5 +246,5 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             command, capture_output=True, text=True, check=True, env=os.environ | {"MALLOC_ARENA_MAX": "2"}
         )
         peaks.append(int(done.stdout.split()[-1]) * 1024)
-    # The larger one has 144 MB more.
-    assert peaks[1] - peaks[0] < 120e6, peaks
+    # The larger one has 784 MB more. Up to 256 MB wait to be written, by default; 100 MB are for all else.
+    assert peaks[1] - peaks[0] < 356e6, peaks

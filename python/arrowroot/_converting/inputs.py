@@ -1,7 +1,8 @@
-"""What tables are read from."""
+"""Inputs of tables."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +32,7 @@ _MAX_ROWS = 1 << 16
 
 
 class Choice(NamedTuple):
-    """What is read of each table."""
+    """The choice of columns and entries of each table."""
 
     columns: list[str] | None = None
     filter: str | None = None
@@ -160,7 +161,8 @@ def _of_parquet(file: str, choice: Choice) -> Table:
     schema = pa.schema([opened.schema_arrow.field(name) for name in names])
 
     def read(columns: Sequence[str] = tuple(names)) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(file) as again:
+        # Fetching ahead would keep what was fetched until the end: all of the file.
+        with pq.ParquetFile(file, pre_buffer=False) as again:
             for batch in again.iter_batches(
                 rows_at_once, columns=list(columns), use_threads=choice.n_threads != 1
             ):
@@ -236,19 +238,16 @@ def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> l
     return [name for name in found if not any(fnmatchcase(name, text) for text in unwanted)]
 
 
-class _naming:  # noqa: N801 - used as a function
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
     """Turn pyarrow's errors about a file into ours, with its name."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise NoSuchFileError(f"{self._file}: there is no such file") from error
-        if isinstance(error, pa.ArrowInvalid):
-            raise CorruptFileError(f"{self._file}: {error}") from error
-        if isinstance(error, OSError) and not isinstance(error, StorageError):
-            raise StorageError(f"{self._file}: {error}") from error
+    try:
+        yield
+    except StorageError:
+        raise
+    except FileNotFoundError as error:
+        raise NoSuchFileError(f"{file}: there is no such file") from error
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(f"{file}: {error}") from error
+    except OSError as error:
+        raise StorageError(f"{file}: {error}") from error
