@@ -140,7 +140,7 @@ def sample(row: Row, path: Path, wanted: Answer) -> None:
 
 
 def content(job: dict[str, Any]) -> Answer:
-    """What is to be in a file: the digest of each column."""
+    """The expected content of a file: the digest of each column."""
     table = data.as_table(job)
     return {
         "n_entries": table.num_rows,
@@ -149,7 +149,7 @@ def content(job: dict[str, Any]) -> Answer:
 
 
 def written(path: Path, job: dict[str, Any], *, in_any_order: bool) -> Answer:
-    """What is in a file; entries of a parallel writer come in an order of their own, so only sums count then."""
+    """The content of a file; a parallel writer orders entries in its own way, so only sums count then."""
     names_of = [column["name"] for column in job["columns"]]
     with ar.open(str(path)) as file:
         read = file["T"].to_arrow(names_of)

@@ -29,7 +29,7 @@ MEAN_ITEMS = 3.0
 
 
 class Columns(NamedTuple):
-    """What a job says of the data."""
+    """The data that a job names."""
 
     directory: Path
     columns: list[dict[str, str]]

@@ -48,7 +48,7 @@ def as_arrow():
 
 
 class Stream:
-    """What has the Arrow C stream interface and nothing else."""
+    """An object with the Arrow C stream interface and nothing else."""
 
     def __init__(self, table):
         self._table = table
@@ -58,7 +58,7 @@ class Stream:
 
 
 class Array:
-    """What has the Arrow C array interface and nothing else."""
+    """An object with the Arrow C array interface and nothing else."""
 
     def __init__(self, batch):
         self._batch = batch

@@ -47,7 +47,7 @@ def shown(value: Any) -> Any:
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """What a type is stored as: numbers, texts, lists, structs."""
+    """The stored type of a type: numbers, texts, lists, structs."""
     if types.is_dictionary(kind):
         return stored_type(kind.value_type)
     if types.is_date32(kind) or types.is_time32(kind):
@@ -114,7 +114,7 @@ def _lists(array: Any, items: list[Any], first: int) -> list[Any]:
 
 
 def nothing(kind: pa.DataType) -> Any:
-    """What stands where a value is missing."""
+    """The value that stands where one is missing."""
     kind = stored_type(kind)
     if types.is_fixed_size_list(kind):
         return [None if kind.value_field.nullable else nothing(kind.value_type)] * kind.list_size

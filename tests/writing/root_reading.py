@@ -1,4 +1,4 @@
-"""What ROOT reads in files, asked of one process for many of them."""
+"""Values that ROOT reads in files, asked of one process for many of them."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def draw_values(chance: random.Random, field: pa.Field, n: int) -> list[Any]:
 
 
 def drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
-    """What draws one value of a type."""
+    """A function that draws one value of a type."""
     types = pa.types
     if types.is_null(kind):
         return lambda: None
@@ -167,7 +167,7 @@ def drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
 
 
 def time_drawer(chance: random.Random, kind: pa.DataType) -> Callable[[], Any]:
-    """What draws a time, as the integer that it is stored as."""
+    """A function that draws a time, as its stored integer."""
     if pa.types.is_date32(kind):
         return lambda: dt.date(1970, 1, 1) + dt.timedelta(days=chance.randint(-20000, 40000))
     if pa.types.is_date64(kind):

@@ -195,7 +195,7 @@ def test_a_change_of_any_byte_of_an_rntuple_is_found(files, tmp_path, name):
 
 
 def spans_of(container: Container, findings: Findings) -> list[tuple[int, int]]:
-    """What locators of an RNTuple name in its file."""
+    """The ranges that locators of an RNTuple name in its file."""
     from .invariants.ntuples import Ntuple
 
     ntuple = Ntuple(container, findings, key_of(container, "ROOT::RNTuple"), "Events")

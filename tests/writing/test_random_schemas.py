@@ -164,7 +164,7 @@ def must_be_read(column: RootColumn) -> bool:
 
 
 def is_simple(field: pa.Field) -> bool:
-    """Whether each reader takes a field of an RNTuple: a number, a bool, a text, or a list of numbers, none missing."""
+    """True if each reader takes a field of an RNTuple: a number, a bool, a text, or a list of numbers, none missing."""
     kind = expected.stored_type(field.type)
     is_bytes = any(
         test(field.type)

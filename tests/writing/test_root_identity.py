@@ -81,7 +81,7 @@ def write(case: Case, path: Path) -> None:
 
 
 def records(path: Path) -> list[tuple[str, bytes]]:
-    """What the file consists of, in the order of its offsets."""
+    """The records of the file, in the order of their offsets."""
     container = Container(path, Findings())
     data = path.read_bytes()
     keys = sorted(container.records.values(), key=lambda key: key.seek)

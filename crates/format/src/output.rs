@@ -38,7 +38,7 @@ pub struct Frame {
     position: usize,
 }
 
-/// What references to an object say.
+/// The value of references to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference(u32);
 

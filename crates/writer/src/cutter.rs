@@ -32,7 +32,7 @@ pub(crate) struct Border {
     pub(crate) n_entries: u64,
 }
 
-/// What is known of a cluster that was compressed.
+/// The facts about a cluster that was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compressed {
     /// Before, as [`Stored::stored_bytes`] has it.
@@ -46,7 +46,7 @@ pub(crate) struct Compressed {
 pub(crate) struct Borders {
     flush: Flush,
     max_bytes: u64,
-    /// Whether clusters should all have one number of entries.
+    /// True if clusters should all have one number of entries.
     is_regular: bool,
     /// That number, once it is known.
     n_entries: Option<u64>,
@@ -57,7 +57,7 @@ impl Borders {
         Borders { flush, max_bytes: max_bytes.max(1), is_regular, n_entries: None }
     }
 
-    /// Whether borders depend on how clusters compress.
+    /// True if borders depend on how clusters compress.
     pub(crate) fn is_adaptive(&self) -> bool {
         // Values do not become more than they were, but for a little.
         matches!(self.flush, Flush::Bytes(target) if target < self.max_bytes)

@@ -31,14 +31,14 @@ const MAX_PLAIN_BYTES: usize = 256;
 /// The class of a file, in the keys of its own records.
 const FILE_CLASS: &str = "TFile";
 
-/// What holds for a file as a whole.
+/// Settings that hold for a file as a whole.
 #[derive(Debug, Clone)]
 pub struct FileSettings {
     /// Name of the file as it is stored in it, three times: its path, or what stands for it in a reproducible file.
     pub name: String,
     /// How objects are compressed, and tables where nothing else is said.
     pub compression: CompressionSetting,
-    /// Whether dates and identifiers are fixed, so that the same data make the same file on any day.
+    /// True if dates and identifiers are fixed, so that the same data make the same file on any day.
     pub is_reproducible: bool,
     /// How many threads compress, that of the caller among them.
     pub n_threads: usize,
@@ -163,7 +163,7 @@ impl FileWriter {
         done
     }
 
-    /// Whether a key that is made now has offsets of 64 bits: the file has grown over 2 GB.
+    /// True if a key that is made now has offsets of 64 bits: the file has grown over 2 GB.
     pub fn is_large(&self) -> bool {
         self.lock().appender.as_ref().is_some_and(|appender| appender.position() > START_OF_LARGE)
     }

@@ -24,7 +24,7 @@ pub(crate) trait Pipeline: Send {
     fn close(&mut self) -> Result<Written>;
 }
 
-/// What was written of a table.
+/// The totals of a written table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Its entries.
@@ -52,7 +52,7 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     stored_bytes: Arc<AtomicU64>,
 }
 
-/// What a task made, until it is placed.
+/// The result of a task, until it is placed.
 type Slot<P> = Arc<Mutex<Option<Encoded<P>>>>;
 
 /// A cluster that was submitted.

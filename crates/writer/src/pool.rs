@@ -20,12 +20,12 @@ impl Pool {
         Pool { n_threads, threads: Mutex::default(), process: std::process::id() }
     }
 
-    /// Whether there are none, and those who produce do all.
+    /// True if there are none, and those who produce do all.
     pub(crate) fn is_empty(&self) -> bool {
         self.n_threads == 0
     }
 
-    /// Whether this is the process that made it, and not a child.
+    /// True if this is the process that made it, and not a child.
     pub(crate) fn is_own_process(&self) -> bool {
         std::process::id() == self.process
     }
@@ -39,7 +39,7 @@ impl Pool {
         });
     }
 
-    /// Whether they run.
+    /// True if they run.
     #[cfg(test)]
     pub(crate) fn is_started(&self) -> bool {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).is_some()

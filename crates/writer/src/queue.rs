@@ -23,7 +23,7 @@ pub type Task = Box<dyn FnOnce(&mut Compressor) -> Result<u64> + Send>;
 /// Writes what the tasks of a ticket made.
 pub type Place = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// What is wanted of a queue.
+/// The settings of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueSettings {
     /// Threads that do tasks, the producer's own among them: 1 means no others.
@@ -32,7 +32,7 @@ pub struct QueueSettings {
     pub buffer_bytes: u64,
 }
 
-/// What a queue has seen.
+/// The counters of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueReport {
     /// Tickets whose turn has come.
@@ -81,7 +81,7 @@ struct State {
     report: QueueReport,
 }
 
-/// What is known of a ticket that was not placed yet.
+/// The state of a ticket that was not placed yet.
 #[derive(Default)]
 struct Entry {
     is_submitted: bool,
@@ -89,7 +89,7 @@ struct Entry {
     place: Option<Place>,
     /// Its share of the bytes in flight.
     n_bytes: u64,
-    /// What its tasks made so far.
+    /// The results of its tasks so far.
     made_bytes: u64,
 }
 
@@ -140,7 +140,7 @@ impl Queue {
     /// Waits until all tickets that were given out are placed, and does tasks meanwhile.
     ///
     /// # Errors
-    /// What stopped the queue.
+    /// The error that stopped the queue.
     pub fn wait(&self) -> Result<()> {
         self.shared.wait_until(|state| state.is_empty())
     }
@@ -164,7 +164,7 @@ impl Queue {
         }
     }
 
-    /// Whether this is the process that made it, and not a child: only there it has its threads.
+    /// True if this is the process that made it, and not a child: only there it has its threads.
     pub fn is_own_process(&self) -> bool {
         self.shared.pool.is_own_process()
     }
@@ -185,7 +185,7 @@ impl Producer {
     /// Counts bytes that it collects for its next ticket among those in flight, and waits until there is room for them.
     ///
     /// # Errors
-    /// What stopped the queue.
+    /// The error that stopped the queue.
     pub fn hold(&mut self, n_bytes: u64) -> Result<()> {
         let mut state = self.shared.lock();
         state.add(n_bytes);
@@ -198,7 +198,7 @@ impl Producer {
     /// taken to be as much again until it is known.
     ///
     /// # Errors
-    /// What stopped the queue.
+    /// The error that stopped the queue.
     pub fn ticket(&mut self) -> Result<Ticket> {
         self.shared.wait_for_room(self.held_bytes)?;
         let mut state = self.shared.lock();
@@ -213,7 +213,7 @@ impl Producer {
     /// Waits until a ticket is placed, and does tasks meanwhile.
     ///
     /// # Errors
-    /// What stopped the queue.
+    /// The error that stopped the queue.
     pub fn wait_for(&self, number: u64) -> Result<()> {
         self.shared.wait_until(|state| state.report.n_placed > number)
     }
@@ -238,7 +238,7 @@ impl Ticket {
     /// done now.
     ///
     /// # Errors
-    /// What stopped the queue.
+    /// The error that stopped the queue.
     pub fn submit(mut self, tasks: Vec<Task>, place: Place) -> Result<()> {
         self.is_submitted = true;
         let shared = Arc::clone(&self.shared);

@@ -1,4 +1,4 @@
-//! What is wanted of a table.
+//! The settings of a table.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub enum Layout {
     Ntuple,
 }
 
-/// What is wanted of a table.
+/// The settings of a table.
 #[derive(Debug, Clone)]
 pub struct TableSettings {
     /// For each column, how it is compressed; empty: as the file is.

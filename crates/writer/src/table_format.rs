@@ -1,4 +1,4 @@
-//! What trees and RNTuples do each in their way.
+//! The steps that trees and RNTuples do each in their way.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::file::FileWriter;
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
 
-/// What a task made.
+/// The result of a task.
 #[derive(Debug)]
 pub struct Encoded<P> {
     /// Bytes for the file.
@@ -25,7 +25,7 @@ pub trait TableFormat: Send + Sync + 'static {
     /// What is known of the pieces that one task made.
     type Pieces: Send + 'static;
 
-    /// Whether clusters of one number of entries are said in a shorter way than others.
+    /// True if clusters of one number of entries are said in a shorter way than others.
     const HAS_REGULAR_CLUSTERS: bool = false;
 
     /// Cuts a cluster into tasks of at least 64 KiB where it can, so that each is worth a thread's while. What they make does

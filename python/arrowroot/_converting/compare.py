@@ -1,4 +1,4 @@
-"""Whether two tables hold the same, bit by bit."""
+"""True if two tables hold the same, bit by bit."""
 
 from __future__ import annotations
 

@@ -32,6 +32,10 @@ class Place(NamedTuple):
     format: Format
 
 
+def _suffix_of(file: str) -> str:
+    return os.path.splitext(file)[1].lower()  # noqa: PTH122 - a URL is no path
+
+
 def place_of(text: str) -> Place:
     """Return the place of "FILE[:TABLE]". What is not known by its suffix is taken for ROOT's.
 
@@ -39,7 +43,7 @@ def place_of(text: str) -> Place:
     """
     file, table = split_url(text)
     bare = file.rpartition("?")[0] if "://" in file and "?" in file else file
-    suffix = os.path.splitext(bare)[1].lower()  # noqa: PTH122 - text
+    suffix = _suffix_of(bare)
     found = _SUFFIXES.get(suffix, "root")
     if table is not None and found != "root":
         raise InvalidRequestError(f"{text}: a file {suffix} is one table, which has no name")
@@ -49,8 +53,7 @@ def place_of(text: str) -> Place:
 def checked_output(text: str) -> Place:
     """Return the place of an output. Raises: InvalidRequestError for a suffix that says no format."""
     place = place_of(text)
-    suffix = os.path.splitext(place.file)[1].lower()  # noqa: PTH122 - text
-    if suffix not in _SUFFIXES:
+    if _suffix_of(place.file) not in _SUFFIXES:
         raise InvalidRequestError(
             f"{text}: which format? the name of the output ends in one of {', '.join(_SUFFIXES)}"
         )

@@ -1,4 +1,4 @@
-"""What tables are written to: whole, or not at all."""
+"""Outputs of tables: whole, or not at all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Style(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What is in the output."""
+    """The content of the output."""
 
     #: Name and number of entries of each table.
     tables: list[tuple[str, int]]

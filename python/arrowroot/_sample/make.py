@@ -28,7 +28,7 @@ class Sample(NamedTuple):
 
     @property
     def tree(self) -> str:
-        """What the tree is usually called."""
+        """The usual name of the tree."""
         name: str = _KINDS[self.kind].TREE
         return name
 

@@ -75,7 +75,6 @@ class WritableDirectory:
 
     def directory(self, path: str) -> WritableDirectory:
         """Return a directory inside this one, made if it is not there; "a/b" is b in a."""
-        self._root.native  # noqa: B018 - the file must be open
         parts = _parts(path)
         whole = "/".join(filter(None, (self._path, *parts)))
         self._root.native.make_directory(whole)
@@ -150,7 +149,7 @@ class WritableFile(WritableDirectory):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed or aborted."""
+        """True if it was closed or aborted."""
         return self._native is None
 
     def close(self) -> None:

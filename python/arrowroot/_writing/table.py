@@ -96,7 +96,7 @@ class TableWriter:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more entries."""
+        """True if it takes no more entries."""
         return self._is_closed
 
     def append(self, data: TableData) -> None:

@@ -96,7 +96,7 @@ class Container:
     # -- what others take
 
     def payload(self, key: Key) -> bytes:
-        """What a record holds, unpacked. Raises DamagedError."""
+        """The payload of a record, unpacked. Raises DamagedError."""
         start = key.seek + key.key_bytes
         return unpacked(self.data[start : key.seek + key.n_bytes], key.object_bytes, str(key))
 

@@ -225,7 +225,7 @@ class Reader:
             raise DamagedError(f"byte-count: {what} ends at {self.cursor.at}, but its byte count says {end}")
 
     def slot(self) -> Any:
-        """What a pointer points to: an Instance, or None."""
+        """The target of a pointer: an Instance, or None."""
         begin = self.cursor.at
         tag = self.cursor.integer("I")
         end = None

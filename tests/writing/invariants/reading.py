@@ -17,7 +17,7 @@ NEW_CLASS = 0xFFFFFFFF
 
 
 class DamagedError(Exception):
-    """What cannot be read on from: the message says where."""
+    """Reading cannot go on: the message says where."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Cursor:
 
 
 def string_bytes(text: str) -> int:
-    """What a string takes in a file."""
+    """The bytes of a string in a file."""
     n = len(text.encode("utf-8", "surrogateescape"))
     return n + (5 if n > 254 else 1)
 

@@ -29,7 +29,7 @@ use super::names::stored_name;
 pub struct BranchColumn<'a> {
     /// Its name in Arrow.
     pub name: &'a str,
-    /// What it is stored as.
+    /// Its stored type.
     pub data_type: &'a DataType,
     /// The name of the counter that its lists share with those of other columns. A column of that name and of numbers of 32
     /// bits is the counter itself. `None`: a counter of its own.
@@ -45,7 +45,7 @@ pub struct PlannedBranch {
     pub column: usize,
     /// The way from the column to the values: to the list that a counter counts, to the optional whose validity it is.
     pub path: Vec<Step>,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
     /// How its values stand in an entry.
     pub form: BranchForm,
@@ -62,12 +62,12 @@ pub enum Step {
     Member(usize),
 }
 
-/// What a branch holds.
+/// The content of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// How many items lists have, as `Int32`.
     Counter,
-    /// Whether optional values are there, as bools.
+    /// True if optional values are there, as bools.
     Validity,
     /// Numbers or bools.
     Values(Primitive),
@@ -249,7 +249,7 @@ fn names_of(columns: &[BranchColumn<'_>], drafts: &[Draft]) -> Vec<String> {
     names.into_iter().flatten().collect()
 }
 
-/// What counts lists: those at one place of a column, or those of several columns.
+/// A counter of lists: of those at one place of a column, or of those of several columns.
 #[derive(PartialEq, Eq, Hash)]
 enum Counting {
     Alone(usize, Vec<Step>),

@@ -131,7 +131,7 @@ impl Composing<'_> {
     }
 }
 
-/// What is in lists of `n_items` each, whatever they are read as.
+/// The items of lists of `n_items` each, whatever they are read as.
 pub(super) fn same_size(column: &str, lists: &ArrayRef, n_items: usize) -> Result<ArrayRef> {
     let malformed = |what: String| StoreError::malformed(column, what);
     if let Some(lists) = lists.as_fixed_size_list_opt() {

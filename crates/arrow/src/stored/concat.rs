@@ -54,7 +54,7 @@ pub fn concat(parts: &[&Stored]) -> Option<Stored> {
     })
 }
 
-/// What lists or texts have of the items or bytes beside them.
+/// The part of the items or bytes that lists or texts have.
 fn span(offsets: &ScalarBuffer<i64>) -> Range<usize> {
     let at = |offset: Option<&i64>| offset.and_then(|&offset| usize::try_from(offset).ok()).unwrap_or_default();
     at(offsets.first())..at(offsets.last())

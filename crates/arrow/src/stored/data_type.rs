@@ -1,4 +1,4 @@
-//! What the columns of an Arrow schema are stored as.
+//! The stored types of the columns of an Arrow schema.
 //!
 //! | Arrow | stored |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | what takes no bytes: null, structs without members, lists and binary of size 0 | `Optional(Nothing)`: a bool, true if there is a value |
 //! | unions | an error |
 //!
-//! What is nullable is `Optional` of that: its validity is stored.
+//! A nullable field is `Optional` of that: its validity is stored.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ pub(super) fn interval_members(unit: IntervalUnit) -> &'static [(&'static str, P
     }
 }
 
-/// What an Arrow field is stored as. Fields that are nullable, inner ones too, store their validity.
+/// The stored type of an Arrow field. Fields that are nullable, inner ones too, store their validity.
 ///
 /// # Errors
 /// [`StoreError::NoLayout`] for unions, [`StoreError::SameName`] for two members of one name.

@@ -13,7 +13,7 @@ use super::error::{Result, StoreError};
 use super::names::stored_name;
 use crate::gaps::with_gaps;
 
-/// Whether C++ has a name for a type: it has none for untyped records, and for what holds them.
+/// True if C++ has a name for a type: it has none for untyped records, and for what holds them.
 ///
 /// Optionals and fixed lists of what has none are collections, of at most one item or of the same length everywhere.
 pub(super) fn has_type_name(data_type: &DataType) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn has_type_name(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a field stands in an untyped collection, be it with others between: optionals are collections there.
+/// True if a field stands in an untyped collection, be it with others between: optionals are collections there.
 ///
 /// Source: with `std::optional` there RDataFrame opens no column of a file (`RNTupleDS::AddField`, ROOT 6.40).
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,7 +37,7 @@ impl IsUntyped {
         IsUntyped(self.0 || !has_type_name(collection))
     }
 
-    /// Whether an optional value is a collection.
+    /// True if an optional value is a collection.
     fn is_collection(self, value: &DataType) -> bool {
         self.0 || !has_type_name(value)
     }

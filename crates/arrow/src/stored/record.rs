@@ -42,7 +42,7 @@ const MAX_RECORD_BYTES: usize = 256 << 20;
 const MIN_APPARENT_BYTES: usize = 1 << 20;
 const MAX_REPEATS: usize = 16;
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedSchema {
     /// The schema that was written.
@@ -90,7 +90,7 @@ impl RecordedSchema {
         }
     }
 
-    /// What the text of a record says.
+    /// The content of a record's text.
     ///
     /// # Errors
     /// What is wrong with it, as a text.

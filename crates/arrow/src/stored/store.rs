@@ -34,7 +34,7 @@ struct Storing {
     path: String,
 }
 
-/// Whether a value is there, if not all are.
+/// True if a value is there, if not all are.
 type Present<'p> = Option<&'p NullBuffer>;
 
 impl Storing {
@@ -283,7 +283,7 @@ fn zeroed(values: Buffer, width: usize, present: &NullBuffer) -> Buffer {
     copy.into()
 }
 
-/// What is around values, for each of their items.
+/// The levels around values, for each of their items.
 fn repeated(present: &NullBuffer, n_items: usize) -> NullBuffer {
     let mut bits = BooleanBufferBuilder::new(present.len() * n_items);
     for is_present in present.iter() {
@@ -349,7 +349,7 @@ impl<'l, O: OffsetSizeTrait> Lists<'l, O> {
         }
     }
 
-    /// Whether a list that is not there has items.
+    /// True if a list that is not there has items.
     fn has_hidden_items(&self, present: Present<'_>) -> bool {
         let is_hidden = |present: &NullBuffer, place| present.is_null(place) && self.range(place).1 > 0;
         present.is_some_and(|present| (0..self.len()).any(|place| is_hidden(present, place)))

@@ -33,7 +33,7 @@ impl Composed {
     /// A tree with the columns of its record.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The part that does not fit.
     pub(crate) fn of_tree(tree: Tree, recorded: RecordedSchema) -> Result<Composed> {
         let types = types(&recorded)?;
         let fields = recorded.schema.fields().iter().zip(&types);
@@ -60,7 +60,7 @@ impl Composed {
     /// An RNTuple with the columns of its record.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The part that does not fit.
     pub(crate) fn of_ntuple(ntuple: Ntuple, recorded: RecordedSchema) -> Result<Composed> {
         let types = types(&recorded)?;
         let mut parts = Vec::with_capacity(types.len());

@@ -41,7 +41,7 @@ struct ComposedColumn {
     parts: Vec<ColumnId>,
 }
 
-/// What a column of a composed table is.
+/// A column of a composed table.
 enum Place {
     /// One that was written, by its number.
     Column(usize),

@@ -27,7 +27,7 @@ pub(crate) fn tree_record(tree: &Tree) -> Option<&str> {
 /// The text of the record of an RNTuple, in the attribute set `ARROW`.
 ///
 /// # Errors
-/// What reading the set says.
+/// The errors of reading the set.
 pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
     if !ntuple.footer().attributes.iter().any(|set| set.name == ARROW_SET) {
         return Ok(None);

@@ -9,7 +9,7 @@ use arrowroot_file::{Error, Result};
 use arrowroot_format as format;
 use arrowroot_format::column::DataType;
 
-/// What is done with each batch of a scan.
+/// The work on each batch of a scan.
 #[derive(Debug)]
 pub(crate) struct Composition {
     pub(crate) url: String,
@@ -27,7 +27,7 @@ pub(crate) enum Holds {
     Fields,
 }
 
-/// What a column is made of.
+/// The source of a column.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// A column that is read, as it is.

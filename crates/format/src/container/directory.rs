@@ -7,7 +7,7 @@ use crate::output::Output;
 
 /// Smallest size of a key: the fixed fields with 32-bit offsets, and three empty texts.
 const SMALLEST_KEY_BYTES: usize = 29;
-/// What the version of a directory is raised by if its offsets have 64 bits.
+/// The version of a directory is raised by this if its offsets have 64 bits.
 const LARGE: u16 = 1000;
 
 /// The directory object, without the key and texts before it.

@@ -93,7 +93,7 @@ impl FileHeader {
         Ok(())
     }
 
-    /// Whether the header of a file with this end has offsets of 64 bits. Source: `TFile::WriteHeader`.
+    /// True if the header of a file with this end has offsets of 64 bits. Source: `TFile::WriteHeader`.
     pub fn is_large_at(end: u64) -> bool {
         end > START_OF_LARGE
     }

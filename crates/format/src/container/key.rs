@@ -40,7 +40,7 @@ pub struct KeyHead {
     pub key_bytes: u16,
     /// Cycle: which of the objects of that name in the directory, the last one being the highest.
     pub cycle: u16,
-    /// Whether the object is not to be purged: the cycle is stored with a minus sign then.
+    /// True if the object is not to be purged: the cycle is stored with a minus sign then.
     pub is_kept: bool,
     /// Offset of the record in the file.
     pub seek_key: u64,
@@ -152,7 +152,7 @@ impl KeyHead {
         if self.is_kept { cycle.wrapping_neg() } else { cycle }
     }
 
-    /// Whether its offsets have 64 bits.
+    /// True if its offsets have 64 bits.
     pub fn is_large(&self) -> bool {
         self.version > LARGE
     }

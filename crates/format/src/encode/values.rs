@@ -46,7 +46,7 @@ impl Numbers {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -65,7 +65,7 @@ impl Numbers {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Its description, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Integer(_) => "an integer",

@@ -51,7 +51,7 @@ pub struct FieldDescription<'t> {
     pub type_version: u32,
     /// Checksum of the C++ type.
     pub type_checksum: Option<u32>,
-    /// What it is.
+    /// Its kind.
     pub role: Role,
     /// Flags that later versions of the format have brought. 8: the members of the items of a collection lie apart (1.0.2.0).
     pub other_flags: u16,
@@ -173,7 +173,7 @@ impl NtupleColumn {
     }
 }
 
-/// What a schema says of types besides.
+/// Other information of a schema about types.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtraInfo {
     /// What it is: see [`ExtraInfo::STREAMER_INFO`].

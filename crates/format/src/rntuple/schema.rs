@@ -214,7 +214,7 @@ pub struct Schema {
     aliases: Vec<(FieldId, ColumnId)>,
     /// Bytes of the paths of all fields.
     path_bytes: u32,
-    /// What is said of types besides.
+    /// Other information about types.
     extra_infos: Vec<ExtraInfo>,
     /// What of all this the header has; the rest is in the extension.
     pub(super) in_header: Counts,
@@ -317,7 +317,7 @@ impl Schema {
         self.extra_infos.push(info);
     }
 
-    /// What is said of types besides.
+    /// Other information about types.
     pub fn extra_infos(&self) -> &[ExtraInfo] {
         &self.extra_infos
     }

@@ -8,7 +8,7 @@ use super::*;
 use crate::error::Error;
 use crate::streamer::Primitive;
 
-/// What is put into an envelope of a kind.
+/// The payload of an envelope of a kind.
 fn envelope(kind: Kind, fill: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut writer = Writer::new();
     fill(&mut writer);

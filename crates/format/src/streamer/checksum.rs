@@ -47,13 +47,13 @@ impl Checksum {
     }
 }
 
-/// Whether a member is of an enumeration: its type is named, and stored as an `int`.
+/// True if a member is of an enumeration: its type is named, and stored as an `int`.
 fn is_enumeration(member: &Element) -> bool {
     let is_named = || TypeName::parse(&member.type_name).is_ok_and(|name| name.primitive().is_none());
     member.class == ElementClass::BasicType && matches!(member.type_code, INT | 23) && is_named()
 }
 
-/// What stands in brackets at the start of a member's comment.
+/// The text in brackets at the start of a member's comment.
 ///
 /// Source: `TVirtualStreamerInfo::GetElementCounterStart`.
 fn counter(title: &str) -> &str {

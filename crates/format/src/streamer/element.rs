@@ -16,7 +16,7 @@ const ARRAY_CODE: i32 = 20;
 /// Code of a standard library container, and of a pointer to one.
 const STL_CODE: i32 = 300;
 const STL_POINTER_CODE: i32 = 71;
-/// What is stored for both. Source: `TStreamerSTL::Streamer`.
+/// This is stored for both. Source: `TStreamerSTL::Streamer`.
 const STORED_STL_CODE: i32 = 500;
 /// Class versions of `TStreamerElement` and `TObjArray`, as ROOT 6.40 writes them.
 const ELEMENT_VERSION: u16 = 4;

@@ -250,14 +250,14 @@ pub(super) fn read_basket_table(
     Ok(if baskets.last_is_elsewhere { table.with_last(cursor.data()) } else { table })
 }
 
-/// What stands in `fBaskets`.
+/// The items of `fBaskets`.
 pub(super) struct BasketPointers {
     /// Number of pointers, and `fBits` of the array.
     n_pointers: usize,
     bits: u32,
     /// The baskets that have their data with them.
     pub(super) embedded: Vec<EmbeddedBasket>,
-    /// Whether the last one, which is not counted as written, is there without its data.
+    /// True if the last one, which is not counted as written, is there without its data.
     last_is_elsewhere: bool,
 }
 

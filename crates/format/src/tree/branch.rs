@@ -25,7 +25,7 @@ pub(super) const OBJECT_VERSION: u16 = 1;
 const NEW_BITS: u32 = 1 << 22;
 /// `TBranchElement::kAddressSet`: what those have that hold the objects of a user.
 const ADDRESS_SET: u32 = 1 << 20;
-/// What stands for the version of `ROOT::TIOFeatures`, which has none.
+/// This stands for the version of `ROOT::TIOFeatures`, which has none.
 const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
 
 /// A branch takes more in a record.

@@ -74,7 +74,7 @@ struct LeafClass {
     version: u16,
     /// What it holds, and what if `fIsUnsigned` is set.
     types: [Primitive; 2],
-    /// What stands for these in the title of a branch.
+    /// These stand in the title of a branch.
     codes: [char; 2],
     /// Bytes of a value in memory, and of a limit in the file.
     value_bytes: u8,

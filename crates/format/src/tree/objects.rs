@@ -119,7 +119,7 @@ pub(super) struct List<T> {
     pub(super) bits: u32,
     /// `fName`.
     pub(super) name: String,
-    /// Whether these are all items.
+    /// True if these are all items.
     pub(super) is_whole: bool,
 }
 

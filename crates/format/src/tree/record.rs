@@ -245,7 +245,7 @@ impl TreeRecord {
         Ok(())
     }
 
-    /// Whether the order of the entries is by chance, as several threads wrote them: their numbers say nothing then.
+    /// True if the order of the entries is by chance, as several threads wrote them: their numbers say nothing then.
     pub fn entries_reshuffled(&self) -> bool {
         self.bits & ENTRIES_RESHUFFLED != 0
     }

@@ -17,7 +17,7 @@ use crate::error::{Ending, Error, Result};
 use crate::secret::redacted;
 use crate::sink::Sink;
 
-/// What stands behind the name of a file until it is published.
+/// The suffix of a file's name until it is published.
 const PART: &str = ".part";
 /// Parts that the system takes in one write. Source: `IOV_MAX` of Linux and macOS.
 const MAX_PARTS: usize = 1024;

@@ -1,4 +1,4 @@
-//! What every sink must do, and one that fails.
+//! The rules for every sink, and a sink that fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -63,7 +63,7 @@ impl Sink for FullDisk {
 
 /// Makes sinks that have the same name.
 pub type CreateSink<'a> = &'a dyn Fn() -> Result<Arc<dyn Sink>>;
-/// What is there under that name.
+/// The thing under that name.
 pub type Published<'a> = &'a dyn Fn() -> Option<Vec<u8>>;
 
 /// Checks a kind of sink: writes in any order, over each other, with gaps, in parts, by eight threads; nothing there before it
@@ -71,7 +71,7 @@ pub type Published<'a> = &'a dyn Fn() -> Option<Vec<u8>>;
 /// Nothing must be there at first.
 ///
 /// # Errors
-/// What it did wrong, in words for the message of a test.
+/// Its fault, in words for the message of a test.
 pub fn check_sink(create: CreateSink<'_>, published: Published<'_>) -> Result<(), String> {
     check_absence(create, published)?;
     check_orders(create, published)?;

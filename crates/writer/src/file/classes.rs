@@ -1,4 +1,4 @@
-//! What the streamer information of a file being written must describe.
+//! The classes that the streamer information of a file being written must describe.
 
 use std::collections::HashSet;
 
@@ -90,7 +90,7 @@ impl Classes {
     }
 }
 
-/// Whether a class writes itself, and is described only where a pointer needs it.
+/// True if a class writes itself, and is described only where a pointer needs it.
 fn writes_itself(class: &str) -> bool {
     matches!(class, "TObject" | "TString" | "TList" | "THashList" | "TObjArray" | "TCollection" | "TSeqCollection")
         || class.strip_prefix("TArray").is_some_and(|kind| kind.len() <= 3)

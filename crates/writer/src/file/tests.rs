@@ -192,7 +192,7 @@ struct Sparse {
     size: Mutex<u64>,
 }
 
-/// What it takes for a long run.
+/// The least length of a long run.
 const LONG_BYTES: usize = 1 << 20;
 
 impl Sink for Sparse {
@@ -227,7 +227,7 @@ impl Sink for Sparse {
     fn abort(&self) {}
 }
 
-/// What was written to it, as a file.
+/// The bytes that were written to it, as a file.
 struct Written(Arc<Sparse>);
 
 impl Source for Written {

@@ -27,7 +27,7 @@ const VERSION: [u16; 2] = [1, 0];
 /// same; `RNTupleAttrSetWriter::Create`.
 const RANGE: [&str; 2] = ["_rangeStart", "_rangeLen"];
 const USER_DATA: &str = "_userData";
-/// What is in it: names and values.
+/// Its members: names and values.
 const MEMBERS: [&str; 2] = ["key", "value"];
 
 /// Writes the attribute set: an entry for each name and value, said of all `n_entries` of the RNTuple.
@@ -35,7 +35,7 @@ const MEMBERS: [&str; 2] = ["key", "value"];
 /// ROOT opens it by `RNTupleReader::OpenAttributeSet`; who does not ask for it never sees it.
 ///
 /// # Errors
-/// What the file says.
+/// The file's errors.
 pub(super) fn write(
     file: &FileWriter,
     attributes: &[(&str, &str)],

@@ -14,7 +14,7 @@ use crate::table_format::Encoded;
 #[derive(Debug)]
 pub(super) struct PagesPart {
     pub(super) bytes: Vec<u8>,
-    /// What its pages were before they were compressed.
+    /// The bytes of its pages before they were compressed.
     pub(super) n_bytes: usize,
 }
 

@@ -99,7 +99,7 @@ pub(super) struct ClusterElements {
     pub(super) columns: Vec<Elements>,
 }
 
-/// What is wrong with values that are not what [`Stored`] says.
+/// The fault of values that are not what [`Stored`] says.
 #[derive(Debug)]
 pub(super) struct Malformed(pub(super) &'static str);
 
@@ -203,7 +203,7 @@ impl ClusterElements {
     }
 }
 
-/// Whether a list that is not valid has items.
+/// True if a list that is not valid has items.
 fn has_items(offsets: &[i64], valid: &BooleanBuffer) -> bool {
     let of_valid: i64 = valid
         .set_indices()

@@ -32,7 +32,7 @@ pub(super) enum Node {
     Numbers { column: ColumnId },
     /// Bools.
     Bits { column: ColumnId },
-    /// Whether values that take no bytes are there, as bools.
+    /// True if values that take no bytes are there, as bools.
     Validity { column: ColumnId },
     /// Texts: their ends and their bytes.
     Text { ends: ColumnId, bytes: ColumnId },
@@ -66,7 +66,7 @@ pub(super) fn add_column(
     Adding { schema, is_split }.field(&stored_name(name), title, data_type, Around::default())
 }
 
-/// What is around a field.
+/// The levels around a field.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
     parent: Option<FieldId>,

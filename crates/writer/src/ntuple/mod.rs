@@ -40,7 +40,7 @@ const TASK_BYTES: usize = 64 << 10;
 const BLOB_CLASS: &str = "RBlob";
 /// Longest payload of such a record. Source: `RNTupleWriteOptions::fMaxKeySize` (ROOT 6.40).
 const MAX_KEY_BYTES: u64 = 1 << 30;
-/// What is said to have written the RNTuple.
+/// The name of the writer that the RNTuple records.
 const WRITER: &str = concat!("arrowroot ", env!("CARGO_PKG_VERSION"));
 
 /// A column of a table that is written as a field of an RNTuple.
@@ -50,13 +50,13 @@ pub struct NtupleColumn {
     pub name: String,
     /// Description of its field.
     pub title: String,
-    /// What it is stored as.
+    /// Its stored type.
     pub data_type: DataType,
     /// How its pages are compressed.
     pub compression: CompressionSetting,
 }
 
-/// What is wanted of an RNTuple.
+/// The settings of an RNTuple.
 #[derive(Debug, Clone)]
 pub struct NtupleSettings {
     /// The directory that lists it.
@@ -86,7 +86,7 @@ pub struct NtupleFormat {
     lists: Lists,
 }
 
-/// What tasks need to know of the columns.
+/// The facts about columns that tasks need.
 #[derive(Debug)]
 struct Columns {
     /// Name and fields of each column of the table.

@@ -125,7 +125,7 @@ fn push_halved(branch: &Branch, cluster: &Cluster, parts: &Parts, entries: Range
     }
 }
 
-/// What a basket has already when a cluster begins.
+/// The fill of a basket when a cluster begins.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Begun {
     pub(super) n_entries: usize,

@@ -24,7 +24,7 @@ pub(super) struct Job {
     pub(super) entries: Range<usize>,
     /// Entries of clusters before.
     pub(super) carried: Option<Carried>,
-    /// Whether it is not full, but the cluster, or the table, ends.
+    /// True if it is not full, but the cluster, or the table, ends.
     pub(super) is_flushed: bool,
 }
 

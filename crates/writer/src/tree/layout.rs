@@ -47,7 +47,7 @@ pub(super) struct Branch {
     pub(super) compression: CompressionSetting,
     /// The column, for errors.
     pub(super) column_name: String,
-    /// Whether others are counted by it.
+    /// True if others are counted by it.
     pub(super) is_counter: bool,
     /// The heads of its baskets, but for what is known of a basket alone.
     pub(super) basket_head: BasketHead,
@@ -62,12 +62,12 @@ pub(super) enum EntrySize {
     PerItem(usize),
     /// As many as the text has, and its length.
     Text,
-    /// What the vectors take.
+    /// The bytes of the vectors.
     Vectors,
 }
 
 impl EntrySize {
-    /// Whether baskets store where each entry begins.
+    /// True if baskets store where each entry begins.
     pub(super) fn has_offsets(self) -> bool {
         !matches!(self, EntrySize::Fixed(_))
     }
@@ -154,7 +154,7 @@ fn value_bytes(leaf: &Leaf, primitive: Primitive) -> Result<usize, arrowroot_for
     })
 }
 
-/// What ROOT calls the items of a vector; a text if it is no number.
+/// ROOT's name for the items of a vector; a text if it is no number.
 fn item_name(primitive: Option<Primitive>) -> &'static str {
     match primitive {
         None => "string",

@@ -35,7 +35,7 @@ const TASK_BYTES: usize = 64 << 10;
 /// Basket size where baskets are to be full and nobody says how large. Source: `TTree::Branch` (ROOT 6.40).
 const DEFAULT_BASKET_BYTES: u32 = 32_000;
 
-/// What is wanted of a tree.
+/// The settings of a tree.
 #[derive(Debug, Clone)]
 pub struct TreeSettings {
     /// The directory that lists it.

@@ -1,4 +1,4 @@
-//! What is known of baskets that have their place in the file.
+//! The facts about baskets that have their place in the file.
 
 use arrowroot_format::tree::{BasketHead, BasketLocation};
 

@@ -154,7 +154,7 @@ fn read(format: &TreeFormat, bytes: &[u8], branch: &str) -> (Vec<Vec<u8>>, Vec<u
     (entries, sizes)
 }
 
-/// What each entry should be.
+/// The expected value of each entry.
 fn expected(lengths: &[usize], branch: &str) -> Vec<Vec<u8>> {
     let letter = |entry: usize| b'a' + (entry as i16).to_be_bytes()[1] % 26;
     let entry = |(entry, &length): (usize, &usize)| match branch {
@@ -194,7 +194,7 @@ fn root_baskets(entries: &[Vec<u8>], has_offsets: bool, key_bytes: usize, basket
     baskets
 }
 
-/// Whether the last of these entries fills a basket of them.
+/// True if the last of these entries fills a basket of them.
 fn root_is_full(entries: &[Vec<u8>], has_offsets: bool, key_bytes: usize, basket_bytes: usize) -> bool {
     let n_bytes = key_bytes + entries.iter().map(Vec::len).sum::<usize>();
     let offset_bytes = if has_offsets { 8 * entries.len() } else { 0 };

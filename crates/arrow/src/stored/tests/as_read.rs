@@ -129,7 +129,7 @@ pub(super) fn as_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) 
     }
 }
 
-/// Whether a type is, or has in it, one of some kind.
+/// True if a type is, or has in it, one of some kind.
 pub(super) fn holds(data_type: &ArrowType, is_one: &dyn Fn(&ArrowType) -> bool) -> bool {
     is_one(data_type)
         || match data_type {

@@ -56,7 +56,7 @@ pub struct UserInfo {
     pub title: String,
 }
 
-/// What else follows the branches.
+/// The members behind the branches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tail {
     /// Where the values of `fIndexValues` and `fIndex` lie in the object data: an index of before ROOT 4.
@@ -65,7 +65,7 @@ pub(super) struct Tail {
     user_info: Option<(u32, String)>,
     /// Version of `TNtuple` or `TNtupleD`, and `fNvar`, if the tree is one.
     pub(super) variables: Option<(u16, i32)>,
-    /// What was read and not kept, so the record cannot be written again.
+    /// The part that was read and not kept, so the record cannot be written again.
     left_out: Option<String>,
 }
 

@@ -56,7 +56,7 @@ mod root_2 {
         values.iter().for_each(|&value| output.f64(value));
     }
 
-    /// What stands in one place of `fBaskets`.
+    /// An item of `fBaskets`.
     #[derive(Debug, Clone, Copy)]
     pub(super) enum Basket {
         Null,

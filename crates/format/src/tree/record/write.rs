@@ -8,7 +8,7 @@ use crate::tree::ids::{BranchId, LeafId};
 use crate::tree::leaf::{self, Leaf};
 use crate::tree::objects::begin_array;
 
-/// What is known while a record is written.
+/// The state while a record is written.
 struct Writing<'a> {
     record: &'a TreeRecord,
     object_data: &'a [u8],
