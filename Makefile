@@ -34,7 +34,7 @@ endif
 SHARED ?= ../shared
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.pyi') Cargo.toml $(wildcard Cargo.lock)
-PYTHON_CODE := $(wildcard python arrowroot_servers tests tools bench fuzz/seeds/make.py)
+PYTHON_CODE := $(wildcard python lab tests tools bench fuzz/seeds/make.py)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -89,6 +89,7 @@ lint-python: $(VENV)/.dependencies
 	@rm -rf target/imports && mkdir -p target/imports && cp -r python/arrowroot target/imports
 	@cp python/arrowroot/_native.pyi target/imports/arrowroot/_native.py
 	PYTHONPATH=target/imports $(BIN)/lint-imports --no-cache --no-logo
+	cd lab && ../$(BIN)/lint-imports --no-cache --no-logo
 
 .PHONY: format
 format: $(VENV)/.dependencies ## format all Rust and Python code
@@ -166,7 +167,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); FUZZ_TARGETS='a b' chooses
 clean: ## remove all that make made, the demo's sample included
 	rm -rf $(VENV) target fuzz/target dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f python/arrowroot/*.so
-	find python arrowroot_servers tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+	find python lab tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
 .PHONY: prerequisites
 prerequisites:
@@ -194,8 +195,12 @@ $(VENV)/.demo: $(VENV)/.builder
 	$(PIP) install --group demo
 	@touch $@
 
-$(VENV)/.dependencies: $(VENV)/.builder
+$(VENV)/.dependencies: $(VENV)/.laboratory
 	$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/.laboratory: $(VENV)/.builder lab/pyproject.toml
+	$(PIP) install --editable ./lab
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.builder $(RUST_SOURCES) | prerequisites
@@ -213,7 +218,7 @@ $(VENV)/.oldest: $(VENV)/.dependencies pyproject.toml tools/oldest.py
 	@touch $@
 
 # Real servers for the remote tests. What is missing here is skipped there, with the reason, but in CI.
-$(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh arrowroot_servers/s3.py | $(VENV)/.created
+$(VENV)/.servers: tools/prerequisites.sh tools/versitygw.sh lab/arrowroot_servers/s3.py | $(VENV)/.created
 	@tools/prerequisites.sh --servers
 	@$(PIP) install --only-binary :all: --group servers || { \
 	  if [ -n "$(CI)" ]; then echo "CI needs XRootD's own client" >&2; exit 1; fi; \

@@ -5,7 +5,7 @@
 # usage: tools/versitygw.sh     Quiet when it is there. Exits 1 with one message when it cannot be built.
 set -eu
 cd "$(dirname "$0")/.."
-version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' arrowroot_servers/s3.py)
+version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' lab/arrowroot_servers/s3.py)
 directory=${ARROWROOT_TEST_TOOLS:-$HOME/.cache/arrowroot-test}/versitygw-$version
 [ ! -x "$directory/versitygw" ] || exit 0
 

@@ -18,22 +18,25 @@ from bench.reading import told
 from bench.run import complain
 
 REPOSITORY = Path(__file__).parents[2]
-SOURCES = [
-    path for folder in ("bench", "arrowroot_servers") for path in sorted((REPOSITORY / folder).rglob("*.py"))
-]
+ROOTS = {"bench": REPOSITORY, "arrowroot_servers": REPOSITORY / "lab"}
+SOURCES = [path for folder, root in ROOTS.items() for path in sorted((root / folder).rglob("*.py"))]
 #: Imports of each that may not be.
 FORBIDDEN = {"bench": {"tests"}, "arrowroot_servers": {"tests", "bench", "arrowroot"}}
 
 
+def below_root(path):
+    return path.relative_to(next(root / name for name, root in ROOTS.items() if name in path.parts).parent)
+
+
 def module_name(path):
-    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+    parts = below_root(path).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imported(path):
     """Return the names of the modules that a file imports, relative ones too."""
     found = set()
-    package = path.relative_to(REPOSITORY).parent.parts
+    package = below_root(path).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -46,7 +49,7 @@ def imported(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
 def test_nothing_is_imported_from_the_tests_or_by_another_path(path):
-    forbidden = FORBIDDEN[path.relative_to(REPOSITORY).parts[0]]
+    forbidden = FORBIDDEN[below_root(path).parts[0]]
     assert {name for name in imported(path) if name.partition(".")[0] in forbidden} == set()
     used = {
         node.attr

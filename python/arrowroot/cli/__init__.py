@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from arrowroot import CorruptFileError, RecoveredWarning
 from arrowroot._render import printable, without_secrets
+from arrowroot.cli import installed
 from arrowroot.cli.failures import (
     EXIT_DATA,
     EXIT_DONE,
@@ -43,7 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    options = parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments and (other := installed.find(arguments[0])):
+        return other(arguments[1:])
+    options = parser().parse_args(arguments)
     RecoveredWarning.forget()  # each command says it for itself
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", UserWarning)

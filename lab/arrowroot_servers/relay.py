@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-SOURCES = REPOSITORY / "crates" / "storage" / "examples" / "relay"
+#: The program's sources, in a checkout.
+SOURCES = Path("crates", "storage", "examples", "relay")
 
 
 @dataclass(frozen=True)
@@ -104,25 +104,37 @@ class Relay:
 
 
 def relay_program() -> Path:
-    """Return the program, built if it is missing or older than its sources. Raises: NotInstalledError without cargo."""
+    """Return the program, built if it is missing or older than its sources.
+
+    It is looked for in the checkout that this module, or else the current directory, is in; ``ARROWROOT_RELAY`` names
+    another one. Raises: NotInstalledError without a checkout, or without cargo to build it.
+    """
+    if named := os.environ.get("ARROWROOT_RELAY"):
+        return Path(named)
+    checkout = find_checkout()
     program = (
-        Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release" / "examples" / "relay"
+        Path(os.environ.get("CARGO_TARGET_DIR") or checkout / "target") / "release" / "examples" / "relay"
     )
-    newest = max(path.stat().st_mtime for path in SOURCES.iterdir())
+    newest = max(path.stat().st_mtime for path in (checkout / SOURCES).iterdir())
     if not program.exists() or program.stat().st_mtime < newest:
         cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
         if cargo is None:
-            raise NotInstalledError(f"the relay is not built, and there is no cargo to build it: {SOURCES}")
-        command = [
-            cargo,
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "arrowroot-storage",
-            "--example",
-            "relay",
-        ]
-        subprocess.run(command, cwd=REPOSITORY, check=True)
+            raise NotInstalledError(
+                f"the relay is not built, and there is no cargo to build it: {checkout / SOURCES}"
+            )
+        options = ["--release", "--quiet", "--package", "arrowroot-storage", "--example", "relay"]
+        subprocess.run([cargo, "build", *options], cwd=checkout, check=True)
         program.touch()  # cargo may find nothing to do
     return program
+
+
+def find_checkout() -> Path:
+    """Return arrowroot's checkout. Raises: NotInstalledError if there is none."""
+    for start in (Path(__file__).resolve(), Path.cwd() / "here"):
+        for directory in start.parents:
+            if (directory / SOURCES).is_dir():
+                return directory
+    raise NotInstalledError(
+        "the relay, which makes the way to a server a slow line, is built in a checkout of arrowroot: "
+        "run this in one, or let ARROWROOT_RELAY name the program"
+    )

@@ -1,0 +1,1 @@
+"""Campaigns: TOML read with places, and the matrix of cases that it makes."""

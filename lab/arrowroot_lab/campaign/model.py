@@ -1,0 +1,178 @@
+"""What a campaign says, as values. ``read.py`` makes them of TOML, ``matrix.py`` makes cases of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Entries one after the other, as GetEntry reads, or cluster by cluster, as columns are read best.
+Order = Literal["cluster", "entry"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a dataset is made: by ``arrowroot sample``, or by a script of the campaign's directory."""
+
+    #: "sample" or "script".
+    by: Literal["sample", "script"]
+    #: The arguments: of ``arrowroot sample`` (kind, size, seed, format, settings), or of the script after its name.
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Files that hold the same table."""
+
+    name: str
+    #: Name of the tree or RNTuple.
+    table: str
+    #: A path or glob, relative to the campaign's file; None if there is a recipe.
+    files: str | None = None
+    recipe: Recipe | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A shaped line before a server."""
+
+    #: Round trip.
+    latency_ns: int
+    #: Of all connections together; 0: no limit.
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where the data are read from."""
+
+    name: str
+    #: "local", "url", "xrootd", "http" (nginx), "s3", "xcache", "simulated".
+    kind: str
+    #: Of "url": where the datasets are, with ``{file}`` for the name of one.
+    url: str | None = None
+    line: Line | None = None
+    #: Of "local": evicted from the page cache before each sample, and proved to be.
+    is_cold: bool = False
+    #: Of "xcache": whether the cache is empty before each sample; where the origin is, behind ``origin_line``.
+    is_cache_warm: bool = False
+    origin_line: Line | None = None
+    #: Of "simulated": a disk whose seeks cost ``line.latency_ns`` and whose kernel reads ahead so far; None: a network.
+    disk_read_ahead_bytes: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """A program at the process line."""
+
+    #: Its name in the catalogue, or in the campaign: "arrowroot", "root", "root-rdataframe", "uproot", ...
+    name: str
+    #: What to build or install: a commit of arrowroot, a version of ROOT on PyPI; None: what is here.
+    version: str | None = None
+    #: Of a site's own engine: its command.
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is done with the data."""
+
+    name: str
+    #: "read", "write", or "program".
+    kind: str = "read"
+    #: Names and globs; None: all columns.
+    columns: tuple[str, ...] | None = None
+    #: A share of the columns, chosen by the seed; None: all that ``columns`` says.
+    column_share: float | None = None
+    #: A share of the entries, at random by the seed.
+    entry_share: float | None = None
+    #: A file with entry numbers, one on a line, relative to the campaign's file.
+    entry_list: str | None = None
+    order: Order = "cluster"
+    #: CPU time that is burnt for each entry.
+    work_ns_per_entry: int = 0
+    #: Processes that each read a part of the same input at the same time.
+    workers: int = 1
+    threads: int = 1
+    seed: int = 1
+    #: Of "program": any command, with ``{url}`` and ``{table}``; how its statistics are told: "fjr", "trace", "proc".
+    command: tuple[str, ...] = ()
+    report: str | None = None
+    #: Of "write": layout ("ttree", "rntuple"), compression and other settings.
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How the bytes are fetched; engines that have no such choice say so, and are skipped for others than ``auto``."""
+
+    name: str = "auto"
+    cache_bytes: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a campaign may take."""
+
+    #: Of one sample.
+    timeout_s: float = 600.0
+    #: Of the whole run; no case begins after it.
+    total_s: float | None = None
+    disk_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cases that ``include`` adds or ``exclude`` takes away: names, or globs of names, by axis."""
+
+    #: axis (dataset, storage, engine, workload, strategy) -> globs.
+    globs: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """All that one TOML file says."""
+
+    name: str
+    path: Path
+    title: str
+    datasets: tuple[Dataset, ...]
+    storages: tuple[Storage, ...]
+    engines: tuple[EngineChoice, ...]
+    workloads: tuple[Workload, ...]
+    strategies: tuple[Strategy, ...] = (Strategy(),)
+    include: tuple[Selection, ...] = ()
+    exclude: tuple[Selection, ...] = ()
+    #: Samples of a case; a first point of a series wants at least five.
+    repeats: int = 5
+    #: "real", or "virtual first": all cells are predicted, only corners and disagreements are measured.
+    mode: Literal["real", "virtual first"] = "real"
+    limits: Limits = Limits()
+    #: Hash of the text.
+    text_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell of the matrix."""
+
+    dataset: Dataset
+    storage: Storage
+    engine: EngineChoice
+    workload: Workload
+    strategy: Strategy
+
+    def label(self) -> str:
+        """A short name for people: unique in a campaign."""
+        names = [
+            self.dataset.name,
+            self.storage.name,
+            self.engine.name + (f"@{self.engine.version}" if self.engine.version else ""),
+            self.workload.name,
+            self.strategy.name,
+        ]
+        return " / ".join(names)

@@ -1,0 +1,1 @@
+"""The classics: published figures beside those that are measured here."""

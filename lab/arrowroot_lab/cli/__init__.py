@@ -1,0 +1,69 @@
+"""The command ``arrowroot lab``; each of its commands is a module here with ``add_command(add)`` and ``run(options)``.
+
+Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_INTERRUPTED, LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: In the order in which help lists them.
+COMMANDS = ("plan", "run", "show", "compare", "history", "diff_env", "publish", "export")
+
+_DESCRIPTION = """\
+Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
+
+  arrowroot lab plan campaigns/quick.toml      which cases there are, and how long they take
+  arrowroot lab run campaigns/quick.toml       measure what is not measured yet
+  arrowroot lab show                           the results
+  arrowroot lab compare --by engine            better, worse, no difference
+  arrowroot lab history                        how a series went on
+  arrowroot lab publish pages/                 static pages
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; the entry point of ``arrowroot lab``."""
+    options = parser().parse_args(argv)
+    try:
+        code: int | None = import_module(f"arrowroot_lab.cli.{options.command.replace('-', '_')}").run(
+            options
+        )
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("arrowroot lab: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has enough of it; the interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_DONE
+    except LabError as error:
+        print(f"arrowroot lab: {error}", file=sys.stderr)
+        return error.exit_code
+    return EXIT_DONE if code is None else code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands with their options."""
+    top = argparse.ArgumentParser(
+        prog="arrowroot lab", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, description=description, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+
+    for name in COMMANDS:
+        import_module(f"arrowroot_lab.cli.{name}").add_command(add)
+    return top

@@ -1,0 +1,49 @@
+"""What can go wrong, and the exit codes of the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+class LabError(Exception):
+    """Something that the user is told in one sentence: what happened, where, and what can be done."""
+
+    exit_code = EXIT_FAILED
+
+
+class RequestError(LabError):
+    """The request is at fault: options, names that are not there."""
+
+    exit_code = EXIT_REQUEST
+
+
+class CampaignError(RequestError):
+    """A campaign's file is at fault.
+
+    Attributes:
+        path: the file
+        line: counted from 1; None where no line can be told
+        key: the dotted key, such as ``storage.near.line.latency``
+    """
+
+    def __init__(self, path: Path | str, line: int | None, key: str, problem: str) -> None:
+        self.path, self.line, self.key = str(path), line, key
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
+
+
+class RunnerError(LabError):
+    """A runner ended without an answer, or with one that cannot be true."""
+
+
+class StoreError(LabError):
+    """The database cannot be used, or a document cannot be stored."""
+
+
+class RefusedError(LabError):
+    """A measurement that would not be what it is called: a cold read from a tmpfs, say. The reason is kept."""

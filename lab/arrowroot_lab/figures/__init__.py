@@ -1,0 +1,1 @@
+"""Figures: SVG that is drawn here, each with its table."""

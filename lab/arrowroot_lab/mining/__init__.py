@@ -1,0 +1,1 @@
+"""Mining: one layer of queries for all faces."""

@@ -1,0 +1,1 @@
+"""Pages: a static site, made of tables and figures."""

@@ -1,0 +1,1 @@
+"""The programs that are measured, each a thin one; only they import an engine."""

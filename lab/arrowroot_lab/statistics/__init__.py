@@ -1,0 +1,1 @@
+"""Statistics: bounds from pairs, and what they allow to say."""

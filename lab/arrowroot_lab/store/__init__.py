@@ -1,0 +1,1 @@
+"""The store: documents in a database, and the views of it."""
