@@ -1,6 +1,7 @@
-"""The command ``arrowroot lab``; each of its commands is a module here with ``add_command(add)`` and ``run(options)``.
+"""The command ``arrowroot lab``. Each of its commands is a module with ``add_command(add)`` and ``run(options)``.
 
-Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 130 interrupted.
+Exit codes: 0 done; 1 something failed, or is worse than asked; 2 the request or the campaign is at fault; 130
+interrupted.
 """
 
 from __future__ import annotations

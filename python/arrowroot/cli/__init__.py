@@ -12,7 +12,7 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
-from arrowroot import CorruptFileError, RecoveredWarning
+from arrowroot import CorruptFileError, InvalidRequestError, RecoveredWarning
 from arrowroot._render import printable, without_secrets
 from arrowroot.cli import installed
 from arrowroot.cli.failures import (
@@ -45,8 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments and (other := installed.find(arguments[0])):
-        return other(arguments[1:])
+    try:
+        if arguments and (other := installed.find(arguments[0])):
+            return other(arguments[1:])
+    except InvalidRequestError as error:
+        return say(error)
     options = parser().parse_args(arguments)
     RecoveredWarning.forget()  # each command says it for itself
     warnings.showwarning = _show_warning

@@ -1,4 +1,4 @@
-"""Commands that other packages bring, by the entry point ``arrowroot.commands``: ``arrowroot lab`` is arrowroot-lab's."""
+"""Commands that other packages bring, by the entry point ``arrowroot.commands``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 GROUP = "arrowroot.commands"
-#: Commands that are known to be in a package of their own.
+#: Commands that are in a package of their own.
 PACKAGES = {"lab": "arrowroot-lab"}
 
 
