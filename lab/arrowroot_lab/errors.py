@@ -41,6 +41,14 @@ class RunnerError(LabError):
     """A runner ended without an answer, or with one that cannot be true."""
 
 
+class TimedOutError(RunnerError):
+    """A runner did not end in the time that it had."""
+
+
+class SkippedError(LabError):
+    """Nothing was tried: the engine cannot do it, or is not there. The reason is kept."""
+
+
 class StoreError(LabError):
     """The database cannot be used, or a document cannot be stored."""
 
