@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -35,6 +36,13 @@ class CampaignError(RequestError):
         self.path, self.line, self.key = str(path), line, key
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
+
+    def with_others(self, others: Sequence[CampaignError], most: int) -> CampaignError:
+        """Return this fault, whose text tells others after it, a line for each, ``most`` in all."""
+        lines = [str(self), *map(str, others)]
+        left = [f"and {len(lines) - most} more"] if len(lines) > most else []
+        self.args = ("\n".join(lines[:most] + left),)
+        return self
 
 
 class DocumentError(RequestError):
