@@ -150,7 +150,8 @@ def read_trees(module: Any, job: Job) -> Answer:
     wanted = Wanted(job)
     made = new_pass(module, "entry" if job.get("order") == "entry" else "reader", job)
     warm_up(module, job)
-    first, counters, details = 0, {"n_reads": 0, "n_bytes": 0}, {}
+    first, counters = 0, {"n_reads": 0, "n_bytes": 0}
+    details: dict[str, Any] = {}
     watch = begin(job)
     for url in job["urls"]:
         if wanted.is_over(first):
@@ -204,28 +205,22 @@ def read_rntuples(module: Any, job: Job) -> Answer:
     if job.get("warm_up"):
         opened(module, job["warm_up"]).Close()
     first, counters = 0, {"n_reads": 0, "n_vector_reads": 0, "n_bytes": 0, "overhead_bytes": 0}
-    options = module.RNTupleReadOptions()
-    if job.get("strategy") == "direct":
-        options.SetClusterCache(type(options).EClusterCache.kOff)
     if job.get("strategy") == "treecache":
         raise UnsupportedError("an RNTuple has no tree cache")
     watch = begin(job)
     for url in job["urls"]:
         if wanted.is_over(first):
             break
-        reader = module.RNTupleReader.Open(job["table"], url, options)
-        reader.EnableMetrics()
+        ntuple = module.arrowroot_lab.Ntuple(job["table"], url, job.get("strategy") != "direct")
         watch.opened()
-        n_entries = reader.GetNEntries()
-        set_part(made, wanted.of_file(first, n_entries))
-        if not module.arrowroot_lab.read(made, reader):
+        set_part(made, wanted.of_file(first, ntuple.n_entries()))
+        if not module.arrowroot_lab.read(made, ntuple):
             raise UnsupportedError(str(made.problem))
-        first += n_entries
+        first += ntuple.n_entries()
         names = {"nRead": "n_reads", "nReadV": "n_vector_reads", "szReadPayload": "n_bytes",
                  "szReadOverhead": "overhead_bytes"}  # fmt: skip
         for name, metric in names.items():
-            counter = reader.GetMetrics().GetCounter(f"RNTupleReader.RPageSourceFile.{name}")
-            counters[metric] += int(counter.GetValueAsInt()) if counter else 0
+            counters[metric] += int(ntuple.count(name))
     counters["n_bytes"] += counters["overhead_bytes"]
     return told(made, job, watch, {"store": counters}, {})
 

@@ -5,6 +5,24 @@
 
 namespace arrowroot_lab {
 
+// An open RNTuple, whose reads are counted.
+class Ntuple {
+ public:
+  std::unique_ptr<ROOT::RNTupleReader> reader;
+
+  Ntuple(const std::string& name, const std::string& url, bool has_cluster_cache) {
+    ROOT::RNTupleReadOptions options;
+    if (!has_cluster_cache) options.SetClusterCache(ROOT::RNTupleReadOptions::EClusterCache::kOff);
+    reader = ROOT::RNTupleReader::Open(name, url, options);
+    reader->EnableMetrics();
+  }
+  Long64_t n_entries() const { return static_cast<Long64_t>(reader->GetNEntries()); }
+  Long64_t count(const std::string& name) const {
+    auto counter = reader->GetMetrics().GetCounter("RNTupleReader.RPageSourceFile." + name);
+    return counter ? counter->GetValueAsInt() : 0;
+  }
+};
+
 struct ViewColumn {
   Digest& digest;
   explicit ViewColumn(Digest& d) : digest(d) {}
@@ -40,7 +58,8 @@ std::unique_ptr<ViewColumn> view_column(Kind kind, Digest& digest, ROOT::RNTuple
   return std::make_unique<FieldColumn<ROOT::RVec<ROOT::RVec<T>>>>(digest, reader, name);
 }
 
-bool read(Pass& pass, ROOT::RNTupleReader& reader) {
+bool read(Pass& pass, Ntuple& ntuple) {
+  auto& reader = *ntuple.reader;
   std::vector<Type> types;
   if (!pass.find(reader.GetDescriptor(), types)) return false;
   std::vector<std::unique_ptr<ViewColumn>> columns;

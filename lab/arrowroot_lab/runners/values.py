@@ -41,7 +41,9 @@ class Hashes:
             self._n_seen[path] -= len(array)
         elif pa.types.is_struct(kind):
             self._types[path] = "struct"
-            for name, field in zip((kind.field(i).name for i in range(kind.num_fields)), array.flatten(), strict=True):
+            for name, field in zip(
+                (kind.field(i).name for i in range(kind.num_fields)), array.flatten(), strict=True
+            ):
                 self.add(f"{path}.{name}", field)
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
             # A list of fixed size holds the same values as others: they differ in layout.
@@ -49,8 +51,13 @@ class Hashes:
             self._update(f"{path}#", _lengths(array))
             self.add(f"{path}[]", array.flatten())
         elif any(is_kind(kind) for is_kind in _BYTES):
-            self._types[path] = "bytes" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else "text"
-            self._update(f"{path}#", pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype("<i8"))
+            self._types[path] = (
+                "bytes" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else "text"
+            )
+            self._update(
+                f"{path}#",
+                pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype("<i8"),
+            )
             self._update(path, b"".join(_bytes(array)))
         else:
             self._types[path] = str(kind)
