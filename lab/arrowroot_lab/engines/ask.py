@@ -120,7 +120,7 @@ class _Process:
         environment: Mapping[str, str] | None,
         directory: Path | str | None,
     ) -> None:
-        self._name = " ".join(command)
+        self._name = " ".join(Path(part).name for part in command)
         self._job = job
         with ExitStack() as stack:
             stdin = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
