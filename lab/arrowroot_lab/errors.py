@@ -37,6 +37,18 @@ class CampaignError(RequestError):
         super().__init__(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
 
 
+class DocumentError(RequestError):
+    """A document is at fault: it is not a result, or not in the form that docs/lab/documents.md tells.
+
+    Attributes:
+        key: where, as ``samples[3].wall_ns``; empty if it is the document as a whole
+    """
+
+    def __init__(self, key: str, problem: str) -> None:
+        self.key = key
+        super().__init__(f"the document's {key}: {problem}" if key else f"the document: {problem}")
+
+
 class RunnerError(LabError):
     """A runner ended without an answer, or with one that cannot be true."""
 

@@ -1,0 +1,281 @@
+"""The store itself: puts documents in, finds them again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, literal_column, select
+
+from arrowroot_lab.documents import Outcome, Result, decode, encode
+from arrowroot_lab.errors import RequestError, StoreError
+
+from . import tables
+from .faults import told
+from .filters import Filter
+from .place import engine_of, resolve, shown
+from .schema import REVISION, bring_up_to_date, revision_of
+from .summary import Summary, summary_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from sqlalchemy import Connection, Engine, Select
+
+#: Documents that are in memory at the same time.
+_BATCH = 200
+
+
+class Store:
+    """Results in a database. Any number of processes may put and read at the same time.
+
+    Attributes:
+        place: where it is, for people: a path, or a URL without its password
+    """
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        self._engine = engine
+        self.place = place
+
+    @classmethod
+    def open(cls, place: str | Path | None = None, *, must_exist: bool = False) -> Store:
+        """Open a store; make it if it is not there.
+
+        Args:
+            place: a path or URL; None: ARROWROOT_LAB_DB, else ./arrowroot-lab.db
+            must_exist: for reading: make none, and take one that may not be written
+
+        Raises: StoreError if the database is damaged, another program's, of a newer laboratory, or cannot be reached;
+            RequestError if the URL is of another kind, or nothing is there.
+        """
+        url = resolve(place)
+        name = shown(url)
+        is_file = url.get_backend_name() == "sqlite"
+        path = Path(str(url.database))
+        if is_file and must_exist and not path.is_file():
+            raise RequestError(f"{name}: no database is there; `arrowroot lab run CAMPAIGN` makes one, --db names another")
+        if is_file and not path.parent.is_dir():
+            raise RequestError(f"{name}: the directory {path.parent} is not there")
+        engine = engine_of(url, may_write=not must_exist)
+        with told(name):
+            if must_exist:
+                _check(engine, name)
+            else:
+                bring_up_to_date(engine, name)
+        return cls(engine, name)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def put(self, result: Result) -> bool:
+        """Store a result. Returns False if it was there already.
+
+        Raises: DocumentError, StoreError as ``put_document`` does.
+        """
+        return self.put_document(encode(result))
+
+    def put_document(self, text: str | bytes) -> bool:
+        """Store the text of a document, byte for byte. Returns False if the same document was there already.
+
+        All of it is stored, or nothing.
+
+        Raises: DocumentError if it is no result; StoreError if another document has its UUID, or the database cannot
+            be written.
+        """
+        result = decode(text)
+        kept = text.decode() if isinstance(text, bytes) else text
+        summary = summary_of(result, json.loads(kept)["version"])
+        with told(self.place), self._engine.connect().execution_options(writes=True) as connection:
+            with connection.begin():
+                key = self._insert(connection, summary)
+                if key is None:
+                    self._check_same(connection, result.uuid, kept)
+                    return False
+                connection.execute(tables.document.insert(), {"result_id": key, "text": kept})
+                samples = [_sample_row(key, place, sample) for place, sample in enumerate(result.samples)]
+                if samples:
+                    connection.execute(tables.sample.insert(), samples)
+                counters = [
+                    {"result_id": key, "place": place, "layer": layer, "name": name, "value": value}
+                    for place, sample in enumerate(result.samples)
+                    for layer, metrics in sample.counters.items()
+                    for name, value in metrics.items()
+                ]
+                if counters:
+                    connection.execute(tables.counter.insert(), counters)
+                self._renew_newest(connection, key, summary)
+        return True
+
+    def has(
+        self,
+        case_id: str,
+        *,
+        site: str,
+        versions: dict[str, str],
+        dataset: dict[str, Any] | None = None,
+        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
+    ) -> bool:
+        """True if a case is measured already: at the site, with all of the versions, on the very file.
+
+        Args:
+            case_id: the key of the case
+            site: where
+            versions: a result may have more than these
+            dataset: ``file`` of it, the hash of the file, must be equal if it is told
+            outcomes: that count as measured
+        """
+        columns = tables.result.c
+        query = select(columns.versions, columns.dataset_file).where(
+            columns.case_id == case_id,
+            columns.site == site,
+            columns.outcome.in_([outcome.value for outcome in outcomes]),
+        )
+        file = (dataset or {}).get("file")
+        with told(self.place), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return any(
+            versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file) for row in rows
+        )
+
+    def summaries(self, where: Filter | None = None, *, limit: int | None = None) -> list[Summary]:
+        """Return the rows of the results that match, newest first."""
+        names = [field.name for field in fields(Summary)]
+        query = self._query(where or Filter(), [tables.result.c[name] for name in names]).limit(limit)
+        with told(self.place), self._engine.connect() as connection:
+            return [Summary(*row) for row in connection.execute(query)]
+
+    def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:
+        """Yield the results that match, whole, newest first; documents are read as they are asked for."""
+        for text in self.documents(where, limit=limit):
+            yield decode(text)
+
+    def documents(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[str]:
+        """Yield the documents that match, newest first, byte for byte as they came."""
+        with told(self.place), self._engine.connect() as connection:
+            keys = list(connection.scalars(self._query(where or Filter(), [tables.result.c.id]).limit(limit)))
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            query = select(tables.document).where(tables.document.c.result_id.in_(batch))
+            with told(self.place), self._engine.connect() as connection:
+                texts = {row.result_id: row.text for row in connection.execute(query)}
+            yield from (texts[key] for key in batch)
+
+    def document(self, uuid: str) -> str:
+        """Return the document of a UUID, or of the beginning of one that is unique.
+
+        Raises: RequestError if none or several have it.
+        """
+        columns = tables.result.c
+        query = (
+            select(columns.uuid, tables.document.c.text)
+            .join_from(tables.result, tables.document)
+            .where(columns.uuid.startswith(uuid, autoescape=True))
+            .limit(2)
+        )
+        with told(self.place), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        if len(rows) != 1 or len(uuid) < 4:
+            problem = "no result has this UUID" if not rows else "several results begin so; give more of the UUID"
+            raise RequestError(f"{self.place}: {uuid}: {problem} (`arrowroot lab show` lists them)")
+        return str(rows[0].text)
+
+    def result(self, uuid: str) -> Result:
+        """Return the result of a UUID, or of the beginning of one that is unique; raises as ``document`` does."""
+        return decode(self.document(uuid))
+
+    def count(self, where: Filter | None = None) -> int:
+        """Return how many results match."""
+        query = self._query(where or Filter(), [tables.result.c.id]).order_by(None).subquery()
+        with told(self.place), self._engine.connect() as connection:
+            return connection.execute(select(func.count()).select_from(query)).scalar_one()
+
+    def _query(self, where: Filter, columns: list[Any]) -> Select[Any]:
+        query = select(*columns).where(where.conditions(self._engine.dialect.name))
+        if where.newest:
+            query = query.join_from(tables.result, tables.newest, tables.newest.c.result_id == tables.result.c.id)
+        return query.order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
+
+    def _insert(self, connection: Connection, summary: Summary) -> int | None:
+        """Insert the row; None if its UUID is known."""
+        insert = _insert_into(connection, tables.result).values(asdict(summary))
+        statement = insert.on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id)
+        return connection.execute(statement).scalar_one_or_none()
+
+    def _check_same(self, connection: Connection, uuid: str, text: str) -> None:
+        query = (
+            select(tables.document.c.text)
+            .join_from(tables.document, tables.result)
+            .where(tables.result.c.uuid == uuid)
+        )
+        known = connection.execute(query).scalar_one()
+        if known != text and json.loads(known) != json.loads(text):
+            raise StoreError(
+                f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
+                "A new measurement needs a new UUID"
+            )
+
+    def _renew_newest(self, connection: Connection, key: int, summary: Summary) -> None:
+        newest = tables.newest.c
+        insert = _insert_into(connection, tables.newest).values(
+            series_id=summary.series_id, result_id=key, created_at=summary.created_at, uuid=summary.uuid
+        )
+        told_now = insert.excluded
+        is_newer = (told_now.created_at > newest.created_at) | and_(
+            told_now.created_at == newest.created_at, told_now.uuid > newest.uuid
+        )
+        values = {name: literal_column(f"excluded.{name}") for name in ("result_id", "created_at", "uuid")}
+        connection.execute(insert.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer))
+
+
+def _check(engine: Engine, place: str) -> None:
+    """Check that a store that is only read can be."""
+    with engine.connect() as connection:
+        revision = revision_of(connection, place)
+    if revision is None:
+        raise RequestError(f"{place}: the database is empty; `arrowroot lab run CAMPAIGN` fills one")
+    if revision != REVISION:
+        raise StoreError(
+            f"{place}: the database is of an older laboratory (step {revision}, this one reads {REVISION}); "
+            "`arrowroot lab run` brings it up to date, as whoever may write it"
+        )
+
+
+def _insert_into(connection: Connection, table: Any) -> Any:
+    """An insert that can say what to do where the key is there: each database has its own, with the same words."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table)
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert(table)
+
+
+def _sample_row(key: int, place: int, sample: Any) -> dict[str, Any]:
+    before, after = sample.control_ns or (None, None)
+    return {
+        "result_id": key,
+        "place": place,
+        "turn": sample.turn,
+        "started_at": sample.started_at,
+        "outcome": sample.outcome.value,
+        "reason": sample.reason,
+        "is_counted": int(sample.is_counted()),
+        "wall_ns": sample.wall_ns,
+        "cpu_ns": sample.cpu_ns,
+        "peak_rss_bytes": sample.peak_rss_bytes,
+        "control_before_ns": before,
+        "control_after_ns": after,
+    }
