@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import cell_text
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SIZE, SMALL, Box, Drawing
@@ -76,7 +76,7 @@ def bars(
         names = max((text_width(bar.series, SMALL) for bar in data), default=0.0)
         left = min(names, drawing.width * _NAME_SHARE) + 12
         texts = max(
-            (text_width(cell_text(bar.value, measure.form), SMALL, is_bold=True) for bar in data), default=0.0
+            (text_width(shown(bar.value, measure.form), SMALL, is_bold=True) for bar in data), default=0.0
         )
         ends = [
             end
@@ -109,9 +109,9 @@ def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: f
         room = drawing.width - frame.left - 8
         drawing.text(frame.left + 6, baseline, bar.note or "no value", look="bad", width=room)
         return
-    text = cell_text(bar.value, measure.form)
+    text = shown(bar.value, measure.form)
     low, high = (bar.value if end is None else end for end in (bar.low, bar.high))
-    said = f"{bar.group}, {bar.series}: {text} ({cell_text(low, measure.form)} to {cell_text(high, measure.form)})"
+    said = f"{bar.group}, {bar.series}: {text} ({shown(low, measure.form)} to {shown(high, measure.form)})"
     drawing.bar(Box(frame.left, middle - _BAR / 2, frame.x(bar.value) - frame.left, _BAR), style, said)
     if low < high:
         x1, x2 = frame.x(low), frame.x(high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import cell_text
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SIZE, SMALL, Drawing
@@ -53,8 +53,8 @@ def beside(title: str, caption: str, rows: Sequence[Beside], *, left: str, right
         tuple(
             (
                 row.name,
-                cell_text(row.left, row.form),
-                cell_text(row.right, row.form),
+                shown(row.left, row.form),
+                shown(row.right, row.form),
                 row.ratio,
                 row.low,
                 row.high,
@@ -97,8 +97,8 @@ def _draw_row(drawing: Drawing, row: Beside, x: Scale, y: float) -> None:
     if row.ratio is not None:
         bounds = ""
         if row.low is not None and row.high is not None:
-            bounds = f" ({cell_text(row.low, 'ratio')} to {cell_text(row.high, 'ratio')})"
-        said.insert(0, f"{cell_text(row.ratio, 'ratio')}{_TIMES}{bounds}")
+            bounds = f" ({shown(row.low, 'ratio')} to {shown(row.high, 'ratio')})"
+        said.insert(0, f"{shown(row.ratio, 'ratio')}{_TIMES}{bounds}")
     words = ", ".join(said)
     look = {"better": "good strong", "worse": "bad strong"}.get(row.verdict, "muted")
     taken = min(text_width(words, SMALL, is_bold=True), drawing.width * 0.62)
@@ -110,5 +110,5 @@ def _draw_row(drawing: Drawing, row: Beside, x: Scale, y: float) -> None:
     if row.low is not None and row.high is not None and 0 < row.low < row.high:
         x1, x2 = x(row.low), x(row.high)
         draw_whisker(drawing, x1, x2, middle)
-    values = f"{row.name}: {cell_text(row.left, row.form)} and {cell_text(row.right, row.form)}"
+    values = f"{row.name}: {shown(row.left, row.form)} and {shown(row.right, row.form)}"
     drawing.marker(x(row.ratio), middle, _MARKS.get(row.verdict, 0), values)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.mining.cells import cell_text
+from arrowroot_lab.mining.format import shown
 
 from .drawing import Drawing
 
@@ -69,7 +69,7 @@ def _table_html(table: Table) -> str:
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td>{escape(cell_text(value, column.form))}</td>"
+            f"<td>{escape(shown(value, column.form))}</td>"
             for column, value in zip(table.columns, row, strict=True)
         )
         + "</tr>"

@@ -73,15 +73,15 @@ def draw_x_axis(drawing: Drawing, frame: Frame, title: str, n_ticks: int) -> flo
     for tick in ticks:
         x = frame.x(tick.value)
         drawing.line(x, frame.top, x, frame.bottom, "grid")
-    x_labels(drawing, [(frame.x(tick.value), tick) for tick in ticks], frame.bottom + 16)
+    x_labels(drawing, [(frame.x(tick.value), tick) for tick in ticks], frame.bottom + 20)
     if not title:
-        return frame.bottom + 22
+        return frame.bottom + 26
     middle = (frame.left + frame.right) / 2
     width = 2 * min(middle, drawing.width - middle) - 4
     drawing.text(
-        middle, frame.bottom + 34, axis_title(title, frame.x), anchor="middle", look="muted", width=width
+        middle, frame.bottom + 38, axis_title(title, frame.x), anchor="middle", look="muted", width=width
     )
-    return frame.bottom + 42
+    return frame.bottom + 46
 
 
 def x_labels(drawing: Drawing, places: Sequence[tuple[float, Tick]], y: float) -> None:

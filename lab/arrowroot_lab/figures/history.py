@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import cell_text
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SMALL, Drawing
 from .figure import Figure, drawn
 from .frame import LINE_PX, Frame, draw_y_axis, label_room, x_labels
-from .lettering import fitted, text_width, wrapped
+from .lettering import fitted, wrapped
 from .scale import Scale, Tick, linear
 
 if TYPE_CHECKING:
@@ -114,18 +114,17 @@ def _said(mark: Mark, moments: Sequence[Moment]) -> str:
 
 def _draw_marks(drawing: Drawing, frame: Frame, lettered: Sequence[tuple[str, Mark]]) -> None:
     """Draw a line before the moment of each mark, with its letter above; letters of near marks are put together."""
-    shown: list[tuple[float, str]] = []
+    letters_at: list[tuple[float, str]] = []
     for letter, mark in sorted(lettered, key=lambda item: item[1].place):
         x = frame.x(mark.place - 0.5)
         drawing.line(x, frame.top - 8, x, frame.bottom, "mark")
-        if shown and x - shown[-1][0] < _LETTER_PX + 7 * (len(shown[-1][1]) - 1):
-            shown[-1] = (shown[-1][0], shown[-1][1] + letter)
+        if letters_at and x - letters_at[-1][0] < _LETTER_PX:
+            letters_at[-1] = (letters_at[-1][0], letters_at[-1][1] + letter)
         else:
-            shown.append((x, letter))
-    ends = [*(x for x, _ in shown[1:]), drawing.width]
-    for (x, letters), end in zip(shown, ends, strict=True):
-        room = max(end - x - 4, text_width("M", SMALL))
-        drawing.text(x, frame.top - 12, fitted(letters, room, SMALL, is_bold=True), look="strong")
+            letters_at.append((x, letter))
+    for place, (x, letters) in enumerate(letters_at):
+        end = letters_at[place + 1][0] if place + 1 < len(letters_at) else drawing.width
+        drawing.text(x, frame.top - 12, letters, look="strong", width=end - x - 4)
 
 
 def _draw_moments(drawing: Drawing, frame: Frame, moments: Sequence[Moment], measure: Column) -> None:
@@ -152,7 +151,7 @@ def _draw_moments(drawing: Drawing, frame: Frame, moments: Sequence[Moment], mea
         if moment.low is not None and moment.high is not None and moment.low < moment.high:
             drawing.path(f"M{x:.1f} {frame.y(moment.low):.1f}V{frame.y(moment.high):.1f}", "whisker")
         if step > 3:
-            said = f"{moment.at[:16]}, {moment.version}: {cell_text(moment.value, measure.form)}"
+            said = f"{moment.at[:16]}, {moment.version}: {shown(moment.value, measure.form)}"
             drawing.marker(x, frame.y(moment.value), 0, said)
 
 
@@ -168,6 +167,6 @@ def _draw_dates(drawing: Drawing, frame: Frame, moments: Sequence[Moment]) -> fl
         if moment.at[:10] != last_day:
             days.append((x, Tick(place, moment.at[:10])))
             last_day = moment.at[:10]
-    x_labels(drawing, versions, frame.bottom + 16)
-    x_labels(drawing, days, frame.bottom + 16 + LINE_PX)
-    return frame.bottom + 22 + LINE_PX
+    x_labels(drawing, versions, frame.bottom + 20)
+    x_labels(drawing, days, frame.bottom + 20 + LINE_PX)
+    return frame.bottom + 26 + LINE_PX

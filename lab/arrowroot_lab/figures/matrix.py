@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import MISSING, cell_text
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import SMALL, Box, Drawing
@@ -59,9 +59,9 @@ def matrix(
     below. The table has one line for each cell that is there.
     """
     best: dict[str, float] = {}
-    for (name, _), cell in cells.items():
-        if cell.value is not None:
-            best[name] = min(cell.value, best.get(name, cell.value))
+    for (name, _), each in cells.items():
+        if each.value is not None:
+            best[name] = min(each.value, best.get(name, each.value))
     table = Table(
         title,
         (
@@ -138,7 +138,7 @@ class _Grid:
         if cell is None or (cell.value is None and not cell.is_bad):
             word = cell.word if cell else ""
             drawing.rectangle(box, "cell none", cell.note if cell else "not asked for")
-            drawing.text(middle, box.y + 23, word or MISSING, anchor="middle", look="muted", width=room)
+            drawing.text(middle, box.y + 23, word or "-", anchor="middle", look="muted", width=room)
             return
         if cell.value is None:
             drawing.rectangle(box, "cell bad", cell.note or cell.word)
@@ -148,7 +148,7 @@ class _Grid:
         heat = 0 if ratio is None else sum(ratio > limit for limit in _HEAT)
         is_best = ratio is not None and ratio <= 1
         drawing.rectangle(box, f"cell heat{heat}{' best' if is_best else ''}", cell.note)
-        text = cell_text(cell.value, self.measure.form)
+        text = shown(cell.value, self.measure.form)
         drawing.text(middle, box.y + 17, text, anchor="middle", look="strong", width=room)
-        word = "best" if is_best else f"{cell_text(ratio, 'ratio')}\N{MULTIPLICATION SIGN}" if ratio else ""
+        word = "best" if is_best else f"{shown(ratio, 'ratio')}\N{MULTIPLICATION SIGN}" if ratio else ""
         drawing.text(middle, box.y + 32, word, anchor="middle", width=room)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import cell_text
+from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.table import Column, Table
 
 from .drawing import N_STYLES, Box, Drawing
@@ -48,7 +48,7 @@ def samples(
         (Column("turn", "Turn", "count"), measure, Column("fault", "Not counted, as")),
         tuple((sample.turn, sample.value, sample.fault or None) for sample in taken),
         tuple(
-            f"Predicted by {each.by}: {cell_text(each.value, measure.form)}, error {cell_text(each.error, 'share')}"
+            f"Predicted by {each.by}: {shown(each.value, measure.form)}, error {shown(each.error, 'share')}"
             for each in predicted
         ),
     )
@@ -56,7 +56,7 @@ def samples(
     def draw(drawing: Drawing, is_narrow: bool) -> float:
         names = [
             measure.title,
-            *(f"predicted by {each.by}: {cell_text(each.value, measure.form)}" for each in predicted),
+            *(f"predicted by {each.by}: {shown(each.value, measure.form)}" for each in predicted),
         ]
         top = (draw_key(drawing, names, 0.0) if predicted else 0.0) + 28.0
         values = [sample.value for sample in taken if sample.value is not None]
@@ -70,7 +70,7 @@ def samples(
         _draw_predicted(drawing, frame, predicted)
         for place, sample in enumerate(taken):
             at = frame.x(place)
-            said = f"turn {sample.turn}: {cell_text(sample.value, measure.form)}"
+            said = f"turn {sample.turn}: {shown(sample.value, measure.form)}"
             if sample.fault:
                 middle = frame.bottom - 8 if sample.value is None else frame.y(sample.value)
                 drawing.path(
@@ -82,9 +82,9 @@ def samples(
         n_faulty = sum(bool(sample.fault) for sample in taken)
         if n_faulty:
             words += f"; {n_faulty} not counted (crosses)"
-        drawing.text(left, frame.bottom + 18, words, look="muted", width=drawing.width - left - 4)
+        drawing.text(left, frame.bottom + 22, words, look="muted", width=drawing.width - left - 4)
         del is_narrow
-        return frame.bottom + 26
+        return frame.bottom + 30
 
     return drawn(title, caption, table, draw)
 

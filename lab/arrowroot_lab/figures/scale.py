@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.mining.cells import Unit, unit_for
+from arrowroot_lab.mining.format import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 #: Where a logarithmic scale has ticks in each power of ten, from many to few.
 _LOG_TICKS = ((1, 2, 5), (1, 3), (1,))
+
+
+#: form -> units of an axis, from the largest: from which value on, how much of the base, and the name.
+_UNITS = {
+    "time": ((6e11, 6e10, "min"), (1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "us")),
+    "bytes": ((1e12, 1e12, "TB"), (1e9, 1e9, "GB"), (1e6, 1e6, "MB"), (1e3, 1e3, "kB")),
+    "rate": ((1e9, 1e9, "G/s"), (1e6, 1e6, "M/s"), (1e3, 1e3, "k/s")),
+    "share": ((0.0, 0.01, "%"),),
+}
+_BASES = {"time": "ns", "bytes": "B", "rate": "/s"}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of an axis: how much of the base it is, and its name ("" if it has none)."""
+
+    size: float
+    name: str
 
 
 @dataclass(frozen=True)
@@ -39,7 +57,11 @@ class Scale:
     @property
     def unit(self) -> Unit:
         """In which the labels of a linear scale are; a logarithmic one has a unit in each label."""
-        return unit_for(max(abs(self.low), abs(self.high)), self.form)
+        most = max(abs(self.low), abs(self.high))
+        for least, size, name in _UNITS.get(self.form, ()):
+            if most >= least:
+                return Unit(size, name)
+        return Unit(1.0, _BASES.get(self.form, ""))
 
     def __call__(self, value: float) -> float:
         """Return the pixel of a value; one beyond the ends is put at the end."""
@@ -56,9 +78,7 @@ class Scale:
         unit = self.unit
         low, high = self.low / unit.size, self.high / unit.size
         step = _step((high - low) / max(n_wanted, 1))
-        n_decimals = max(0, -math.floor(math.log10(step) + 1e-9), 1 if _is_half(step) else 0)
-        if _is_half(step) and step < 1:
-            n_decimals = -math.floor(math.log10(step) + 1e-9) + 1
+        n_decimals = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if _is_half(step) else 0))
         first = math.ceil(low / step - 1e-9)
         ticks = []
         for place in range(first, math.floor(high / step + 1e-9) + 1):
@@ -80,10 +100,7 @@ class Scale:
             found = [value for value in values if self.low * 0.999 <= value <= self.high * 1.001]
             if len(found) <= n_wanted:
                 break
-        return [
-            Tick(value, (unit := unit_for(value, self.form)).text(value / unit.size, n_digits=3))
-            for value in found
-        ]
+        return [Tick(value, _without_zeros(shown(value, self.form))) for value in found]
 
 
 def linear(values: Iterable[float], begin: float, end: float, form: str, *, from_zero: bool) -> Scale:
@@ -106,6 +123,14 @@ def logarithmic(values: Iterable[float], begin: float, end: float, form: str) ->
     low, high = (min(known), max(known)) if known else (1.0, 10.0)
     room = max((high / low) ** 0.06, 1.15)
     return Scale(low / room, high * room, begin, end, form, is_log=True)
+
+
+def _without_zeros(text: str) -> str:
+    """``10.0 MB`` as ``10 MB``: ticks are round."""
+    number, _, unit = text.partition(" ")
+    if "." in number:
+        number = number.rstrip("0").rstrip(".")
+    return f"{number} {unit}".rstrip()
 
 
 def _step(at_least: float) -> float:
