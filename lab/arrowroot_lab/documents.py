@@ -256,7 +256,7 @@ def _check_plain(value: Any, key: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise DocumentError(key[:100], f"it is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
-        if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        if "\0" in value or not (value.isascii() or _is_whole(value)):
             raise DocumentError(key, f"the text has a NUL or half a character: {_shown(value)}")
     elif isinstance(value, float):
         if not math.isfinite(value):
@@ -279,6 +279,11 @@ def _check_plain(value: Any, key: str, depth: int) -> None:
         raise DocumentError(key, f"expected a plain value, found {_shown(value)}")
 
 
+def _is_whole(text: str) -> bool:
+    """True if no half of a surrogate pair is in it: no encoding has those."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def _object(value: Any, key: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DocumentError(key, f"expected an object, found {_shown(value)}")
@@ -292,9 +297,10 @@ def _text(value: Any, key: str) -> str:
 
 
 def _name(value: Any, key: str) -> str:
-    if not _text(value, key) or len(value) > 200:
+    told = _text(value, key)
+    if not told or len(told) > 200:
         raise DocumentError(key, f"expected 1 to 200 characters, found {_shown(value)}")
-    return cast("str", value)
+    return told
 
 
 def _integer(value: Any, key: str, least: int = 0) -> int:
@@ -311,17 +317,21 @@ def _number(value: Any, key: str) -> float:
 
 def _date(value: Any, key: str) -> str:
     try:
-        if datetime.fromisoformat(_text(value, key).replace("Z", "+00:00")).tzinfo is not None:
-            return cast("str", value)
+        told = _text(value, key)
+        if datetime.fromisoformat(told.replace("Z", "+00:00")).tzinfo is not None:
+            return told
     except ValueError:
         pass
-    raise DocumentError(key, f"expected a time with its zone, as 2026-01-31T12:00:00.000Z, found {_shown(value)}")
+    raise DocumentError(
+        key, f"expected a time with its zone, as 2026-01-31T12:00:00.000Z, found {_shown(value)}"
+    )
 
 
 def _uuid(value: Any, key: str) -> str:
     try:
-        if str(uuid.UUID(_text(value, key))) == value:
-            return value
+        told = _text(value, key)
+        if str(uuid.UUID(told)) == told:
+            return told
     except ValueError:
         pass
     raise DocumentError(key, f"expected a UUID in lower case, found {_shown(value)}")
@@ -337,7 +347,9 @@ def _outcome(value: Any, key: str) -> Outcome:
 
 def _of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, Any]]:
     """An object whose values are all of one kind."""
-    return lambda value, key: {name: each(item, f"{key}.{name}") for name, item in _object(value, key).items()}
+    return lambda value, key: {
+        name: each(item, f"{key}.{name}") for name, item in _object(value, key).items()
+    }
 
 
 def _list_of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], list[Any]]:
@@ -403,7 +415,9 @@ def _sample(value: Any, key: str) -> Sample:
 def _checked(told: dict[str, Any], keys: dict[str, Callable[[Any, str], Any]], prefix: str) -> dict[str, Any]:
     """The arguments that make the object: known keys checked, null as if it were not there, and ``others``."""
     known = {
-        key: keys[key](value, prefix + key) for key, value in told.items() if key in keys and value is not None
+        key: keys[key](value, prefix + key)
+        for key, value in told.items()
+        if key in keys and value is not None
     }
     known["others"] = {key: value for key, value in told.items() if key not in keys}
     return known

@@ -88,10 +88,20 @@ class Made:
                 for version in ENGINES[engine][0]:
                     for workload in self.workloads:
                         clock += timedelta(seconds=1)
-                        results.append(self._result(draw, run_id, clock, storage, engine, version, workload))
+                        results.append(
+                            self._result(
+                                draw,
+                                run_id,
+                                clock,
+                                storage=storage,
+                                engine=engine,
+                                version=version,
+                                workload=workload,
+                            )
+                        )
         return results
 
-    def _result(self, draw, run_id, clock, storage, engine, version, workload):
+    def _result(self, draw, run_id, clock, *, storage, engine, version, workload):
         kind, latency_ms, bytes_per_s = STORAGES[storage]
         versions, entry_ns, n_reads = ENGINES[engine]
         share = WORKLOADS[workload]
@@ -99,7 +109,9 @@ class Made:
         speed = self.speed.get(engine, 1.0) if len(versions) > 1 and version == versions[-1] else 1.0
         cpu_ns = entry_ns * N_ENTRIES * (0.1 + share) * speed
         n_bytes = int(FILE_BYTES * share)
-        wall_ns = (cpu_ns + n_reads * latency_ms * 1e6 + n_bytes / bytes_per_s * 1e9) * self.noise.of_run(draw)
+        wall_ns = (cpu_ns + n_reads * latency_ms * 1e6 + n_bytes / bytes_per_s * 1e9) * self.noise.of_run(
+            draw
+        )
         result = Result(
             case={
                 "dataset": "51f0c2aa90b3d417",
@@ -118,7 +130,7 @@ class Made:
                 "workers": 1,
             },
             site=self.site,
-            machine={"cpu": "EPYC 7B13", "cores": 2, "memory": "24 GiB", "storage": "virtual disk"},
+            machine={"cpu": "AMD EPYC 7B13", "n_cores": 2, "memory_class_gib": 32, "storage": "virtual disk"},
             versions={"engine": version, "zstd": "1.5.6", "server": "5.6.9" if kind == "xrootd" else "1.22"},
             dataset={
                 "name": "nanoaod",
@@ -137,10 +149,14 @@ class Made:
                 "run": run_id,
             },
             environment={
-                "cpu": {"model": "AMD EPYC 7B13", "cores": 2, "mhz": round(draw.uniform(2400, 2500))},
+                "cpu": "AMD EPYC 7B13",
+                "architecture": "x86_64",
+                "n_cores": 2,
                 "memory_bytes": 24 * 2**30,
+                "is_virtual": True,
                 "kernel": "6.1.0-18" if clock.day < 20 else "6.1.0-21",
-                "packages": {"numpy": "2.4.6", "pyarrow": "26.0.1"},
+                "python": "3.11.7",
+                "storage": {"kind": "virtual disk", "file_system": "ext4", "read_ahead_kib": 128},
             },
             line={
                 "latency_before_ns": latency_ms * 1e6 * draw.uniform(1.0, 1.05) + 30_000,
@@ -148,7 +164,9 @@ class Made:
                 "bytes_per_s_before": bytes_per_s * draw.uniform(0.95, 1.0),
                 "bytes_per_s_after": bytes_per_s * draw.uniform(0.95, 1.0),
             },
-            predictions=[{"by": "model", "wall_ns": int(wall_ns * draw.uniform(0.9, 1.1)), "error_share": 0.15}],
+            predictions=[
+                {"by": "model", "wall_ns": int(wall_ns * draw.uniform(0.9, 1.1)), "error_share": 0.15}
+            ],
             checksum={"run": {"n": N_ENTRIES, "sum": 5000, "order": 12345}},
             checked={"by": "uproot" if engine != "uproot" else "root", "is_equal": True},
             command=["arrowroot", "lab", "run", f"campaigns/{self.campaign}.toml"],
@@ -159,7 +177,9 @@ class Made:
         if self.with_trouble and self._trouble(draw, result):
             return result
         for turn in range(self.n_samples):
-            result.samples += self._samples(draw, turn, clock, wall_ns, cpu_ns, n_bytes, n_reads)
+            result.samples += self._samples(
+                draw, turn, clock, wall_ns=wall_ns, cpu_ns=cpu_ns, n_bytes=n_bytes, n_reads=n_reads
+            )
         return result
 
     def _trouble(self, draw, result):
@@ -178,7 +198,7 @@ class Made:
         result.outcome, result.reason = outcome, reason
         return outcome is not Outcome.OK
 
-    def _samples(self, draw, turn, clock, wall_ns, cpu_ns, n_bytes, n_reads):
+    def _samples(self, draw, turn, clock, *, wall_ns, cpu_ns, n_bytes, n_reads):
         """The samples of one turn: one, or a disturbed one before it."""
         is_disturbed = self.with_trouble and draw.random() < 0.03
         for disturbed in (True, False) if is_disturbed else (False,):
@@ -192,11 +212,18 @@ class Made:
                 peak_rss_bytes=int(2.1e8 * draw.uniform(1, 1.01)),
                 counters={
                     "application": {"n_reads": n_reads * 3, "n_bytes": n_bytes},
-                    "store": {"n_reads": n_reads, "n_bytes": int(n_bytes * 1.04), "wait_ns": int(wall_ns / 3)},
+                    "store": {
+                        "n_reads": n_reads,
+                        "n_bytes": int(n_bytes * 1.04),
+                        "wait_ns": int(wall_ns / 3),
+                    },
                     "device": {"n_bytes": int(n_bytes * 1.05)},
                 },
                 control_ns=(10_000_000, 17_000_000 if disturbed else 10_050_000),
-                readings={"load_1": round(draw.uniform(0.1, 1.5), 2), "steal_share": 0.3 if disturbed else 0.0},
+                readings={
+                    "load_1": round(draw.uniform(0.1, 1.5), 2),
+                    "steal_share": 0.3 if disturbed else 0.0,
+                },
                 disturbed=["steal: 30 % of the time was another machine's"] if disturbed else [],
             )
 

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from .filters import Filter
 from .store import Store
-from .summary import Summary
+from .summary import Summary, summary_of
 
-__all__ = ["Filter", "Store", "Summary"]
+__all__ = ["Filter", "Store", "Summary", "summary_of"]

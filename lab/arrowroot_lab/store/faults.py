@@ -12,24 +12,31 @@ from arrowroot_lab.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_DAMAGED = "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"
+_FULL = "the disk is full, nothing of the result was stored; make room and run the campaign again: it resumes"
+_FOREIGN = "a table or column is missing; the database is damaged, or not the laboratory's"
 #: What SQLite or PostgreSQL says, and what that means here; the first that is found.
 _MEANINGS = (
     ("file is not a database", "it is no SQLite database; name another file by --db"),
-    ("database disk image is malformed", "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"),
-    ("malformed database schema", "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"),
-    ("database or disk is full", "the disk is full; the result was not stored. Make room, and run the campaign again: it resumes"),
-    ("no space left on device", "the disk is full; the result was not stored. Make room, and run the campaign again: it resumes"),
-    ("disk i/o error", "the disk does not take or give the data (full, over quota, or broken)"),
+    ("database disk image is malformed", _DAMAGED),
+    ("malformed database schema", _DAMAGED),
+    ("database or disk is full", _FULL),
+    ("no space left on device", _FULL),
+    ("disk i/o error", "the disk does not take or give the data: full, over quota, or broken"),
     ("attempt to write a readonly database", "it may not be written; name one that may by --db"),
-    ("unable to open database file", "the file cannot be opened; are directory and file there, and may you read and write both?"),
-    ("database is locked", "another process has kept it locked for too long; is one stopped in the middle of a write?"),
-    ("no such table", "a table is missing; the database is damaged, or not the laboratory's"),
-    ("no such column", "a column is missing; the database is damaged, or not the laboratory's"),
+    (
+        "unable to open database file",
+        "the file cannot be opened; may you read and write it, and its directory?",
+    ),
+    ("database is locked", "another process keeps it locked; is one stopped in the middle of a write?"),
+    ("no such table", _FOREIGN),
+    ("no such column", _FOREIGN),
     ("connection refused", "no server answers there"),
     ("could not translate host name", "the host has no such name"),
+    ("failed to resolve host", "the host has no such name"),
     ("password authentication failed", "the server refuses user or password"),
     ("does not exist", "it is not there; make it with createdb"),
-)  # fmt: skip
+)
 
 
 @contextmanager

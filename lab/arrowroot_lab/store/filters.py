@@ -41,6 +41,8 @@ class Filter:
     until: str | None = None
     #: Only the newest result of each series.
     newest: bool = False
+    #: Only the newest result of each series and version.
+    newest_versions: bool = False
 
     def conditions(self, dialect: str) -> ColumnElement[bool]:
         """The condition on the rows of ``result``, but for ``newest``."""
@@ -56,7 +58,7 @@ class Filter:
             told.append(result.c.created_at >= self.since)
         if self.until is not None:
             told.append(result.c.created_at < self.until)
-        return and_(True, *told)  # noqa: FBT003
+        return and_(True, *told)
 
 
 def _matches(column: Any, glob: str, dialect: str) -> ColumnElement[bool]:

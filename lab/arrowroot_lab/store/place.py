@@ -39,9 +39,13 @@ def resolve(place: str | Path | None) -> URL:
     if kind == "postgres":  # as other programs have it
         kind = "postgresql"
     if kind not in ("sqlite", "postgresql"):
-        raise RequestError(f"{shown(url)}: results are kept in SQLite (a path) or PostgreSQL (postgresql://...)")
+        raise RequestError(
+            f"{shown(url)}: results are kept in SQLite (a path) or PostgreSQL (postgresql://...)"
+        )
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
-        raise RequestError(f"{told}: a database in memory is gone with its process; name a file, as sqlite:///results.db")
+        raise RequestError(
+            f"{told}: a database in memory is gone with its process; name a file, as sqlite:///results.db"
+        )
     return url.set(drivername="postgresql+psycopg" if kind == "postgresql" else "sqlite")
 
 
@@ -80,8 +84,9 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
         connection.isolation_level = None  # transactions begin where "begin" below says
         if may_write:
             connection.execute("PRAGMA journal_mode = WAL")
-        # Each commit is on the disk before it is told: what a result cost to measure is more than this wait.
-        connection.execute("PRAGMA synchronous = FULL")
+        # A process that dies loses nothing. A power cut may take what was put since the log was last written out, which
+        # closing does; waiting for the disk at each commit would cost 6 ms on a virtual one.
+        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
 
     @event.listens_for(engine, "begin")

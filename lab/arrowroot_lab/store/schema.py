@@ -43,8 +43,8 @@ def revision_of(connection: Connection, place: str) -> str | None:
     if VERSION_TABLE not in tables:
         if tables:
             raise StoreError(
-                f"{place}: the database is another program's: it has the tables {', '.join(sorted(tables)[:5])}, and none "
-                "of the laboratory's; name another one by --db"
+                f"{place}: the database is another program's: it has the tables {', '.join(sorted(tables)[:5])}, and "
+                "none of the laboratory's; name another one by --db"
             )
         return None
     revision = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one_or_none()  # noqa: S608

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,11 @@ from .schema import REVISION, bring_up_to_date, revision_of
 from .summary import Summary, summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
 
     from sqlalchemy import Connection, Engine, Select
+    from typing_extensions import Self
 
 #: Documents that are in memory at the same time.
 _BATCH = 200
@@ -56,7 +58,9 @@ class Store:
         is_file = url.get_backend_name() == "sqlite"
         path = Path(str(url.database))
         if is_file and must_exist and not path.is_file():
-            raise RequestError(f"{name}: no database is there; `arrowroot lab run CAMPAIGN` makes one, --db names another")
+            raise RequestError(
+                f"{name}: no database is there; `arrowroot lab run CAMPAIGN` makes one, --db names another"
+            )
         if is_file and not path.parent.is_dir():
             raise RequestError(f"{name}: the directory {path.parent} is not there")
         engine = engine_of(url, may_write=not must_exist)
@@ -71,7 +75,7 @@ class Store:
         """Close the connections."""
         self._engine.dispose()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -97,25 +101,24 @@ class Store:
         result = decode(text)
         kept = text.decode() if isinstance(text, bytes) else text
         summary = summary_of(result, json.loads(kept)["version"])
-        with told(self.place), self._engine.connect().execution_options(writes=True) as connection:
-            with connection.begin():
-                key = self._insert(connection, summary)
-                if key is None:
-                    self._check_same(connection, result.uuid, kept)
-                    return False
-                connection.execute(tables.document.insert(), {"result_id": key, "text": kept})
-                samples = [_sample_row(key, place, sample) for place, sample in enumerate(result.samples)]
-                if samples:
-                    connection.execute(tables.sample.insert(), samples)
-                counters = [
-                    {"result_id": key, "place": place, "layer": layer, "name": name, "value": value}
-                    for place, sample in enumerate(result.samples)
-                    for layer, metrics in sample.counters.items()
-                    for name, value in metrics.items()
-                ]
-                if counters:
-                    connection.execute(tables.counter.insert(), counters)
-                self._renew_newest(connection, key, summary)
+        with self._written() as connection:
+            key = self._insert(connection, summary)
+            if key is None:
+                self._check_same(connection, result.uuid, kept)
+                return False
+            connection.execute(tables.document.insert(), {"result_id": key, "text": kept})
+            samples = [_sample_row(key, place, sample) for place, sample in enumerate(result.samples)]
+            if samples:
+                connection.execute(tables.sample.insert(), samples)
+            counters = [
+                {"result_id": key, "place": place, "layer": layer, "name": name, "value": value}
+                for place, sample in enumerate(result.samples)
+                for layer, metrics in sample.counters.items()
+                for name, value in metrics.items()
+            ]
+            if counters:
+                connection.execute(tables.counter.insert(), counters)
+            self._renew_newest(connection, key, summary)
         return True
 
     def has(
@@ -146,7 +149,8 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             rows = connection.execute(query).all()
         return any(
-            versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file) for row in rows
+            versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file)
+            for row in rows
         )
 
     def summaries(self, where: Filter | None = None, *, limit: int | None = None) -> list[Summary]:
@@ -160,6 +164,20 @@ class Store:
         """Yield the results that match, whole, newest first; documents are read as they are asked for."""
         for text in self.documents(where, limit=limit):
             yield decode(text)
+
+    def of(self, uuids: Iterable[str]) -> Iterator[Result]:
+        """Yield the results of whole UUIDs, in their order."""
+        keys = list(uuids)
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            query = (
+                select(tables.result.c.uuid, tables.document.c.text)
+                .join_from(tables.result, tables.document)
+                .where(tables.result.c.uuid.in_(batch))
+            )
+            with told(self.place), self._engine.connect() as connection:
+                texts = {row.uuid: row.text for row in connection.execute(query)}
+            yield from (decode(texts[key]) for key in batch)
 
     def documents(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[str]:
         """Yield the documents that match, newest first, byte for byte as they came."""
@@ -187,7 +205,9 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             rows = connection.execute(query).all()
         if len(rows) != 1 or len(uuid) < 4:
-            problem = "no result has this UUID" if not rows else "several results begin so; give more of the UUID"
+            problem = (
+                "no result has this UUID" if not rows else "several results begin so; give more of the UUID"
+            )
             raise RequestError(f"{self.place}: {uuid}: {problem} (`arrowroot lab show` lists them)")
         return str(rows[0].text)
 
@@ -195,16 +215,44 @@ class Store:
         """Return the result of a UUID, or of the beginning of one that is unique; raises as ``document`` does."""
         return decode(self.document(uuid))
 
+    def counter_names(self) -> list[tuple[str, str]]:
+        """Return layer and name of each counter that any sample has, in order."""
+        columns = tables.counter.c
+        query = select(columns.layer, columns.name).distinct().order_by(columns.layer, columns.name)
+        with told(self.place), self._engine.connect() as connection:
+            return [(row.layer, row.name) for row in connection.execute(query)]
+
     def count(self, where: Filter | None = None) -> int:
         """Return how many results match."""
         query = self._query(where or Filter(), [tables.result.c.id]).order_by(None).subquery()
         with told(self.place), self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(query)).scalar_one()
 
-    def _query(self, where: Filter, columns: list[Any]) -> Select[Any]:
-        query = select(*columns).where(where.conditions(self._engine.dialect.name))
+    @contextmanager
+    def _written(self) -> Iterator[Connection]:
+        """A transaction that writes: it waits for other writers, and is done whole or not at all."""
+        with (
+            told(self.place),
+            self._engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _query(self, where: Filter, asked: list[Any]) -> Select[Any]:
+        dialect = self._engine.dialect.name
+        query = select(*asked).where(where.conditions(dialect))
         if where.newest:
-            query = query.join_from(tables.result, tables.newest, tables.newest.c.result_id == tables.result.c.id)
+            query = query.join_from(
+                tables.result, tables.newest, tables.newest.c.result_id == tables.result.c.id
+            )
+        if where.newest_versions:
+            columns = tables.result.c
+            place = func.row_number().over(
+                partition_by=[columns.series_id, columns.version],
+                order_by=[columns.created_at.desc(), columns.uuid.desc()],
+            )
+            ranked = select(columns.id, place.label("place")).where(where.conditions(dialect)).subquery()
+            query = query.where(columns.id.in_(select(ranked.c.id).where(ranked.c.place == 1)))
         return query.order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
 
     def _insert(self, connection: Connection, summary: Summary) -> int | None:
@@ -235,8 +283,12 @@ class Store:
         is_newer = (told_now.created_at > newest.created_at) | and_(
             told_now.created_at == newest.created_at, told_now.uuid > newest.uuid
         )
-        values = {name: literal_column(f"excluded.{name}") for name in ("result_id", "created_at", "uuid")}
-        connection.execute(insert.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer))
+        values: dict[str, Any] = {
+            name: literal_column(f"excluded.{name}") for name in ("result_id", "created_at", "uuid")
+        }
+        connection.execute(
+            insert.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer)
+        )
 
 
 def _check(engine: Engine, place: str) -> None:

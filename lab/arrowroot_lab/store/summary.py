@@ -54,7 +54,9 @@ class Summary:
 
     def label(self) -> str:
         """A short name for people: what was read, from where, by what, and how."""
-        return " / ".join([self.dataset, self.storage, f"{self.engine} {self.version}", self.workload, self.strategy])
+        return " / ".join(
+            [self.dataset, self.storage, f"{self.engine} {self.version}", self.workload, self.strategy]
+        )
 
 
 def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:

@@ -1,4 +1,4 @@
-"""The tables as this version has them; ``migrations`` makes them. The documents hold all, the tables what is asked for."""
+"""The tables as this version has them; ``migrations`` makes them. Documents hold all, tables what is asked for."""
 
 from __future__ import annotations
 

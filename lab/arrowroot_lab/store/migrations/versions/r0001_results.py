@@ -32,7 +32,7 @@ VIEWS = {
 }
 
 
-def _key(target: str = "result.id") -> sa.Column:
+def _key(target: str = "result.id") -> sa.Column[int]:
     return sa.Column("result_id", INTEGER_64, sa.ForeignKey(target), primary_key=True, autoincrement=False)
 
 
