@@ -44,7 +44,15 @@ def news(summaries: Sequence[Summary]) -> Table:
         Column("reason", "reason"),
     )
     rows = tuple(
-        (what, one.uuid, *(getattr(one, axis) for axis in axes), one.created_at, before, one.outcome, one.reason)
+        (
+            what,
+            one.uuid,
+            *(getattr(one, axis) for axis in axes),
+            one.created_at,
+            before,
+            one.outcome,
+            one.reason,
+        )
         for what, one, before in sorted(found, key=lambda item: item[0])
     )
     return Table("New since the results before", columns, rows, notes)

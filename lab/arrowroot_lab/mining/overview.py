@@ -19,6 +19,8 @@ from .table import Column, Table
 if TYPE_CHECKING:
     from arrowroot_lab.store import Store, Summary
 
+    from .comparison import Compared
+
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30
 _BAD = ("failed", "timed out", "refused")
@@ -36,6 +38,8 @@ class Overview:
     changed: Table
     #: Series that nobody measured for long: how many, of which engine on which storage.
     old: Table
+    #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
+    compared: tuple[Compared, ...] = ()
 
     def tables(self) -> list[Table]:
         """All of them, in the order in which they are to be read."""
@@ -51,13 +55,14 @@ def overview(
     newest = store.summaries(replace(where, newest=True))
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
+    since = where.since or (at - timedelta(days=old_days)).isoformat()[:10]
+    changed, compared = _changed(store, replace(where, since=since))
     return Overview(
         _campaigns(newest, at),
         _listed("Failed", [one for one in newest if one.outcome in _BAD], at),
-        _changed(
-            store, replace(where, since=where.since or (at - timedelta(days=old_days)).isoformat()[:10])
-        ),
+        changed,
         _old(f"Not measured for {old_days} days", old, at),
+        tuple(compared),
     )
 
 
@@ -118,14 +123,14 @@ def _old(title: str, found: list[Summary], at: datetime) -> Table:
     return Table(title, columns, rows)
 
 
-def _changed(store: Store, where: Filter) -> Table:
+def _changed(store: Store, where: Filter) -> tuple[Table, list[Compared]]:
     title = "Changed from the version before to the newest"
     try:
         table, compared = compare(store, where, by="version")
     except RequestError as error:
-        return Table(title, (), (), (f"Nothing to compare: {error}.",))
+        return Table(title, (), (), (f"Nothing to compare: {error}.",)), []
     told = (Verdict.BETTER.value, Verdict.WORSE.value)
     rows = tuple(row for row in table.rows if row[0] in told)
     counts = Counter(one.comparison.verdict.value for one in compared)
     note = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes))
+    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes)), compared
