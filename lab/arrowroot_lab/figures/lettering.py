@@ -32,6 +32,8 @@ _PARTS = re.compile(r"\s*[^\s/@]*[/@]|\s*[^\s/@]+")
 
 def plain(text: str) -> str:
     """Return a text on one line: each control character, or one that XML has no place for, as U+FFFD."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         " " if character in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" if _is_no_text(character) else character
         for character in text

@@ -15,6 +15,22 @@ if TYPE_CHECKING:
 _BAD = ("failed", "timed out", "refused")
 
 
+def standing(summaries: Sequence[Summary]) -> list[Summary]:
+    """Return the newest result of each series and version, newest first, if it is of the last run of its series.
+
+    A version that is no longer measured stands for nothing any more.
+
+    Args:
+        summaries: newest first
+    """
+    first: dict[tuple[str, str], Summary] = {}
+    last_run: dict[str, str | None] = {}
+    for one in summaries:
+        last_run.setdefault(one.series_id, one.run)
+        first.setdefault((one.series_id, one.version), one)
+    return [one for one in first.values() if one.run == last_run[one.series_id]]
+
+
 def news(summaries: Sequence[Summary]) -> Table:
     """Return one row for each series and version whose newest result ended otherwise than the one before.
 
@@ -27,7 +43,8 @@ def news(summaries: Sequence[Summary]) -> Table:
     for one in summaries:
         results.setdefault((one.series_id, one.version), []).append(one)
     found: list[tuple[str, Summary, str | None]] = []
-    for now, *earlier in results.values():
+    for one in standing(summaries):
+        now, *earlier = results[one.series_id, one.version]
         before = earlier[0].outcome if earlier else None
         if now.outcome in _BAD and before not in _BAD:
             found.append(("fails now", now, before))
@@ -35,7 +52,7 @@ def news(summaries: Sequence[Summary]) -> Table:
             found.append(("works again", now, before))
     axes, notes = varying([axes_of(one) for _, one, _ in found])
     columns = (
-        Column("what", "What"),
+        Column("what", "what"),
         Column("uuid", "result", "key"),
         *(Column(axis, axis) for axis in axes),
         Column("created_at", "measured", "date"),

@@ -13,6 +13,7 @@ from arrowroot_lab.store import Filter
 
 from .comparison import compare
 from .format import age_s
+from .news import standing
 from .results import axes_of, varying
 from .table import Column, Table
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30
+_COUNTED = "Counted is the newest result of each series and version, if it is of the last run."
 _BAD = ("failed", "timed out", "refused")
 
 
@@ -52,7 +54,7 @@ def overview(
     """Return the overview of all that matches, as of ``at`` (UTC; None: now)."""
     at = at or datetime.now(timezone.utc)
     where = where or Filter()
-    newest = store.summaries(replace(where, newest=True))
+    newest = standing(store.summaries(replace(where, newest_versions=True)))
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
     since = where.since or (at - timedelta(days=old_days)).isoformat()[:10]
@@ -86,7 +88,7 @@ def _campaigns(newest: list[Summary], at: datetime) -> Table:
         ends = Counter(one.outcome for one in group)
         counts = [ends[outcome] for outcome in ("ok", "failed", "timed out", "skipped", "refused")]
         rows.append((campaign, site, group[0].created_at, age_s(group[0].created_at, at), *counts))
-    return Table("Campaigns", columns, tuple(rows), ("Counted are the newest results of each series.",))
+    return Table("Campaigns", columns, tuple(rows), (_COUNTED,))
 
 
 def _listed(title: str, found: list[Summary], at: datetime) -> Table:
