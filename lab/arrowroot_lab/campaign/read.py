@@ -1,4 +1,4 @@
-"""Reads a campaign: TOML, checked key by key; all faults are told at once, each with its line (docs/lab/campaigns.md)."""
+"""Reads a campaign: TOML, checked key by key; all faults are told, each with its line (docs/lab/campaigns.md)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaig
     except tomllib.TOMLDecodeError as error:
         match = _LINE.search(str(error))
         line = int(match[1]) if match else len(text.splitlines()) or 1
-        raise CampaignError(path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}") from None
+        raise CampaignError(
+            path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}"
+        ) from None
     except RecursionError:
         raise CampaignError(path, None, "", "its values are nested too deeply") from None
     faults = Faults(path, lines)
@@ -139,7 +141,9 @@ class _Reader:
             )
         versions: list[str | None] = list(table.texts("versions")) if "versions" in table else [None]
         if command and versions != [None]:
-            table.fault("versions", "an engine with a command of its own has no versions here: its command says which")
+            table.fault(
+                "versions", "an engine with a command of its own has no versions here: its command says which"
+            )
         for version in versions:
             if version and (version.startswith("-") or not re.fullmatch(r"[\w.+/~^@{}-]{1,100}", version)):
                 table.fault("versions", f"{version!r} is neither a commit nor a version")
@@ -181,10 +185,18 @@ class _Reader:
                 self._faults.add((kind,), f"{name!r} is there more than once")
 
     def _check_size(self, campaign: Campaign) -> None:
-        axes = (campaign.datasets, campaign.storages, campaign.engines, campaign.workloads, campaign.strategies)
+        axes = (
+            campaign.datasets,
+            campaign.storages,
+            campaign.engines,
+            campaign.workloads,
+            campaign.strategies,
+        )
         n_cells = math.prod(map(len, axes))
         if n_cells > MAX_CELLS:
-            self._faults.add((), f"its matrix has {n_cells:,} cells, more than {MAX_CELLS:,}: make several campaigns")
+            self._faults.add(
+                (), f"its matrix has {n_cells:,} cells, more than {MAX_CELLS:,}: make several campaigns"
+            )
         elif not cases(campaign):
             self._faults.add((), "no cell of its matrix is left: include and exclude take all of them away")
 
