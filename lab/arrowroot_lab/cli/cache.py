@@ -47,20 +47,19 @@ def run(options: argparse.Namespace) -> int:
                 shutil.rmtree(path)
     if "datasets" in removed:
         shutil.rmtree(top / "identities", ignore_errors=True)
-    kept = [
-        {"kind": room, "path": str(path), "bytes": size_of(path)}
-        for room in _ROOMS
-        for path in _entries(top / room)
-    ]
+    kept = [(room, path, size_of(path)) for room in _ROOMS for path in _entries(top / room)]
     if options.json:
-        print(json.dumps({"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed, "kept": kept}))
+        print(
+            json.dumps(
+                {"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed, "kept": kept}
+            )
+        )
         return 0
     if removed:
         print(f"removed {size_text(freed)}")
-    for entry in kept:
-        print(f"{size_text(float(entry['bytes'])):>10}  {entry['kind']:12}  {entry['path']}")
-    total = sum(int(entry["bytes"]) for entry in kept)
-    print(f"{size_text(total):>10}  in {top}; ARROWROOT_LAB_CACHE names another place")
+    for room, path, n_bytes in kept:
+        print(f"{size_text(n_bytes):>10}  {room:12}  {path}")
+    print(f"{size_text(sum(n_bytes for *_, n_bytes in kept)):>10}  in {top}; ARROWROOT_LAB_CACHE names another place")
     return 0
 
 

@@ -34,6 +34,8 @@ _PACKAGES = {
     "root": ["--pre", "ROOT=={}", "numpy"],
     "uproot": ["uproot=={}", "lz4", "zstandard", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp", "requests"],
 }
+#: Of a line that a program said so many characters are told.
+_SAID_CHARACTERS = 400
 _MADE = "made.json"
 _SOURCES = ("Cargo.toml", "python/arrowroot")
 
@@ -83,6 +85,15 @@ def environment(
         lambda python: _install(python, *packages),
         lambda: tell(f"installing {family} {choice.version}: once"),
     )
+
+
+def python_of(choice: EngineChoice) -> Path:
+    """Return the Python of an engine's environment, and say on stderr what takes minutes; raises as `environment`."""
+    return environment(choice, tell=_say).python
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def directory() -> Path:
@@ -164,7 +175,8 @@ def _build(repository: Path, commit: str, python: Path) -> None:
     ):
         archive = Path(archives) / "commit.tar"
         _run(
-            ["git", "-C", str(repository), "archive", f"--output={archive}", commit], f"git archive {commit[:12]}"
+            ["git", "-C", str(repository), "archive", f"--output={archive}", commit],
+            f"git archive {commit[:12]}",
         )
         # Always the same path: else the crates of each commit would stay among what was compiled.
         source = directory() / "source"
@@ -175,7 +187,9 @@ def _build(repository: Path, commit: str, python: Path) -> None:
             _run(["tar", "-x", "-m", "-f", str(archive), "-C", str(source)], "unpacking")
             toolchain = {
                 "CARGO_TARGET_DIR": str(directory() / "target"),
-                "PATH": os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path.home() / ".cargo" / "bin"))),
+                "PATH": os.pathsep.join(
+                    (os.environ.get("PATH", os.defpath), str(Path.home() / ".cargo" / "bin"))
+                ),
                 "RUSTUP_TOOLCHAIN": os.environ.get("RUSTUP_TOOLCHAIN", "stable"),
                 "PYO3_PYTHON": str(python),
             }
@@ -211,6 +225,12 @@ def _run(command: list[str], name: str, variables: Mapping[str, str] | None = No
             raise SkippedError(f"{name}: not done after {TIMEOUT_S:g} s")
         if process.returncode:
             output.seek(0)
-            lines = [line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()]
-            told = next((line for line in lines if line.startswith(("ERROR:", "error"))), (lines or ["no word"])[-1])
-            raise SkippedError(f"{name} ended with {process.returncode}: {told[:500]}")
+            lines = [
+                line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()
+            ]
+            told = next(
+                (line for line in lines if line.startswith(("ERROR:", "error"))), (lines or ["no word"])[-1]
+            )
+            # pip lists all versions that there are: the newest ones come last.
+            told = told if len(told) <= _SAID_CHARACTERS else f"{told[:100]} ... {told[-300:]}"
+            raise SkippedError(f"{name} ended with {process.returncode}: {told}")
