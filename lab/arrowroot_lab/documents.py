@@ -210,7 +210,8 @@ def decode(text: str | bytes) -> Result:
     if len(text) > MAX_BYTES:
         raise DocumentError("", f"a document has at most {MAX_BYTES:,} bytes, this one has {len(text):,}")
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_doubles)
+        told = text.decode() if isinstance(text, bytes) else text
+        document = json.loads(told, parse_constant=_refuse_constant, object_pairs_hook=_refuse_doubles)
     except UnicodeDecodeError as error:
         raise DocumentError("", f"expected UTF-8: {error}") from error
     except json.JSONDecodeError as error:
@@ -229,7 +230,9 @@ def _plain(value: Result | Sample) -> dict[str, Any]:
         item = getattr(value, one.name)
         if one.name == "others" or item is None:
             continue
-        plain[one.name] = item.value if isinstance(item, Outcome) else item
+        if isinstance(item, Outcome):
+            item = item.value
+        plain[one.name] = list(item) if isinstance(item, tuple) else item
     return {**value.others, **plain}
 
 

@@ -27,7 +27,9 @@ def _parsed(text: str, units: dict[str, int] | dict[str, float], example: str) -
     match = _NUMBER.fullmatch(text)
     factor = units.get(match[2]) if match else None
     if match is None or factor is None:
-        raise ValueError(f"expected a number and a unit ({', '.join(units)}) such as {example!r}, not {text!r}")
+        raise ValueError(
+            f"expected a number and a unit ({', '.join(units)}) such as {example!r}, not {text!r}"
+        )
     value = float(match[1]) * factor
     if value > _MOST:
         raise ValueError(f"{text!r} is too much")

@@ -52,7 +52,10 @@ def write_entries(campaign: Campaign, workload: Workload, n_entries: int, path: 
         if numbers and numbers[-1] >= n_entries:
             key = f"workload.{workload.name}.entry_list"
             raise CampaignError(
-                campaign.path, None, key, f"entry {numbers[-1]} is not there: the dataset has {n_entries} entries"
+                campaign.path,
+                None,
+                key,
+                f"entry {numbers[-1]} is not there: the dataset has {n_entries} entries",
             )
     elif workload.entry_share is not None:
         numbers = _drawn(range(n_entries), workload.entry_share, workload.seed)

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,7 +166,9 @@ def _run(command: list[str], campaign: Campaign, dataset: Dataset, directory: Pa
         raise LabError(f"{name}: it takes more than {size_text(limit)}, which {why} ({size_text(n_bytes)})")
     if process.returncode:
         lines = text.strip().splitlines() or ["it said nothing"]
-        raise LabError(f"{name}: {' '.join(command[:5])} ... ended with {process.returncode}: {lines[-1][:500]}")
+        raise LabError(
+            f"{name}: {' '.join(command[:5])} ... ended with {process.returncode}: {lines[-1][:500]}"
+        )
 
 
 def size_of(directory: Path) -> int:
@@ -182,10 +184,8 @@ def size_of(directory: Path) -> int:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a process that leads a group, with its group; what has ended is left alone."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

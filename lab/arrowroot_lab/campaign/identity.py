@@ -43,9 +43,7 @@ class Identity:
         return {"name": name, **told}
 
 
-def identify(
-    files: Sequence[Path], table: str, cache: Path, *, only_known: bool = False
-) -> Identity | None:
+def identify(files: Sequence[Path], table: str, cache: Path, *, only_known: bool = False) -> Identity | None:
     """Return the identity of a dataset; it is computed once for files that do not change.
 
     only_known: return None instead of computing it.

@@ -20,7 +20,14 @@ T = TypeVar("T")
 
 #: So many faults are told at once.
 _MOST_FAULTS = 20
-_TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", dict: "a table", list: "a list"}
+_TYPES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    dict: "a table",
+    list: "a list",
+}
 
 
 class Faults:
@@ -103,8 +110,8 @@ class Table:
 
     def text(self, name: str, default: T) -> str | T:
         """A text that is not empty."""
-        value = self._of_type(name, str, default)
-        if isinstance(value, str) and name in self._values and not value.strip():
+        value: str | T = self._of_type(name, str, default)
+        if type(self._values.get(name)) is str and isinstance(value, str) and not value.strip():
             self.fault(name, "expected a text that is not empty")
             return default
         return value

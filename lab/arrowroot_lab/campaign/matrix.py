@@ -11,7 +11,7 @@ from .model import Case
 if TYPE_CHECKING:
     from arrowroot_lab.documents import CaseDocument
 
-    from .datasets import Identity
+    from .identity import Identity
     from .model import Campaign, Line, Selection, Storage, Workload
 
 #: The axes of the matrix, from the slowest to the fastest.
@@ -115,7 +115,7 @@ def server_of(url: str) -> str:
 
 
 def _line(line: Line | None) -> dict[str, Any] | None:
-    return line and {"latency_ns": line.latency_ns, "bytes_per_s": line.bytes_per_s}
+    return line if line is None else {"latency_ns": line.latency_ns, "bytes_per_s": line.bytes_per_s}
 
 
 def _workload(workload: Workload) -> dict[str, Any]:

@@ -187,7 +187,7 @@ class Case:
         return " / ".join(self.names().values())
 
     def names(self) -> dict[str, str]:
-        """axis -> what the campaign calls the value of this case there."""
+        """What the campaign calls the values of this case, by axis."""
         return {
             "dataset": self.dataset.name,
             "storage": self.storage.name,

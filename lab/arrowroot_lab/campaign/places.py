@@ -20,7 +20,7 @@ def lines_of(text: str) -> dict[Key, int]:
 
 
 def dotted(key: Key) -> str:
-    """Return a key as TOML writes it; elements of arrays count from 0: ``include[0].engine``, ``storage."50 ms".kind``."""
+    """Return a key as TOML writes it: ``storage."50 ms".kind``; elements of arrays count from 0: ``include[0]``."""
     text = ""
     for part in key:
         if isinstance(part, int):
@@ -97,8 +97,9 @@ class _Scanner:
             self._advance(1)
             n = 0
             while self._skip(" \t\n,") and self._text[self._at] != "]":
-                self._found[(*key, n)] = self._line
-                self._value((*key, n))
+                element = (*key, n)
+                self._found[element] = self._line
+                self._value(element)
                 n += 1
             self._advance(1)
         elif start == "{":

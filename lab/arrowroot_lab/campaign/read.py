@@ -1,4 +1,4 @@
-"""Reads a campaign: TOML, checked key by key; all faults are told at once, each with its line (docs/lab/campaigns.md)."""
+"""Reads a campaign: TOML, checked key by key; all faults are told, each with its line (docs/lab/campaigns.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import unicodedata
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from arrowroot_lab.errors import CampaignError
 from arrowroot_lab.quantities import parse_bytes, parse_time_ns
@@ -35,6 +35,8 @@ MAX_CELLS = 20_000
 MAX_NAME_CHARACTERS = 60
 MAX_REPEATS = 10_000
 
+T = TypeVar("T", EngineChoice, Strategy)
+
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _NAMED = ("dataset", "storage", "engine", "workload", "strategy")
 
@@ -54,7 +56,9 @@ def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaig
     except tomllib.TOMLDecodeError as error:
         match = _LINE.search(str(error))
         line = int(match[1]) if match else len(text.splitlines()) or 1
-        raise CampaignError(path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}") from None
+        raise CampaignError(
+            path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}"
+        ) from None
     except RecursionError:
         raise CampaignError(path, None, "", "its values are nested too deeply") from None
     faults = Faults(path, lines)
@@ -107,7 +111,6 @@ class _Reader:
             limits=limits,
             text_hash=hashlib.sha256(text.encode()).hexdigest(),
         )
-        self._check_distinct(campaign)
         selections = {kind: self._selections(top, kind, campaign) for kind in ("include", "exclude")}
         top.end()
         campaign = Campaign(**{**vars(campaign), **selections})
@@ -139,7 +142,9 @@ class _Reader:
             )
         versions: list[str | None] = list(table.texts("versions")) if "versions" in table else [None]
         if command and versions != [None]:
-            table.fault("versions", "an engine with a command of its own has no versions here: its command says which")
+            table.fault(
+                "versions", "an engine with a command of its own has no versions here: its command says which"
+            )
         for version in versions:
             if version and (version.startswith("-") or not re.fullmatch(r"[\w.+/~^@{}-]{1,100}", version)):
                 table.fault("versions", f"{version!r} is neither a commit nor a version")
@@ -171,26 +176,32 @@ class _Reader:
             found.append(Selection(globs))
         return tuple(found)
 
-    def _check_distinct(self, campaign: Campaign) -> None:
-        """Engines and strategies make several values of a table: two tables may make the same one."""
-        for kind, called in (
-            ("engine", [one.called() for one in campaign.engines]),
-            ("strategy", [one.called() for one in campaign.strategies]),
-        ):
-            for name in sorted({name for name in called if called.count(name) > 1}):
-                self._faults.add((kind,), f"{name!r} is there more than once")
-
     def _check_size(self, campaign: Campaign) -> None:
-        axes = (campaign.datasets, campaign.storages, campaign.engines, campaign.workloads, campaign.strategies)
+        axes = (
+            campaign.datasets,
+            campaign.storages,
+            campaign.engines,
+            campaign.workloads,
+            campaign.strategies,
+        )
         n_cells = math.prod(map(len, axes))
         if n_cells > MAX_CELLS:
-            self._faults.add((), f"its matrix has {n_cells:,} cells, more than {MAX_CELLS:,}: make several campaigns")
+            self._faults.add(
+                (), f"its matrix has {n_cells:,} cells, more than {MAX_CELLS:,}: make several campaigns"
+            )
         elif not cases(campaign):
             self._faults.add((), "no cell of its matrix is left: include and exclude take all of them away")
 
 
-def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[Any]]) -> tuple[Any, ...]:
-    return tuple(chain.from_iterable(make(table, name) for name, table in named))
+def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[T]]) -> tuple[T, ...]:
+    """All that the tables make; engines and strategies may make several of one table, and one of two tables."""
+    found: dict[str, T] = {}
+    for name, table in named:
+        for value in make(table, name):
+            if value.called() in found:
+                table.fault(None, f"{value.called()!r} is there more than once")
+            found[value.called()] = value
+    return tuple(found.values())
 
 
 def _name_problem(name: str) -> str | None:

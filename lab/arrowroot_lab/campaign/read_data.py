@@ -39,7 +39,9 @@ def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
     """Return the dataset of ``[dataset.NAME]``."""
     told = [source for source in _SOURCES if source in table]
     if len(told) != 1:
-        table.fault(None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else ""))
+        table.fault(
+            None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else "")
+        )
     files = table.text("files", None) if "files" in table else None
     recipe = None
     if "sample" in table:
@@ -49,7 +51,9 @@ def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
         recipe = Recipe("script", (script, *(table.texts("arguments") if "arguments" in table else ())))
     elif "arguments" in table:
         table.fault("arguments", "these are a script's, and there is none")
-    tree = table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
+    tree = (
+        table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
+    )
     for source in (*_SOURCES, "arguments"):
         table.raw(source)
     table.end()
@@ -143,7 +147,9 @@ def _block(table: Table) -> int:
 
 
 def _url(table: Table, *, is_needed: bool) -> str | None:
-    told = table.required("url", "where the datasets are, with {file} for a file's name") if is_needed else None
+    told = (
+        table.required("url", "where the datasets are, with {file} for a file's name") if is_needed else None
+    )
     if told and (not _URL.fullmatch(told) or told.count("{file}") != 1 or "{" in told.replace("{file}", "")):
         table.fault("url", f"expected a URL with {{file}} for a file's name, not {told!r}")
     return told

@@ -66,7 +66,7 @@ def read_workload(table: Table, name: str, directory: Path) -> Workload:
         if values["workers"] > 1:
             table.fault("workers", "several workers read whole parts of the entries: no share, no list")
         if values["order"] == "entry":
-            table.fault("order", 'chosen entries are read by clusters: leave order out')
+            table.fault("order", "chosen entries are read by clusters: leave order out")
     table.end()
     return Workload(name, kind, **values)
 
@@ -108,7 +108,9 @@ def _list_hash(table: Table, path: Path) -> str:
         if not word.strip():
             continue
         if not word.strip().isdigit() or (number := int(word)) <= last:
-            table.fault("entry_list", f"{path}:{line}: expected a number of an entry, greater than the one before it")
+            table.fault(
+                "entry_list", f"{path}:{line}: expected a number of an entry, greater than the one before it"
+            )
             return ""
         last = number
         whole.update(b"%d\n" % number)

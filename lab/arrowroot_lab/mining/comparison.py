@@ -85,12 +85,32 @@ def compare(
     Returns: a table with a row for each case, the alarming ones first; and what it is made of.
     Raises: RequestError if there is no such axis, value, metric or statistic, or nothing to compare.
     """
+    return compare_measured(
+        measured(store, where), by=by, before=before, now=now, key=key, statistic=statistic
+    )
+
+
+def measured(store: Store, where: Filter) -> list[Measured]:
+    """Return the results that match, newest first, with what several comparisons ask of them."""
+    return [Measured(result, axes_of(summary_of(result))) for result in store.results(where)]
+
+
+def compare_measured(
+    found: Sequence[Measured],
+    *,
+    by: str,
+    before: str | None = None,
+    now: str | None = None,
+    key: str = "wall_ns",
+    statistic: str = "median",
+) -> tuple[Table, list[Compared]]:
+    """Do what ``compare`` does, with results that are at hand, newest first."""
     if by not in SIDES:
         raise RequestError(f"{by}: this cannot be compared; {', '.join(SIDES)} can")
     if statistic not in STATISTICS:
         raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
     asked = metric(key)
-    groups, order = _groups(store, where, by)
+    groups, order = _groups(found, by)
     for value in (before, now):
         if value is not None and value not in order:
             raise RequestError(f"{by} {value}: no such results; there are {', '.join(order) or 'none'}")
@@ -108,13 +128,13 @@ def compare(
     return _table(compared, by, asked, statistic), compared
 
 
-def _groups(store: Store, where: Filter, by: str) -> tuple[list[dict[str, list[Measured]]], list[str]]:
+def _groups(found: Sequence[Measured], by: str) -> tuple[list[dict[str, list[Measured]]], list[str]]:
     """The results of each case by value, newest first; and all values, in the order in which they came up."""
     groups: dict[str, dict[str, list[Measured]]] = {}
     newest: dict[tuple[str, str], str] = {}
     values = []
-    for result in store.results(where):
-        one = Measured(result, axes_of(summary_of(result)))
+    for one in found:
+        result = one.result
         values.append(one.axes[by])
         shared = [] if by in ("version", "engine") else [result.version]
         case = {name: item for name, item in result.case.items() if name not in (SIDES[by], *NOT_HASHED)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arrowroot_lab.documents import Result
-    from arrowroot_lab.store import Filter, Store
+    from arrowroot_lab.store import Filter, Store, Summary
 
 #: A first point of a series wants so many samples: of fewer, a median or minimum is too noisy to begin with.
 LEAST_SAMPLES = 5
@@ -136,9 +136,6 @@ def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str
 
     Raises: RequestError if none or several match, or there is no such metric or statistic.
     """
-    if statistic not in STATISTICS:
-        raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
-    asked = metric(key)
     found = store.summaries(where)
     known = list(dict.fromkeys(one.series_id for one in found))
     if len(known) != 1:
@@ -147,8 +144,23 @@ def history(store: Store, where: Filter, *, key: str = "wall_ns", statistic: str
             f"{told}; `arrowroot lab history` lists them, and --series takes the beginning of a key"
         )
     results = list(store.of(one.uuid for one in reversed(found)))
-    axes = [axis for axis in axes_of(found[0]) if axis not in ("version", "campaign", "layout")]
-    return History(known[0], label(found[0], axes), asked, statistic, _points(results, asked, statistic))
+    return history_of(found[0], results, key=key, statistic=statistic)
+
+
+def history_of(
+    newest: Summary, results: Sequence[Result], *, key: str = "wall_ns", statistic: str = "median"
+) -> History:
+    """Return the points of one series, whose newest result has the row ``newest``, from its results, oldest first.
+
+    Raises: RequestError if there is no such metric or statistic.
+    """
+    if statistic not in STATISTICS:
+        raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
+    asked = metric(key)
+    axes = [axis for axis in axes_of(newest) if axis not in ("version", "campaign", "layout")]
+    return History(
+        newest.series_id, label(newest, axes), asked, statistic, _points(results, asked, statistic)
+    )
 
 
 def _points(results: Sequence[Result], asked: Metric, statistic: str) -> tuple[Point, ...]:

@@ -13,14 +13,18 @@ from arrowroot_lab.store import Filter
 
 from .comparison import compare
 from .format import age_s
+from .news import standing
 from .results import axes_of, varying
 from .table import Column, Table
 
 if TYPE_CHECKING:
     from arrowroot_lab.store import Store, Summary
 
+    from .comparison import Compared
+
 #: A series that nobody measured for so long is old.
 OLD_DAYS = 30
+_COUNTED = "Counted is the newest result of each series and version, if it is of the last run."
 _BAD = ("failed", "timed out", "refused")
 
 
@@ -36,6 +40,8 @@ class Overview:
     changed: Table
     #: Series that nobody measured for long: how many, of which engine on which storage.
     old: Table
+    #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
+    compared: tuple[Compared, ...] = ()
 
     def tables(self) -> list[Table]:
         """All of them, in the order in which they are to be read."""
@@ -48,16 +54,17 @@ def overview(
     """Return the overview of all that matches, as of ``at`` (UTC; None: now)."""
     at = at or datetime.now(timezone.utc)
     where = where or Filter()
-    newest = store.summaries(replace(where, newest=True))
+    newest = standing(store.summaries(replace(where, newest_versions=True)))
     limit_s = timedelta(days=old_days).total_seconds()
     old = [one for one in newest if age_s(one.created_at, at) > limit_s]
+    since = where.since or (at - timedelta(days=old_days)).isoformat()[:10]
+    changed, compared = _changed(store, replace(where, since=since))
     return Overview(
         _campaigns(newest, at),
         _listed("Failed", [one for one in newest if one.outcome in _BAD], at),
-        _changed(
-            store, replace(where, since=where.since or (at - timedelta(days=old_days)).isoformat()[:10])
-        ),
+        changed,
         _old(f"Not measured for {old_days} days", old, at),
+        tuple(compared),
     )
 
 
@@ -81,7 +88,7 @@ def _campaigns(newest: list[Summary], at: datetime) -> Table:
         ends = Counter(one.outcome for one in group)
         counts = [ends[outcome] for outcome in ("ok", "failed", "timed out", "skipped", "refused")]
         rows.append((campaign, site, group[0].created_at, age_s(group[0].created_at, at), *counts))
-    return Table("Campaigns", columns, tuple(rows), ("Counted are the newest results of each series.",))
+    return Table("Campaigns", columns, tuple(rows), (_COUNTED,))
 
 
 def _listed(title: str, found: list[Summary], at: datetime) -> Table:
@@ -118,14 +125,14 @@ def _old(title: str, found: list[Summary], at: datetime) -> Table:
     return Table(title, columns, rows)
 
 
-def _changed(store: Store, where: Filter) -> Table:
+def _changed(store: Store, where: Filter) -> tuple[Table, list[Compared]]:
     title = "Changed from the version before to the newest"
     try:
         table, compared = compare(store, where, by="version")
     except RequestError as error:
-        return Table(title, (), (), (f"Nothing to compare: {error}.",))
+        return Table(title, (), (), (f"Nothing to compare: {error}.",)), []
     told = (Verdict.BETTER.value, Verdict.WORSE.value)
     rows = tuple(row for row in table.rows if row[0] in told)
     counts = Counter(one.comparison.verdict.value for one in compared)
     note = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes))
+    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes)), compared

@@ -28,7 +28,11 @@ _IN_ROWS = {
 
 def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> Table:
     """Return one row for each result, newest first; what all have in common is told in the notes."""
-    found = store.summaries(where, limit=limit)
+    return table_of(store.summaries(where, limit=limit))
+
+
+def table_of(found: Sequence[Summary]) -> Table:
+    """Return one row for each of these results, in their order."""
     axes, notes = varying([axes_of(one) for one in found])
     columns = (
         Column("uuid", "result", "key"),

@@ -107,7 +107,7 @@ def main(arguments: list[str]) -> int:
                 tree = file[table]
                 names = [column.name for column in tree.columns if not column.unsupported]
                 if columns is not None and names != columns:
-                    print(f"{path}: its columns are not those of {files[0]}", file=sys.stderr)
+                    sys.stderr.write(f"{path}: its columns are not those of {files[0]}\n")
                     return 1
                 columns = names
                 for batch in tree.scan(names):
@@ -115,9 +115,11 @@ def main(arguments: list[str]) -> int:
                     for name, array in zip(batch.schema.names, batch.columns, strict=True):
                         hashes.add(name, array)
     except arrowroot.ArrowrootError as error:
-        print(f"{error}", file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 1
-    print(json.dumps({"values": hashes.whole(), "n_entries": n_entries, "columns": columns}))
+    sys.stdout.write(
+        json.dumps({"values": hashes.whole(), "n_entries": n_entries, "columns": columns}) + "\n"
+    )
     return 0
 
 

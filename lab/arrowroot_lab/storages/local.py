@@ -57,7 +57,9 @@ class Local(Place):
                 self.files = [self._copied(path, n) for n, path in enumerate(self.files)]
             except OSError as error:
                 self.__exit__()
-                raise LabError(f"storage {self._storage.name}: the files cannot be copied to {told}: {error}") from None
+                raise LabError(
+                    f"storage {self._storage.name}: the files cannot be copied to {told}: {error}"
+                ) from None
             except BaseException:
                 self.__exit__()
                 raise

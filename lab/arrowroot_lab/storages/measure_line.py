@@ -29,19 +29,23 @@ _PIECE_BYTES = 1 << 16
 _PORTS = {"http": 80, "https": 443, "root": 1094, "roots": 1094, "xroot": 1094, "dav": 80, "davs": 443}
 
 
-def of_url(url: str) -> dict[str, float]:
+def of_url(url: str, *, has_stream: bool = True) -> dict[str, float]:
     """Return ``latency_ns`` and ``bytes_per_s`` of the way to a file; what cannot be measured is left out.
+
+    has_stream: measure the rate of an XRootD server's stream, too; others are always asked for it.
 
     Of servers that want to know who asks, or encrypt, the time of a connection is the round trip.
     """
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
-    with contextlib.suppress(OSError, http.client.HTTPException, xrootd_line.RefusedByServerError, ValueError):
+    with contextlib.suppress(
+        OSError, http.client.HTTPException, xrootd_line.RefusedByServerError, ValueError
+    ):
         if parts.scheme == "http":
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             return of_http(host, port, path, {})
         if parts.scheme in ("root", "xroot"):
-            return of_xrootd(host, port, parts.path[1:] or "/")
+            return of_xrootd(host, port, (parts.path[1:] or "/") if has_stream else None)
     with contextlib.suppress(OSError):
         return {"latency_ns": float(_least(lambda: _connect(host, port)))} if port else {}
     return {}
@@ -72,15 +76,18 @@ def of_http(host: str, port: int, path: str, headers: Mapping[str, str]) -> dict
     return {"latency_ns": float(latency_ns), **rate}
 
 
-def of_xrootd(host: str, port: int, path: str) -> dict[str, float]:
-    """Measure one connection of XRootD: pings, then a read of the file. Raises: OSError, RefusedByServerError."""
+def of_xrootd(host: str, port: int, path: str | None) -> dict[str, float]:
+    """Measure one connection of XRootD: pings, then a read of the file, if one is told.
+
+    Raises: OSError, RefusedByServerError.
+    """
     with xrootd_line.Connection(host, port, timeout_s=TIMEOUT_S) as connection:
         connection.ping()
         latency_ns = _least(connection.ping)
-        try:
-            rate = stream_rate(connection.stream(path, STREAM_BYTES))
-        except xrootd_line.RefusedByServerError:
-            rate = {}
+        rate = {}
+        if path is not None:
+            with contextlib.suppress(xrootd_line.RefusedByServerError):
+                rate = stream_rate(connection.stream(path, STREAM_BYTES))
     return {"latency_ns": float(latency_ns), **rate}
 
 

@@ -37,7 +37,7 @@ class Place:
         return {}
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """What went through since ``prepare_sample``: "line" and "origin_line" have n_connections, n_bytes, n_bytes_up."""
+        """What went since ``prepare_sample`` through "line" and "origin_line": n_connections, n_bytes, n_bytes_up."""
         return {}
 
     def server_cpu_ns(self) -> int:

@@ -35,10 +35,7 @@ class Connection:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket.sendall(struct.pack(">5i", 0, 0, 0, 4, 2012))
             self._answer()
-            self._ask(_LOGIN, struct.pack(">i8s4B", os.getpid() & 0x7FFFFFFF, b"lab", 0, 0, 5, 0))
-            # After the session's 16 bytes comes what the server wants to know, if it does.
-            if len(self._answer()) > 16:
-                raise RefusedByServerError("it wants a proof of who asks")
+            self._log_in()
         except BaseException:
             self._socket.close()
             raise
@@ -48,6 +45,12 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+    def _log_in(self) -> None:
+        self._ask(_LOGIN, struct.pack(">i8s4B", os.getpid() & 0x7FFFFFFF, b"lab", 0, 0, 5, 0))
+        # After the session's 16 bytes comes what the server wants to know, if it does.
+        if len(self._answer()) > 16:
+            raise RefusedByServerError("it wants a proof of who asks")
 
     def ping(self) -> None:
         """The smallest request and its answer."""

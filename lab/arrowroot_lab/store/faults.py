@@ -32,6 +32,7 @@ _MEANINGS = (
     ("no such table", _FOREIGN),
     ("no such column", _FOREIGN),
     ("connection refused", "no server answers there"),
+    ("is the server running", "no server answers there"),
     ("could not translate host name", "the host has no such name"),
     ("failed to resolve host", "the host has no such name"),
     ("password authentication failed", "the server refuses user or password"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, literal_column, select
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
 from arrowroot_lab.errors import RequestError, StoreError
@@ -63,12 +66,24 @@ class Store:
             )
         if is_file and not path.parent.is_dir():
             raise RequestError(f"{name}: the directory {path.parent} is not there")
+        if (
+            is_file
+            and not must_exist
+            and not all(os.access(one, os.W_OK) for one in (path, path.parent) if one.exists())
+        ):
+            raise StoreError(
+                f"{name}: it may not be written, or its directory may not; name one that may by --db"
+            )
         engine = engine_of(url, may_write=not must_exist)
-        with told(name):
-            if must_exist:
-                _check(engine, name)
-            else:
-                bring_up_to_date(engine, name)
+        try:
+            with told(name):
+                if must_exist:
+                    _check(engine, name)
+                else:
+                    bring_up_to_date(engine, name)
+        except BaseException:
+            engine.dispose()
+            raise
         return cls(engine, name)
 
     def close(self) -> None:
@@ -102,7 +117,8 @@ class Store:
         kept = text.decode() if isinstance(text, bytes) else text
         summary = summary_of(result, json.loads(kept)["version"])
         with self._written() as connection:
-            key = self._insert(connection, summary)
+            statements = _statements(connection.dialect.name)
+            key = connection.execute(statements.result, vars(summary)).scalar_one_or_none()
             if key is None:
                 self._check_same(connection, result.uuid, kept)
                 return False
@@ -118,7 +134,8 @@ class Store:
             ]
             if counters:
                 connection.execute(tables.counter.insert(), counters)
-            self._renew_newest(connection, key, summary)
+            newest = {name: getattr(summary, name) for name in ("series_id", "created_at", "uuid")}
+            connection.execute(statements.newest, {"result_id": key, **newest})
         return True
 
     def has(
@@ -255,12 +272,6 @@ class Store:
             query = query.where(columns.id.in_(select(ranked.c.id).where(ranked.c.place == 1)))
         return query.order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
 
-    def _insert(self, connection: Connection, summary: Summary) -> int | None:
-        """Insert the row; None if its UUID is known."""
-        insert = _insert_into(connection, tables.result).values(asdict(summary))
-        statement = insert.on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id)
-        return connection.execute(statement).scalar_one_or_none()
-
     def _check_same(self, connection: Connection, uuid: str, text: str) -> None:
         query = (
             select(tables.document.c.text)
@@ -273,22 +284,6 @@ class Store:
                 f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
                 "A new measurement needs a new UUID"
             )
-
-    def _renew_newest(self, connection: Connection, key: int, summary: Summary) -> None:
-        newest = tables.newest.c
-        insert = _insert_into(connection, tables.newest).values(
-            series_id=summary.series_id, result_id=key, created_at=summary.created_at, uuid=summary.uuid
-        )
-        told_now = insert.excluded
-        is_newer = (told_now.created_at > newest.created_at) | and_(
-            told_now.created_at == newest.created_at, told_now.uuid > newest.uuid
-        )
-        values: dict[str, Any] = {
-            name: literal_column(f"excluded.{name}") for name in ("result_id", "created_at", "uuid")
-        }
-        connection.execute(
-            insert.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer)
-        )
 
 
 def _check(engine: Engine, place: str) -> None:
@@ -304,15 +299,29 @@ def _check(engine: Engine, place: str) -> None:
         )
 
 
-def _insert_into(connection: Connection, table: Any) -> Any:
-    """An insert that can say what to do where the key is there: each database has its own, with the same words."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects import postgresql
+@dataclass(frozen=True)
+class _Statements:
+    """Inserts that say what to do where the key is there; made once, as making them costs more than running them."""
 
-        return postgresql.insert(table)
-    from sqlalchemy.dialects import sqlite
+    #: Returns the new row's id; no row if the UUID is known.
+    result: Any
+    #: Replaces the row of the series if the new result is newer.
+    newest: Any
 
-    return sqlite.insert(table)
+
+@cache
+def _statements(dialect: str) -> _Statements:
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    known, newest = tables.newest.c, insert(tables.newest)
+    now = newest.excluded
+    is_newer = or_(
+        now.created_at > known.created_at, and_(now.created_at == known.created_at, now.uuid > known.uuid)
+    )
+    values = {"result_id": now.result_id, "created_at": now.created_at, "uuid": now.uuid}
+    return _Statements(
+        insert(tables.result).on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id),
+        newest.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer),
+    )
 
 
 def _sample_row(key: int, place: int, sample: Any) -> dict[str, Any]:
