@@ -11,14 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.campaign.datasets import cache_directory, end_group, locked, size_of
+from arrowroot_lab.campaign.children import run
+from arrowroot_lab.campaign.datasets import cache_directory, locked, size_of
 from arrowroot_lab.canonical import key_of
-from arrowroot_lab.errors import SkippedError
+from arrowroot_lab.errors import LabError, SkippedError
 
 from .catalogue import engine_of
 
@@ -34,8 +34,6 @@ _PACKAGES = {
     "root": ["--pre", "ROOT=={}", "numpy"],
     "uproot": ["uproot=={}", "lz4", "zstandard", "fsspec", "fsspec-xrootd", "xrootd", "aiohttp", "requests"],
 }
-#: Of a line that a program said so many characters are told.
-_SAID_CHARACTERS = 400
 _MADE = "made.json"
 _SOURCES = ("Cargo.toml", "python/arrowroot")
 
@@ -204,33 +202,8 @@ def _install(python: Path, *packages: str, variables: Mapping[str, str] | None =
 
 
 def _run(command: list[str], name: str, variables: Mapping[str, str] | None = None) -> None:
-    """Run a program, and end it with all that it started if it takes too long, or if this process is interrupted."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, env={**environment, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-        deadline = time.monotonic() + TIMEOUT_S
-        try:
-            while process.poll() is None and time.monotonic() < deadline:
-                try:
-                    process.wait(0.5)
-                except subprocess.TimeoutExpired:
-                    continue
-            has_ended = process.returncode is not None
-        finally:
-            end_group(process)
-        if not has_ended:
-            raise SkippedError(f"{name}: not done after {TIMEOUT_S:g} s")
-        if process.returncode:
-            output.seek(0)
-            lines = [
-                line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()
-            ]
-            told = next(
-                (line for line in lines if line.startswith(("ERROR:", "error"))), (lines or ["no word"])[-1]
-            )
-            # pip lists all versions that there are: the newest ones come last.
-            told = told if len(told) <= _SAID_CHARACTERS else f"{told[:100]} ... {told[-300:]}"
-            raise SkippedError(f"{name} ended with {process.returncode}: {told}")
+    try:
+        run(command, name, timeout_s=TIMEOUT_S, environment={**environment, **(variables or {})})
+    except LabError as error:
+        raise SkippedError(str(error)) from None

@@ -134,7 +134,10 @@ class Store:
             ]
             if counters:
                 connection.execute(tables.counter.insert(), counters)
-            newest = {name: getattr(summary, name) for name in ("series_id", "version", "created_at", "uuid")}
+            newest = {
+                name: getattr(summary, name)
+                for name in ("series_id", "version", "campaign", "created_at", "uuid")
+            }
             connection.execute(statements.newest, {"result_id": key, **newest})
         return True
 
@@ -276,7 +279,7 @@ class Store:
             matching = replace(where, outcome=()).conditions(self._engine.dialect.name)
         else:
             rows, key, matching = tables.newest.c, tables.newest.c.result_id, true()
-        each = [rows.series_id] if where.newest else [rows.series_id, rows.version]
+        each = [rows.series_id] if where.newest else [rows.series_id, rows.version, rows.campaign]
         place = func.row_number().over(partition_by=each, order_by=[rows.created_at.desc(), rows.uuid.desc()])
         ranked = select(key.label("id"), place.label("place")).where(matching).subquery()
         return select(ranked.c.id).where(ranked.c.place == 1)
@@ -314,7 +317,7 @@ class _Statements:
 
     #: Returns the new row's id; no row if the UUID is known.
     result: Any
-    #: Replaces the row of the series and version if the new result is newer.
+    #: Replaces the row of the series, version and campaign if the new result is newer.
     newest: Any
 
 
@@ -329,7 +332,9 @@ def _statements(dialect: str) -> _Statements:
     values = {"result_id": now.result_id, "created_at": now.created_at, "uuid": now.uuid}
     return _Statements(
         insert(tables.result).on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id),
-        newest.on_conflict_do_update(index_elements=["series_id", "version"], set_=values, where=is_newer),
+        newest.on_conflict_do_update(
+            index_elements=["series_id", "version", "campaign"], set_=values, where=is_newer
+        ),
     )
 
 

@@ -114,6 +114,7 @@ def upgrade() -> None:
         "newest",
         sa.Column("series_id", text, primary_key=True),
         sa.Column("version", text, primary_key=True),
+        sa.Column("campaign", text, primary_key=True),
         sa.Column("result_id", INTEGER_64, sa.ForeignKey("result.id"), nullable=False),
         sa.Column("created_at", text, nullable=False),
         sa.Column("uuid", text, nullable=False),
