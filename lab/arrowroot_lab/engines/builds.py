@@ -62,36 +62,52 @@ def environment(
 
     Raises: SkippedError if there is no such version, or if it cannot be built or installed.
     """
-    if choice.version is None:
+    wanted = _wanted(choice, checkout)
+    if wanted is None:
         return Environment("", Path(sys.executable), {})
+    return _kept(wanted, lambda: tell(f"{wanted.title}: once, it may take minutes"))
+
+
+def find(choice: EngineChoice, *, checkout: Path | None = None) -> Environment | None:
+    """Return the environment of an engine, None if it is not made yet. Raises: SkippedError as `environment` does."""
+    wanted = _wanted(choice, checkout)
+    return Environment("", Path(sys.executable), {}) if wanted is None else _read(directory() / wanted.name)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What an environment is to be, and how it gets there."""
+
+    name: str
+    title: str
+    versions: dict[str, str]
+    make: Callable[[Path], None]
+
+
+def _wanted(choice: EngineChoice, checkout: Path | None) -> _Wanted | None:
+    """What is to be made; None: nothing. Pythons of another version have environments of their own."""
+    if choice.version is None:
+        return None
     family = engine_of(choice).family
+    python = key_of([sys.version_info[:2], sys.executable])[:6]
     if family == "arrowroot":
         repository = checkout or find_checkout()
         commit = _commit(repository, choice.version)
-        return _kept(
-            f"arrowroot-{commit[:12]}",
+        return _Wanted(
+            f"arrowroot-{commit[:12]}-{python}",
+            f"building arrowroot {choice.version} ({commit[:12]})",
             {"arrowroot": commit},
             lambda python: _build(repository, commit, python),
-            lambda: tell(f"building arrowroot {choice.version} ({commit[:12]}): some minutes, once"),
         )
     if family not in _PACKAGES:
         raise SkippedError(f"{choice.name} has no versions that could be installed: leave them out")
     packages = [package.format(choice.version) for package in _PACKAGES[family]]
-    return _kept(
-        f"{family}-{choice.version}".replace("/", "-"),
+    return _Wanted(
+        f"{family}-{choice.version}-{python}".replace("/", "-"),
+        f"installing {family} {choice.version}",
         {family: choice.version},
         lambda python: _install(python, *packages),
-        lambda: tell(f"installing {family} {choice.version}: once"),
     )
-
-
-def python_of(choice: EngineChoice) -> Path:
-    """Return the Python of an engine's environment, and say on stderr what takes minutes; raises as `environment`."""
-    return environment(choice, tell=_say).python
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 def directory() -> Path:
@@ -117,13 +133,10 @@ def find_checkout() -> Path:
     raise SkippedError("commits of arrowroot are built from its repository: run this in a checkout")
 
 
-def _kept(
-    name: str, versions: dict[str, str], make: Callable[[Path], None], tell: Callable[[], None]
-) -> Environment:
-    """Return an environment, made if need be. Pythons of another version have their own."""
-    name = f"{name}-{key_of([sys.version_info[:2], sys.executable])[:6]}"
-    place = directory() / name
-    with locked(directory() / f"{name}.lock"):
+def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
+    """Return an environment, made if need be."""
+    place = directory() / wanted.name
+    with locked(directory() / f"{wanted.name}.lock"):
         if (found := _read(place)) is not None:
             return found
         tell()
@@ -131,8 +144,8 @@ def _kept(
         try:
             _run([sys.executable, "-m", "venv", str(place)], "making a virtual environment")
             python = place / "bin" / "python"
-            make(python)
-            made = Environment(name, python, versions, size_of(place))
+            wanted.make(python)
+            made = Environment(wanted.name, python, wanted.versions, size_of(place))
             text = json.dumps({**asdict(made), "python": str(python)})
             unfinished = place / f"{_MADE}.new"
             unfinished.write_text(text)
