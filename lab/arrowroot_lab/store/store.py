@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, or_, select, true
-from sqlalchemy.dialects import postgresql, sqlite
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode
 from arrowroot_lab.errors import RequestError, StoreError
@@ -323,7 +322,10 @@ class _Statements:
 
 @cache
 def _statements(dialect: str) -> _Statements:
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    if dialect == "postgresql":  # its module imports all that can talk to it: who has SQLite does not wait for that
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
     known, newest = tables.newest.c, insert(tables.newest)
     now = newest.excluded
     is_newer = or_(
