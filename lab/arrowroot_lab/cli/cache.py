@@ -49,17 +49,17 @@ def run(options: argparse.Namespace) -> int:
         shutil.rmtree(top / "identities", ignore_errors=True)
     kept = [(room, path, size_of(path)) for room in _ROOMS for path in _entries(top / room)]
     if options.json:
-        print(
-            json.dumps(
-                {"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed, "kept": kept}
-            )
-        )
+        told = [{"kind": room, "path": str(path), "bytes": n_bytes} for room, path, n_bytes in kept]
+        form = {"form": "arrowroot-lab.cache/1", "directory": str(top), "freed_bytes": freed}
+        print(json.dumps({**form, "kept": told}))
         return 0
     if removed:
         print(f"removed {size_text(freed)}")
     for room, path, n_bytes in kept:
         print(f"{size_text(n_bytes):>10}  {room:12}  {path}")
-    print(f"{size_text(sum(n_bytes for *_, n_bytes in kept)):>10}  in {top}; ARROWROOT_LAB_CACHE names another place")
+    print(
+        f"{size_text(sum(n_bytes for *_, n_bytes in kept)):>10}  in {top}; ARROWROOT_LAB_CACHE names another place"
+    )
     return 0
 
 

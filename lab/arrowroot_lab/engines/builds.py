@@ -142,7 +142,8 @@ def _kept(wanted: _Wanted, tell: Callable[[], None]) -> Environment:
         tell()
         shutil.rmtree(place, ignore_errors=True)
         try:
-            _run([sys.executable, "-m", "venv", str(place)], "making a virtual environment")
+            # The pip of this environment installs into others: a pip of their own would take longer than all else.
+            _run([sys.executable, "-m", "venv", "--without-pip", str(place)], "making a virtual environment")
             python = place / "bin" / "python"
             wanted.make(python)
             made = Environment(wanted.name, python, wanted.versions, size_of(place))
@@ -210,8 +211,17 @@ def _build(repository: Path, commit: str, python: Path) -> None:
 
 
 def _install(python: Path, *packages: str, variables: Mapping[str, str] | None = None) -> None:
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-    _run([*pip, *packages], f"pip install {' '.join(packages)}", variables or {})
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
+    _run([*pip, "install", *packages], f"pip install {' '.join(packages)}", variables or {})
 
 
 def _run(command: list[str], name: str, variables: Mapping[str, str] | None = None) -> None:
