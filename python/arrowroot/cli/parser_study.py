@@ -106,7 +106,9 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         help="of a disk: how far the kernel reads ahead (default: 128 KiB, as Linux does)",
     )
     replay.add_argument(
-        "--warm", action="store_true", help="of a disk: the page cache has the whole file, as once it was read"
+        "--warm",
+        action="store_true",
+        help="of a disk: the page cache has the whole file, as once it was read",
     )
     replay.add_argument(
         "--order",

@@ -195,9 +195,7 @@ def _write_fjr(path: str, report: Report) -> None:
         Path(beside).write_text(text, encoding="utf-8")
 
 
-def _write_trace(
-    options: argparse.Namespace, report: Report, scan: Scan, entries: tuple[int, int]
-) -> None:
+def _write_trace(options: argparse.Namespace, report: Report, scan: Scan, entries: tuple[int, int]) -> None:
     path, (begin, end) = options.trace, entries
     if Path(path).suffix.lower() not in _TRACES:
         _write_csv(path, scan.trace())
