@@ -153,10 +153,11 @@ soak-write: build $(VENV)/.root ## write 1,000 random schemas in each layout, la
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
 .PHONY: wheel
-wheel: $(VENV)/.dependencies ## build the abi3 wheel into dist and try it in a clean environment
+wheel: $(VENV)/.dependencies ## build the abi3 wheel and the laboratory's into dist, and try them in a clean environment
 	rm -rf dist
 	$(BIN)/maturin build $(PROFILE) $(LOCKED) --quiet --out dist
-	$(BIN)/python tools/check_wheel.py dist/*.whl
+	$(PIP) wheel --no-deps --wheel-dir dist ./lab
+	$(BIN)/python tools/check_wheel.py dist/arrowroot-*.whl dist/arrowroot_lab-*.whl
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); FUZZ_TARGETS='a b' chooses

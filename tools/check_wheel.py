@@ -1,8 +1,8 @@
-"""Try a wheel where nothing else is installed: look into it, install it, run its commands, read a file.
+"""Try the wheels where nothing else is installed: look into them, install them, run their commands, read a file.
 
-The file is written here, by uproot; the clean environment has the wheel and its dependencies only.
+The file is written here, by uproot; the clean environment has the wheels and their dependencies only.
 
-usage: check_wheel.py WHEEL
+usage: check_wheel.py WHEEL WHEEL_OF_THE_LABORATORY
 """
 
 from __future__ import annotations
@@ -50,6 +50,14 @@ def check_content(wheel: Path) -> None:
         sys.exit("check_wheel.py: " + "; ".join(problems))
 
 
+def check_laboratory(wheel: Path) -> None:
+    """Fail if the laboratory's wheel lacks what is no Python."""
+    names = zipfile.ZipFile(wheel).namelist()
+    for part in ("arrowroot_lab/py.typed", "arrowroot_lab/pages/templates/", "arrowroot_servers/loopback.c"):
+        if not any(part in name for name in names):
+            sys.exit(f"check_wheel.py: {wheel.name}: {part} is missing")
+
+
 def write_file(path: Path) -> None:
     """Write a tree of two columns and 1000 entries."""
     import numpy as np  # noqa: PLC0415  # the checks of the wheel itself need none of them
@@ -61,11 +69,14 @@ def write_file(path: Path) -> None:
 
 
 def main() -> None:
-    """Check the wheel named on the command line."""
+    """Check the wheels named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("wheel", type=Path)
-    wheel: Path = parser.parse_args().wheel.resolve()
+    parser.add_argument("laboratory", type=Path)
+    options = parser.parse_args()
+    wheel, laboratory = options.wheel.resolve(), options.laboratory.resolve()
     check_content(wheel)
+    check_laboratory(laboratory)
     # Nothing of this environment or of the source tree may help.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
@@ -87,9 +98,12 @@ def main() -> None:
         run("arrowroot", "--version")
         run("arrowroot", "ls", file.name)
         run("python", "-c", READ, file.name)
+        run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(laboratory))
+        run("arrowroot", "lab", "--help")
+        run("arrowroot", "lab", "show", "--db", "empty.db")
     print(
         f"wheel: {wheel.relative_to(Path.cwd()) if wheel.is_relative_to(Path.cwd()) else wheel}, "
-        f"{wheel.stat().st_size / 1e6:.1f} MB, works in a clean environment"
+        f"{wheel.stat().st_size / 1e6:.1f} MB, and {laboratory.name} work in a clean environment"
     )
 
 

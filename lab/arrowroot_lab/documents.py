@@ -6,15 +6,25 @@ are what the programs that write them agree on.
 
 from __future__ import annotations
 
+import json
+import math
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from .canonical import key_of
+from .errors import DocumentError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The version counts how often keys were added. A reader takes newer ones, too: it keeps what it does not know.
 FORM, FORM_VERSION = "arrowroot-lab/result", 1
+
+#: Bounds of a document, as it may come from anywhere: its text, its depth, and its integers, which are SQL's.
+MAX_BYTES, MAX_DEPTH, MAX_INTEGER = 64 * 2**20, 40, 2**63 - 1
 
 #: Values of the metrics of one layer ("application", "store", "line", "device", ...), exact counts and bytes.
 Counters = dict[str, dict[str, int]]
@@ -23,6 +33,12 @@ Counters = dict[str, dict[str, int]]
 def now() -> str:
     """Return the time in UTC, as the documents have it."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def in_utc(date: str) -> str:
+    """Return a date of a document as ``now`` writes it, so that dates sort as text."""
+    told = datetime.fromisoformat(date.replace("Z", "+00:00")).astimezone(timezone.utc)
+    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Outcome(str, Enum):
@@ -43,7 +59,9 @@ class CaseDocument(TypedDict, total=False):
 
     dataset: str  # hash of its values
     layout: str  # hash of its layout
-    dataset_name: str  # not hashed
+    dataset_name: str  # not hashed, as are storage_name and workload_name
+    storage_name: str
+    workload_name: str
     storage: dict[str, Any]  # kind, line, cache, cold: what it is, not where
     engine: str  # its name, without a version
     workload: dict[str, Any]
@@ -52,8 +70,8 @@ class CaseDocument(TypedDict, total=False):
     workers: int
 
 
-#: Keys of a case that are for people.
-NOT_HASHED = ("dataset_name",)
+#: Keys of a case that are for people: the names that a campaign gives.
+NOT_HASHED = ("dataset_name", "storage_name", "workload_name")
 
 
 @dataclass
@@ -81,6 +99,12 @@ class Sample:
     cold: dict[str, float] | None = None
     #: What else the runner told.
     details: dict[str, Any] = field(default_factory=dict)
+    #: Keys that this version does not know.
+    others: dict[str, Any] = field(default_factory=dict)
+
+    def is_counted(self) -> bool:
+        """True if figures are made of it: it ended well and undisturbed."""
+        return self.outcome is Outcome.OK and not self.disturbed
 
 
 @dataclass
@@ -91,7 +115,7 @@ class Result:
     site: str
     #: CPU model, cores, memory class, storage kind: what makes two machines the same for a history.
     machine: dict[str, Any]
-    #: Of the engine, of its libraries, of the server, of the commit.
+    #: Of the engine ("engine": what people call its version), of its libraries, of the server, of the commit.
     versions: dict[str, str]
     #: name, values, layout, file (hashes), file_bytes, n_entries.
     dataset: dict[str, Any]
@@ -130,9 +154,311 @@ class Result:
 
     def counted(self) -> list[Sample]:
         """The samples that figures are made of: those that ended well and undisturbed."""
-        return [sample for sample in self.samples if sample.outcome is Outcome.OK and not sample.disturbed]
+        return [sample for sample in self.samples if sample.is_counted()]
+
+    @property
+    def version(self) -> str:
+        """The version of the engine, for people: the key "engine", else the one with the engine's name."""
+        engine = self.case.get("engine", "")
+        named = {name.lower(): version for name, version in self.versions.items()}
+        for name in ("engine", engine.lower(), engine.lower().partition("-")[0]):
+            if name in named:
+                return named[name]
+        return ", ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
 
 
 def case_id(case: CaseDocument) -> str:
     """Return the key of what is asked."""
     return key_of({key: value for key, value in case.items() if key not in NOT_HASHED})
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Return the document of a result, as plain values. Keys whose value is None are left out."""
+    document = {"form": FORM, "version": FORM_VERSION, **_plain(result)}
+    document["samples"] = [_plain(sample) for sample in result.samples]
+    return document
+
+
+def encode(result: Result) -> str:
+    """Return the text of a result's document."""
+    return json.dumps(to_json(result), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+
+
+def from_json(document: Any) -> Result:
+    """Return the result that a document tells.
+
+    Raises: DocumentError, with the key, what was expected there, and what was found.
+    """
+    _check_plain(document, "", 0)
+    known = _object(document, "")
+    form = known.pop("form", None)
+    if form != FORM:
+        raise DocumentError("form", f"expected {FORM!r}, found {_shown(form)}")
+    _integer(known.pop("version", None), "version", least=1)
+    arguments = _checked(known, _RESULT_KEYS, "")
+    for key in _REQUIRED:
+        if key not in arguments:
+            raise DocumentError(key, "the key is missing")
+    return Result(**arguments)
+
+
+def decode(text: str | bytes) -> Result:
+    """Return the result that the text of a document tells.
+
+    Raises: DocumentError if the text is not UTF-8, not JSON, too large, or not a result.
+    """
+    if len(text) > MAX_BYTES:
+        raise DocumentError("", f"a document has at most {MAX_BYTES:,} bytes, this one has {len(text):,}")
+    try:
+        told = text.decode() if isinstance(text, bytes) else text
+        document = json.loads(told, parse_constant=_refuse_constant, object_pairs_hook=_refuse_doubles)
+    except UnicodeDecodeError as error:
+        raise DocumentError("", f"expected UTF-8: {error}") from error
+    except json.JSONDecodeError as error:
+        raise DocumentError("", f"expected JSON: {error}") from error
+    except RecursionError:
+        raise DocumentError("", f"it is nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise DocumentError("", str(error)) from error
+    return from_json(document)
+
+
+def _plain(value: Result | Sample) -> dict[str, Any]:
+    """The keys of one object of the document; the samples of a result are left to the caller."""
+    plain: dict[str, Any] = {}
+    for one in fields(value):
+        item = getattr(value, one.name)
+        if one.name == "others" or item is None:
+            continue
+        if isinstance(item, Outcome):
+            item = item.value
+        plain[one.name] = list(item) if isinstance(item, tuple) else item
+    return {**value.others, **plain}
+
+
+def _refuse_constant(name: str) -> Any:
+    raise DocumentError("", f"{name} is not a number that JSON has")
+
+
+def _refuse_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    told = dict(pairs)
+    if len(told) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise DocumentError(next(key for key in keys if keys.count(key) > 1), "the key is there twice")
+    return told
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, cut to what a line can hold."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_plain(value: Any, key: str, depth: int) -> None:
+    """Check what holds for each value: plain, finite, in SQL's range, and text that a database can hold."""
+    if depth > MAX_DEPTH:
+        raise DocumentError(key[:100], f"it is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, str):
+        if "\0" in value or not (value.isascii() or _is_whole(value)):
+            raise DocumentError(key, f"the text has a NUL or half a character: {_shown(value)}")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise DocumentError(key, f"expected a finite number, found {value}")
+    elif isinstance(value, bool | None):
+        pass
+    elif isinstance(value, int):
+        if abs(value) > MAX_INTEGER:
+            raise DocumentError(key, f"expected an integer of 64 bits, found {_shown(value)}")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise DocumentError(key, f"expected keys that are text, found {_shown(name)}")
+            _check_plain(name, key, depth)
+            _check_plain(item, f"{key}.{name}" if key else name, depth + 1)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            _check_plain(item, f"{key}[{place}]", depth + 1)
+    else:
+        raise DocumentError(key, f"expected a plain value, found {_shown(value)}")
+
+
+def _is_whole(text: str) -> bool:
+    """True if no half of a surrogate pair is in it: no encoding has those."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _object(value: Any, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DocumentError(key, f"expected an object, found {_shown(value)}")
+    return dict(value)
+
+
+def _text(value: Any, key: str) -> str:
+    if not isinstance(value, str):
+        raise DocumentError(key, f"expected text, found {_shown(value)}")
+    return value
+
+
+def _name(value: Any, key: str) -> str:
+    told = _text(value, key)
+    if not told or len(told) > 200:
+        raise DocumentError(key, f"expected 1 to 200 characters, found {_shown(value)}")
+    return told
+
+
+def _integer(value: Any, key: str, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise DocumentError(key, f"expected an integer of at least {least}, found {_shown(value)}")
+    return value
+
+
+def _number(value: Any, key: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise DocumentError(key, f"expected a number, found {_shown(value)}")
+    return value
+
+
+def _date(value: Any, key: str) -> str:
+    try:
+        told = _text(value, key)
+        if datetime.fromisoformat(told.replace("Z", "+00:00")).tzinfo is not None:
+            return told
+    except ValueError:
+        pass
+    raise DocumentError(
+        key, f"expected a time with its zone, as 2026-01-31T12:00:00.000Z, found {_shown(value)}"
+    )
+
+
+def _uuid(value: Any, key: str) -> str:
+    try:
+        told = _text(value, key)
+        if str(uuid.UUID(told)) == told:
+            return told
+    except ValueError:
+        pass
+    raise DocumentError(key, f"expected a UUID in lower case, found {_shown(value)}")
+
+
+def _outcome(value: Any, key: str) -> Outcome:
+    try:
+        return Outcome(value)
+    except ValueError:
+        names = ", ".join(outcome.value for outcome in Outcome)
+        raise DocumentError(key, f"expected one of {names}, found {_shown(value)}") from None
+
+
+def _of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, Any]]:
+    """An object whose values are all of one kind."""
+    return lambda value, key: {
+        name: each(item, f"{key}.{name}") for name, item in _object(value, key).items()
+    }
+
+
+def _list_of(each: Callable[[Any, str], Any]) -> Callable[[Any, str], list[Any]]:
+    def check(value: Any, key: str) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise DocumentError(key, f"expected a list, found {_shown(value)}")
+        return [each(item, f"{key}[{place}]") for place, item in enumerate(value)]
+
+    return check
+
+
+def _control(value: Any, key: str) -> tuple[int, int]:
+    times = _list_of(_integer)(value, key)
+    if len(times) != 2:
+        raise DocumentError(key, f"expected two times, before and after, found {len(times)}")
+    return times[0], times[1]
+
+
+def _case(value: Any, key: str) -> CaseDocument:
+    case = _object(value, key)
+    for name in ("dataset", "engine"):
+        _name(case.get(name), f"{key}.{name}")
+    for name in ("storage", "workload", "strategy"):
+        _object(case.get(name), f"{key}.{name}")
+    _name(case["storage"].get("kind"), f"{key}.storage.kind")
+    for name in ("layout", *NOT_HASHED):
+        if name in case:
+            _name(case[name], f"{key}.{name}")
+    for name in ("threads", "workers"):
+        if name in case:
+            _integer(case[name], f"{key}.{name}", 1)
+    return cast("CaseDocument", case)
+
+
+def _campaign(value: Any, key: str) -> dict[str, Any]:
+    campaign = _object(value, key)
+    _name(campaign.get("name"), f"{key}.name")
+    for name in ("run", "commit", "path"):
+        if name in campaign and campaign[name] is not None:
+            _text(campaign[name], f"{key}.{name}")
+    return campaign
+
+
+def _dataset(value: Any, key: str) -> dict[str, Any]:
+    dataset = _object(value, key)
+    for name in ("name", "values", "layout", "file"):
+        if dataset.get(name) is not None:
+            _text(dataset[name], f"{key}.{name}")
+    for name in ("file_bytes", "n_entries"):
+        if dataset.get(name) is not None:
+            _integer(dataset[name], f"{key}.{name}")
+    return dataset
+
+
+def _sample(value: Any, key: str) -> Sample:
+    arguments = _checked(_object(value, key), _SAMPLE_KEYS, f"{key}.")
+    for name in ("turn", "started_at", "outcome"):
+        if name not in arguments:
+            raise DocumentError(f"{key}.{name}", "the key is missing")
+    return Sample(**arguments)
+
+
+def _checked(told: dict[str, Any], keys: dict[str, Callable[[Any, str], Any]], prefix: str) -> dict[str, Any]:
+    """The arguments that make the object: known keys checked, null as if it were not there, and ``others``."""
+    known = {
+        key: keys[key](value, prefix + key)
+        for key, value in told.items()
+        if key in keys and value is not None
+    }
+    known["others"] = {key: value for key, value in told.items() if key not in keys}
+    return known
+
+
+_SAMPLE_KEYS: dict[str, Callable[[Any, str], Any]] = {
+    "turn": _integer,
+    "started_at": _date,
+    "outcome": _outcome,
+    "reason": _text,
+    "wall_ns": _integer,
+    "cpu_ns": _integer,
+    "peak_rss_bytes": _integer,
+    "counters": _of(_of(_integer)),
+    "control_ns": _control,
+    "readings": _of(_number),
+    "disturbed": _list_of(_text),
+    "cold": _of(_number),
+    "details": _object,
+}
+_RESULT_KEYS: dict[str, Callable[[Any, str], Any]] = {
+    "uuid": _uuid,
+    "created_at": _date,
+    "case": _case,
+    "site": _name,
+    "machine": _object,
+    "versions": _of(_text),
+    "dataset": _dataset,
+    "campaign": _campaign,
+    "samples": _list_of(_sample),
+    "outcome": _outcome,
+    "reason": _text,
+    "environment": _object,
+    "line": _of(_number),
+    "predictions": _list_of(_object),
+    "checksum": _object,
+    "checked": _object,
+    "command": _list_of(_text),
+    "runner": _text,
+}
+_REQUIRED = ("uuid", "created_at", "case", "site", "machine", "versions", "dataset", "campaign", "outcome")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 EXIT_DONE, EXIT_FAILED, EXIT_REQUEST, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -36,9 +37,36 @@ class CampaignError(RequestError):
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {key}: {problem}" if key else f"{place}: {problem}")
 
+    def with_others(self, others: Sequence[CampaignError], most: int) -> CampaignError:
+        """Return this fault, whose text tells others after it, a line for each, ``most`` in all."""
+        lines = [str(self), *map(str, others)]
+        left = [f"and {len(lines) - most} more"] if len(lines) > most else []
+        self.args = ("\n".join(lines[:most] + left),)
+        return self
+
+
+class DocumentError(RequestError):
+    """A document is at fault: it is not a result, or not in the form that docs/lab/documents.md tells.
+
+    Attributes:
+        key: where, as ``samples[3].wall_ns``; empty if it is the document as a whole
+    """
+
+    def __init__(self, key: str, problem: str) -> None:
+        self.key = key
+        super().__init__(f"the document's {key}: {problem}" if key else f"the document: {problem}")
+
 
 class RunnerError(LabError):
     """A runner ended without an answer, or with one that cannot be true."""
+
+
+class TimedOutError(RunnerError):
+    """A runner did not end in the time that it had."""
+
+
+class SkippedError(LabError):
+    """Nothing was tried: the engine cannot do it, or is not there. The reason is kept."""
 
 
 class StoreError(LabError):

@@ -8,6 +8,7 @@ from .process import NotInstalledError, Server, find_program
 from .relay import Relay, relay_program
 from .s3 import S3
 from .single import Single
+from .xcache import XCache
 from .xrootd import XRootD
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Request",
     "Server",
     "Single",
+    "XCache",
     "XRootD",
     "find_program",
     "relay_program",

@@ -50,6 +50,11 @@ class Relay:
         )
         self.port: int = self._answer()["port"]
 
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid
+
     def link(self, latency_ms: float, mb_per_s: float = 0, *, handshake: bool = False) -> None:
         """Set the round trip, and the rate that all connections share (0: no limit).
 

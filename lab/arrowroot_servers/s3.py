@@ -88,9 +88,13 @@ class S3(Server):
         """Return the URL of an object."""
         return f"s3://{BUCKET}/{path}"
 
+    def path(self, path: str) -> str:
+        """Return the path of an object at the endpoint."""
+        return f"/{BUCKET}/{path}"
+
     def put(self, path: str, content: bytes) -> None:
         """Write an object, over the protocol."""
-        self._call("PUT", f"/{BUCKET}/{path}", content)
+        self._call("PUT", self.path(path), content)
 
     def link(self, path: str, file: Path) -> None:
         """Show a file as an object without copying it; it has no ETag then."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .access import Request, range_text
-from .process import CACHE, Server, find_program, free_port, settled
+from .process import CACHE, NotInstalledError, Server, find_program, free_port, settled
 
 if TYPE_CHECKING:
     from .certificates import Certificates
@@ -98,7 +98,7 @@ class XRootD(Server):
             text = CONFIGURATION.format(port=self.port, root=root, run=self.directory) + configuration
             path.write_text(text)
             command = [program, "-c", str(path), "-I", "v4", "-l", str(self.directory / "xrootd.log")]
-            return _as_nobody(self.directory, command) if os.geteuid() == 0 else command
+            return as_nobody(self.directory, command) if os.geteuid() == 0 else command
 
         self.start(command, env=os.environ | {"LD_PRELOAD": str(preloaded("loopback"))}, cwd=self.directory)
 
@@ -152,14 +152,23 @@ def parse_log(text: str) -> list[Request]:
     ]
 
 
-def _as_nobody(directory: Path, command: list[str]) -> list[str]:
-    """Xrootd refuses to run as root: it runs as nobody, who may read, and only read, what root may."""
+def as_nobody(directory: Path, command: list[str]) -> list[str]:
+    """Return a command that runs as nobody, as xrootd refuses to be root; it may read, and only read, what root may."""
     for path in (directory, *directory.iterdir()):
         shutil.chown(path, "nobody")
     return [
         find_program("setpriv", "util-linux"), "--reuid=nobody", "--clear-groups",
         "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search", *command,
     ]  # fmt: skip
+
+
+def find_plugin(name: str) -> Path:
+    """Return the path of one of xrootd's plug-ins. Raises: NotInstalledError if it is nowhere beside its program."""
+    prefix = Path(find_program("xrootd", "xrootd-server")).resolve().parents[1]
+    for directory in (prefix / "lib64", *sorted((prefix / "lib").glob("*-linux-gnu")), prefix / "lib"):
+        if (directory / name).exists():
+            return directory / name
+    raise NotInstalledError(f"xrootd's plug-in {name} is not installed: apt install xrootd-server-plugins")
 
 
 def preloaded(name: str) -> Path:

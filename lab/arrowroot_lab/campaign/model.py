@@ -56,11 +56,12 @@ class Storage:
     line: Line | None = None
     #: Of "local": evicted from the page cache before each sample, and proved to be.
     is_cold: bool = False
-    #: Of "xcache": whether the cache is empty before each sample; where the origin is, behind ``origin_line``.
+    #: Of "xcache": the cache holds the files, or is empty, before each sample; the origin is behind ``origin_line``.
     is_cache_warm: bool = False
     origin_line: Line | None = None
     #: Of "simulated": a disk whose seeks cost ``line.latency_ns`` and whose kernel reads ahead so far; None: a network.
     disk_read_ahead_bytes: int | None = None
+    #: Of "local": "directory", where the files are copied to. Of "xcache": "block_bytes", "prefetch" (blocks).
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -74,6 +75,10 @@ class EngineChoice:
     version: str | None = None
     #: Of a site's own engine: its command.
     command: tuple[str, ...] = ()
+
+    def called(self) -> str:
+        """Its name and, if one was asked for, its version."""
+        return f"{self.name}@{self.version}" if self.version else self.name
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class Workload:
     entry_share: float | None = None
     #: A file with entry numbers, one on a line, relative to the campaign's file.
     entry_list: str | None = None
+    #: Of its numbers: what is asked are they, not where they stand.
+    entry_list_hash: str = ""
     order: Order = "cluster"
     #: CPU time that is burnt for each entry.
     work_ns_per_entry: int = 0
@@ -112,6 +119,12 @@ class Strategy:
     name: str = "auto"
     cache_bytes: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    #: What the campaign calls it: several may have one name, and differ in their caches. Empty: its name.
+    title: str = ""
+
+    def called(self) -> str:
+        """What the campaign calls it."""
+        return self.title or self.name
 
 
 @dataclass(frozen=True)
@@ -127,9 +140,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Selection:
-    """Cases that ``include`` adds or ``exclude`` takes away: names, or globs of names, by axis."""
+    """Some cells of the matrix: those whose names match one of the globs on each axis that is told.
 
-    #: axis (dataset, storage, engine, workload, strategy) -> globs.
+    A cell is a case if one of ``include`` matches it, or there are none of those, and none of ``exclude`` does.
+    """
+
+    #: axis (dataset, storage, engine, workload, strategy) -> globs. An engine with a version is ``name@version``.
     globs: dict[str, tuple[str, ...]]
 
 
@@ -168,11 +184,14 @@ class Case:
 
     def label(self) -> str:
         """A short name for people: unique in a campaign."""
-        names = [
-            self.dataset.name,
-            self.storage.name,
-            self.engine.name + (f"@{self.engine.version}" if self.engine.version else ""),
-            self.workload.name,
-            self.strategy.name,
-        ]
-        return " / ".join(names)
+        return " / ".join(self.names().values())
+
+    def names(self) -> dict[str, str]:
+        """What the campaign calls the values of this case, by axis."""
+        return {
+            "dataset": self.dataset.name,
+            "storage": self.storage.name,
+            "engine": self.engine.called(),
+            "workload": self.workload.name,
+            "strategy": self.strategy.called(),
+        }

@@ -14,6 +14,23 @@ from typing import Any, TypedDict
 
 CONTRACT = 1
 
+#: What a runner may say that it can do, and what it means; ``strategy:NAME`` is said for each, ``strategy:*`` for all.
+CAN = {
+    "read": "reads columns",
+    "write": "copies columns to a file of its own",
+    "program": "runs a command",
+    "predict": "says what a run would take",
+    "entries": "reads a list of entries",
+    "entry_range": "reads a part of the entries: one of several workers",
+    "order:entry": "reads one entry after the other",
+    "work": "burns CPU time for each entry",
+    "threads": "uses several threads",
+    "cache_bytes": "has a cache whose size is chosen",
+    "checksum": "tells checksums",
+    "trace": "writes a trace of its reads",
+    "strategy:*": "fetches by whatever strategy",
+}
+
 
 class Job(TypedDict, total=False):
     """What a runner is asked."""
@@ -41,15 +58,24 @@ class Job(TypedDict, total=False):
     trace: str | None
     #: A tiny file to read before the clock starts; None: none.
     warm_up: str | None
-    #: Of "write".
+    #: Of several workers: make the file ``ready`` when ready, then open the FIFO ``go`` for reading, which waits.
+    barrier: dict[str, str]
+    #: Of "program": the command, with ``{url}``, ``{urls}``, ``{table}``, ``{report}``, ``{threads}``, ``{entries}``.
+    command: list[str]
+    #: Of "program": where its statistics are: "fjr", "trace" (both written to ``{report}``) or "proc".
+    report: str
+    #: Of "write": columns and entries of ``urls`` are copied there.
     out: str
     settings: dict[str, Any]
-    #: Of "predict": figures of the storage: latency_ns, bytes_per_s, n_streams, disk_read_ahead_bytes.
+    #: Of "predict": figures of the storage: latency_ns, bytes_per_s, n_streams, n_open_requests, disk_read_ahead_bytes.
+    #: ``trace`` is then one that ``run`` wrote; without one the runner reads ``urls`` to make it.
     line: dict[str, float]
+    #: Of "predict": the scheme of the URLs that are predicted, as ``root``; those of a trace may be local.
+    scheme: str
 
 
 class Answer(TypedDict, total=False):
-    """What a runner answers. Times and ``n_entries`` are there unless it has failed."""
+    """What a runner answers. Times and ``n_entries`` (of "program" if known) are there unless it has failed."""
 
     wall_ns: int  # from before the open until the last entry
     cpu_ns: int  # user and system, all threads, in the same time
@@ -58,7 +84,7 @@ class Answer(TypedDict, total=False):
     n_entries: int
     values_bytes: int
     peak_rss_bytes: int
-    #: layer -> metric -> count: "application" and "store" have n_reads, n_bytes, n_vector_reads, wait_ns, ...
+    #: layer -> metric -> count: "application" and "store" have n_reads, n_bytes, n_vector_reads, busy_ns, ...
     counters: dict[str, dict[str, int]]
     #: column -> {n, sum, order}: bench/README.md, "Checksum".
     checksum: dict[str, dict[str, Any]]
@@ -70,6 +96,7 @@ class Answer(TypedDict, total=False):
     #: Of "identify".
     name: str
     versions: dict[str, str]
+    #: See CAN.
     can: list[str]
     #: Instead of all that, with the reason.
     error: str

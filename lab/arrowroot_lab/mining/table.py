@@ -14,7 +14,8 @@ class Column:
     key: str
     #: For people.
     title: str
-    #: How a value is shown: "text", "time" (ns), "bytes", "count", "ratio", "share", "date".
+    #: How a value is shown: "text", "key" (its beginning), "time" (ns), "bytes", "count", "ratio", "share", "rate" (per
+    #: second), "age" (s), "date", "day"; see format.py. Text in a column of numbers stays as it is: *failed*.
     form: str = "text"
 
 

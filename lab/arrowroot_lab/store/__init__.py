@@ -1,1 +1,13 @@
-"""The store: documents in a database, and the views of it."""
+"""The store: documents in a database, and the views of it.
+
+``Store.open`` opens or makes one. Its views ``results``, ``samples``, ``counters`` and ``newest_results`` are for
+whoever mines without this package (docs/lab/documents.md); its tables are not.
+"""
+
+from __future__ import annotations
+
+from .filters import Filter
+from .store import Store
+from .summary import Summary, summary_of
+
+__all__ = ["Filter", "Store", "Summary", "summary_of"]

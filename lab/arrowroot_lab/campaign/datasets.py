@@ -1,0 +1,198 @@
+"""Datasets: found, or made once by their recipes into a cache directory, whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.errors import CampaignError, LabError
+from arrowroot_lab.quantities import size_text
+
+from .identity import Identity, identify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .model import Campaign, Dataset, Recipe
+
+#: How often the size of what is being made is looked at.
+_LOOK_S = 0.1
+#: Space that is left on the disk, whatever a campaign allows.
+_SPARE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Found:
+    """A dataset that is there."""
+
+    dataset: Dataset
+    #: In the order of their names.
+    files: list[Path]
+    identity: Identity
+
+
+def cache_directory() -> Path:
+    """Return where the laboratory keeps what it made once: ``ARROWROOT_LAB_CACHE``, else below the user's caches."""
+    if told := os.environ.get("ARROWROOT_LAB_CACHE"):
+        return Path(told)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arrowroot-lab"
+
+
+def find(campaign: Campaign, dataset: Dataset) -> Found | None:
+    """Return a dataset if it is there and its identity is known; None if it would have to be made or hashed first."""
+    files = _listed(campaign, dataset) if dataset.recipe is None else _made(directory_of(campaign, dataset))
+    identity = identify(files, dataset.table, cache_directory(), only_known=True) if files else None
+    return Found(dataset, files, identity) if identity else None
+
+
+def make(campaign: Campaign, dataset: Dataset) -> Found:
+    """Return a dataset, made first if its recipe was not followed yet.
+
+    Of several processes one makes it, and the others wait. Whoever is killed leaves nothing under its name.
+
+    Raises: CampaignError if there are no such files; LabError if the recipe fails, or if it takes more space than the
+        campaign's limit allows, or than there is.
+    """
+    if dataset.recipe is None:
+        files = _listed(campaign, dataset)
+        if not files:
+            raise CampaignError(
+                campaign.path, None, f"dataset.{dataset.name}.files", f"no file matches {dataset.files!r}"
+            )
+    else:
+        files = _follow(campaign, dataset, dataset.recipe)
+    identity = identify(files, dataset.table, cache_directory())
+    if identity is None:  # not asked for only what is known
+        raise LabError(f"{files[0]}: it has no identity")
+    return Found(dataset, files, identity)
+
+
+def directory_of(campaign: Campaign, dataset: Dataset) -> Path:
+    """Return where the files of a recipe are, or will be: its name says what makes them."""
+    recipe = dataset.recipe
+    if recipe is None:
+        raise ValueError(f"{dataset.name} has no recipe")
+    told = {"by": recipe.by, "arguments": recipe.arguments, "table": dataset.table}
+    if recipe.by == "script":
+        told["script"] = hashlib.sha256((campaign.path.parent / recipe.arguments[0]).read_bytes()).hexdigest()
+        told["arguments"] = recipe.arguments[1:]
+    return cache_directory() / "datasets" / key_of(told)
+
+
+def _listed(campaign: Campaign, dataset: Dataset) -> list[Path]:
+    pattern = os.path.expanduser(dataset.files or "")  # noqa: PTH111 - a Path would lose what a glob means
+    found = glob.glob(pattern, root_dir=campaign.path.parent, recursive=True)  # noqa: PTH207 - pathlib follows no links
+    files = [campaign.path.parent / path for path in found]
+    return sorted(path for path in files if path.is_file())
+
+
+def _made(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.glob("*") if path.is_file())
+
+
+def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
+    directory = directory_of(campaign, dataset)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with locked(directory.with_suffix(".lock")):
+        # What was begun and not ended: whoever had the lock was killed.
+        making = directory.with_suffix(".making")
+        shutil.rmtree(making, ignore_errors=True)
+        if not _made(directory):
+            try:
+                making.mkdir()
+                _run(_command(campaign, dataset, recipe, making), campaign, dataset, making)
+                if not _made(making):
+                    raise LabError(f"dataset {dataset.name}: its recipe made no file in {making}")
+                for path in _made(making):
+                    with path.open("rb") as file:
+                        os.fsync(file.fileno())
+                making.rename(directory)
+            finally:
+                shutil.rmtree(making, ignore_errors=True)
+    return _made(directory)
+
+
+def _command(campaign: Campaign, dataset: Dataset, recipe: Recipe, directory: Path) -> list[str]:
+    if recipe.by == "script":
+        script = (campaign.path.parent / recipe.arguments[0]).resolve()
+        return [sys.executable, str(script), str(directory), *recipe.arguments[1:]]
+    kind, *options = recipe.arguments
+    out = f"{directory / dataset.name.replace(' ', '-')}.root:{dataset.table}"
+    return [sys.executable, "-m", "arrowroot", "sample", kind, out, "--reproducible", *options]
+
+
+def _run(command: list[str], campaign: Campaign, dataset: Dataset, directory: Path) -> None:
+    """Let a recipe run, and end it, with all that it started, at the limits of time and space."""
+    name = f"dataset {dataset.name}"
+    allowed = campaign.limits.disk_bytes
+    free = shutil.disk_usage(directory).free - _SPARE_BYTES
+    limit = free if allowed is None else min(free, allowed)
+    said = directory.with_suffix(".said")
+    deadline = time.monotonic() + (campaign.limits.total_s or float("inf"))
+    with said.open("w+b") as output:
+        process = subprocess.Popen(
+            command, cwd=campaign.path.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            while True:
+                try:
+                    process.wait(_LOOK_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+                if time.monotonic() > deadline:
+                    raise LabError(f"{name}: not made within limits.total, {campaign.limits.total_s:g} s")
+                if size_of(directory) > limit:
+                    break
+        finally:
+            end_group(process)
+            text = said.read_text(errors="replace")
+            said.unlink()
+    if (n_bytes := size_of(directory)) > limit:
+        why = "is left on the disk" if allowed is None or limit < allowed else "limits.disk allows"
+        raise LabError(f"{name}: it takes more than {size_text(limit)}, which {why} ({size_text(n_bytes)})")
+    if process.returncode:
+        lines = text.strip().splitlines() or ["it said nothing"]
+        raise LabError(
+            f"{name}: {' '.join(command[:5])} ... ended with {process.returncode}: {lines[-1][:500]}"
+        )
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes that the files below a directory take on the disk."""
+    total = 0
+    for path in directory.rglob("*"):
+        try:
+            total += path.lstat().st_blocks * 512
+        except FileNotFoundError:  # gone meanwhile
+            continue
+    return total
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group, with its group; what has ended is left alone."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock among processes; it ends with the block, or with the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,135 @@
+"""From a campaign to its cases, and from a case to what the documents call one."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from .model import Case
+
+if TYPE_CHECKING:
+    from arrowroot_lab.documents import CaseDocument
+
+    from .identity import Identity
+    from .model import Campaign, Line, Selection, Storage, Workload
+
+#: The axes of the matrix, from the slowest to the fastest.
+AXES = ("dataset", "storage", "engine", "workload", "strategy")
+#: Axes whose values have an order, so that those at its ends enclose the others; every dataset and engine counts.
+_ORDERED = ("storage", "workload", "strategy")
+
+
+def cases(campaign: Campaign) -> list[Case]:
+    """Return the cells that are measured, in the order of the file, engines and strategies of a place side by side."""
+    cells = (
+        Case(*values)
+        for values in product(
+            campaign.datasets, campaign.storages, campaign.engines, campaign.workloads, campaign.strategies
+        )
+    )
+    return [
+        cell
+        for cell in cells
+        if (not campaign.include or any(matches(one, cell) for one in campaign.include))
+        and not any(matches(one, cell) for one in campaign.exclude)
+    ]
+
+
+def matches(selection: Selection, case: Case) -> bool:
+    """True if each axis that the selection tells has a glob for the name in the case.
+
+    A glob of an engine may leave the version out: ``root`` means all of ROOT's versions.
+    """
+    names = case.names()
+    return all(
+        any(
+            fnmatchcase(names[axis], glob) or (axis == "engine" and fnmatchcase(case.engine.name, glob))
+            for glob in globs
+        )
+        for axis, globs in selection.globs.items()
+    )
+
+
+def corners(chosen: list[Case]) -> list[bool]:
+    """Return for each case whether it is a corner: in the mode "virtual first" the corners are measured for real.
+
+    A corner has the first or the last storage, the first or the last workload and the first or the last strategy of
+    those that its dataset and engine are measured with.
+    """
+    order: dict[tuple[str, str, str], list[str]] = {}
+    for case in chosen:
+        for axis, name in case.names().items():
+            values = order.setdefault((case.dataset.name, case.engine.called(), axis), [])
+            if name not in values:
+                values.append(name)
+    found = []
+    for case in chosen:
+        names = case.names()
+        ends = (order[case.dataset.name, case.engine.called(), axis] for axis in _ORDERED)
+        found.append(
+            all(names[axis] in (values[0], values[-1]) for axis, values in zip(_ORDERED, ends, strict=True))
+        )
+    return found
+
+
+def case_document(case: Case, identity: Identity) -> CaseDocument:
+    """Return what is asked, as the results keep it: what things are, not where they are or what they are called."""
+    return {
+        "dataset": identity.values,
+        "layout": identity.layout,
+        "dataset_name": case.dataset.name,
+        "storage_name": case.storage.name,
+        "workload_name": case.workload.name,
+        "storage": _storage(case.storage),
+        "engine": case.engine.name,
+        "workload": _workload(case.workload),
+        "strategy": {
+            "name": case.strategy.name,
+            "cache_bytes": case.strategy.cache_bytes,
+            "options": case.strategy.options or None,
+        },
+        "threads": case.workload.threads,
+        "workers": case.workload.workers,
+    }
+
+
+def _storage(storage: Storage) -> dict[str, Any]:
+    return {
+        "kind": storage.kind,
+        "line": _line(storage.line),
+        "origin_line": _line(storage.origin_line),
+        "cold": storage.is_cold or None,
+        "cache": ("warm" if storage.is_cache_warm else "cold") if storage.kind == "xcache" else None,
+        "disk_read_ahead_bytes": storage.disk_read_ahead_bytes,
+        # Of what others run only the server's place says what it is.
+        "server": server_of(storage.url) if storage.url else None,
+        "options": {key: value for key, value in storage.options.items() if key != "directory"} or None,
+    }
+
+
+def server_of(url: str) -> str:
+    """Return the scheme and the host of a URL, without credentials."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.partition('/')[0].rpartition('@')[2]}" if separator else "file"
+
+
+def _line(line: Line | None) -> dict[str, Any] | None:
+    return line if line is None else {"latency_ns": line.latency_ns, "bytes_per_s": line.bytes_per_s}
+
+
+def _workload(workload: Workload) -> dict[str, Any]:
+    draws = workload.column_share is not None or workload.entry_share is not None
+    return {
+        "kind": workload.kind,
+        "columns": workload.columns,
+        "column_share": workload.column_share,
+        "entry_share": workload.entry_share,
+        "entry_list": workload.entry_list_hash or None,
+        "order": workload.order,
+        "work_ns_per_entry": workload.work_ns_per_entry or None,
+        "seed": workload.seed if draws else None,
+        "command": workload.command or None,
+        "report": workload.report,
+        "settings": workload.settings or None,
+    }

@@ -1,0 +1,261 @@
+"""Reads a campaign: TOML, checked key by key; all faults are told, each with its line (docs/lab/campaigns.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+import unicodedata
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from arrowroot_lab.errors import CampaignError
+from arrowroot_lab.quantities import parse_bytes, parse_time_ns
+
+from .keys import Faults, Table, near
+from .matrix import AXES, cases
+from .model import Campaign, EngineChoice, Limits, Selection, Strategy
+from .places import lines_of
+from .read_data import read_dataset, read_storage
+from .read_workload import read_workload
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+MAX_BYTES = 1 << 20
+MAX_CELLS = 20_000
+MAX_NAME_CHARACTERS = 60
+MAX_REPEATS = 10_000
+
+_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+_NAMED = ("dataset", "storage", "engine", "workload", "strategy")
+
+
+def read(path: Path | str, *, engines: Collection[str] | None = None) -> Campaign:
+    """Return the campaign of a file.
+
+    engines: the names of those that are built in; None: names of engines are not checked.
+
+    Raises: CampaignError with the line and the dotted key of the first fault; its text tells all of them.
+    """
+    path = Path(path)
+    text = _text(path)
+    try:
+        values = tomllib.loads(text)
+        lines = lines_of(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _LINE.search(str(error))
+        line = int(match[1]) if match else len(text.splitlines()) or 1
+        raise CampaignError(
+            path, line, "", f"this is not TOML: {_LINE.sub('', str(error)).strip()}"
+        ) from None
+    except RecursionError:
+        raise CampaignError(path, None, "", "its values are nested too deeply") from None
+    faults = Faults(path, lines)
+    campaign = _Reader(path, faults, engines).campaign(Table(faults, (), values), text)
+    faults.raise_them()
+    return campaign
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CampaignError(path, None, "", f"it cannot be read: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise CampaignError(path, None, "", f"a campaign has at most {MAX_BYTES >> 20} MiB; is this one?")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise CampaignError(path, line, "", "this is not UTF-8") from None
+
+
+class _Reader:
+    def __init__(self, path: Path, faults: Faults, engines: Collection[str] | None) -> None:
+        self._path, self._faults, self._known_engines = path, faults, engines
+
+    def campaign(self, top: Table, text: str) -> Campaign:
+        """The whole campaign; what is at fault has some value or other, as the faults are raised afterwards."""
+        title = top.text("title", "") or self._path.stem
+        repeats = top.whole("repeats", 5, 1, MAX_REPEATS)
+        mode = top.one_of("mode", "real", ("real", "virtual first"))
+        limits = _limits(top.table("limits"))
+        named = {name: self._named(top.table(name)) for name in _NAMED}
+        for name in _NAMED[:-1]:
+            if not named[name] and (name not in top or isinstance(top.raw(name), dict)):
+                top.fault(name, f"a campaign needs at least one [{name}.NAME]")
+        directory = self._path.parent
+        campaign = Campaign(
+            name=self._path.stem,
+            path=self._path,
+            title=title,
+            datasets=tuple(read_dataset(table, name, directory) for name, table in named["dataset"]),
+            storages=tuple(read_storage(table, name) for name, table in named["storage"]),
+            engines=_several(named["engine"], self._engine),
+            workloads=tuple(read_workload(table, name, directory) for name, table in named["workload"]),
+            strategies=_several(named["strategy"], _strategy) or (Strategy(),),
+            repeats=repeats,
+            mode=cast("Any", mode),
+            limits=limits,
+            text_hash=hashlib.sha256(text.encode()).hexdigest(),
+        )
+        self._check_distinct(campaign)
+        selections = {kind: self._selections(top, kind, campaign) for kind in ("include", "exclude")}
+        top.end()
+        campaign = Campaign(**{**vars(campaign), **selections})
+        if not self._faults:
+            self._check_size(campaign)
+        return campaign
+
+    def _named(self, table: Table) -> list[tuple[str, Table]]:
+        found = []
+        folded: dict[str, str] = {}
+        for name in table.names():
+            if problem := _name_problem(name):
+                table.fault(name, problem)
+            same = folded.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+            if same != name:
+                table.fault(name, f"this name is hard to tell from {same!r}")
+            found.append((name, table.table(name)))
+        return found
+
+    def _engine(self, table: Table, name: str) -> list[EngineChoice]:
+        command = table.texts("command") if "command" in table else ()
+        chosen = table.text("engine", name)
+        if "engine" in table and command:
+            table.fault("engine", "an engine with a command of its own is called by the name of its table")
+        elif not command and self._known_engines is not None and chosen not in self._known_engines:
+            table.fault(
+                "engine" if "engine" in table else None,
+                f"there is no engine {chosen!r}; give its command{near(chosen, self._known_engines)}",
+            )
+        versions: list[str | None] = list(table.texts("versions")) if "versions" in table else [None]
+        if command and versions != [None]:
+            table.fault(
+                "versions", "an engine with a command of its own has no versions here: its command says which"
+            )
+        for version in versions:
+            if version and (version.startswith("-") or not re.fullmatch(r"[\w.+/~^@{}-]{1,100}", version)):
+                table.fault("versions", f"{version!r} is neither a commit nor a version")
+        table.end()
+        return [EngineChoice(chosen, version, command) for version in versions]
+
+    def _selections(self, top: Table, kind: str, campaign: Campaign) -> tuple[Selection, ...]:
+        known = {
+            "dataset": [one.name for one in campaign.datasets],
+            "storage": [one.name for one in campaign.storages],
+            "engine": list(chain.from_iterable((one.called(), one.name) for one in campaign.engines)),
+            "workload": [one.name for one in campaign.workloads],
+            "strategy": [one.called() for one in campaign.strategies],
+        }
+        found = []
+        for table in top.tables(kind):
+            globs: dict[str, tuple[str, ...]] = {}
+            for axis in AXES:
+                if axis in table:
+                    globs[axis] = table.texts(axis)
+                    for glob in globs[axis]:
+                        if not any(fnmatchcase(name, glob) for name in known[axis]):
+                            table.fault(axis, f"no {axis} is called {glob!r}{near(glob, known[axis])}")
+                else:
+                    table.texts(axis)
+            if not globs and not table.names():
+                table.fault(None, f"tell at least one of {', '.join(AXES)}: without any it means all cells")
+            table.end()
+            found.append(Selection(globs))
+        return tuple(found)
+
+    def _check_distinct(self, campaign: Campaign) -> None:
+        """Engines and strategies make several values of a table: two tables may make the same one."""
+        for kind, called in (
+            ("engine", [one.called() for one in campaign.engines]),
+            ("strategy", [one.called() for one in campaign.strategies]),
+        ):
+            for name in sorted({name for name in called if called.count(name) > 1}):
+                self._faults.add((kind,), f"{name!r} is there more than once")
+
+    def _check_size(self, campaign: Campaign) -> None:
+        axes = (
+            campaign.datasets,
+            campaign.storages,
+            campaign.engines,
+            campaign.workloads,
+            campaign.strategies,
+        )
+        n_cells = math.prod(map(len, axes))
+        if n_cells > MAX_CELLS:
+            self._faults.add(
+                (), f"its matrix has {n_cells:,} cells, more than {MAX_CELLS:,}: make several campaigns"
+            )
+        elif not cases(campaign):
+            self._faults.add((), "no cell of its matrix is left: include and exclude take all of them away")
+
+
+def _several(named: list[tuple[str, Table]], make: Callable[[Table, str], list[Any]]) -> tuple[Any, ...]:
+    return tuple(chain.from_iterable(make(table, name) for name, table in named))
+
+
+def _name_problem(name: str) -> str | None:
+    """Names are shown in tables, matched with globs, and parts of paths: what would not do there is refused."""
+    if not name or name != name.strip() or len(name) > MAX_NAME_CHARACTERS:
+        return f"a name has 1 to {MAX_NAME_CHARACTERS} characters, and no space around it"
+    if name[0] in ".-":
+        return "a name begins with neither a dot nor a dash"
+    for character in name:
+        if not (character.isalnum() or character in " .,+-_%=()"):
+            return f"a name has letters, digits, spaces and .,+-_%=() but not {character!r}"
+    return None
+
+
+def _limits(table: Table) -> Limits:
+    timeout_ns = table.parsed("timeout", None, parse_time_ns)
+    total_ns = table.parsed("total", None, parse_time_ns)
+    disk_bytes = table.parsed("disk", None, parse_bytes)
+    for name, value in (("timeout", timeout_ns), ("total", total_ns), ("disk", disk_bytes)):
+        if value == 0:
+            table.fault(name, "expected more than 0")
+    table.end()
+    return Limits(
+        timeout_s=Limits.timeout_s if timeout_ns is None else timeout_ns / 1e9,
+        total_s=None if total_ns is None else total_ns / 1e9,
+        disk_bytes=disk_bytes,
+    )
+
+
+def _strategy(table: Table, name: str) -> list[Strategy]:
+    chosen = table.text("strategy", name)
+    options = table.table("options")
+    plain: dict[str, Any] = {}
+    for key in options.names():
+        value = options.raw(key)
+        if isinstance(value, str | int | float | bool) and value == value and abs(_size(value)) != math.inf:  # noqa: PLR0124 - a NaN
+            plain[key] = value
+        else:
+            options.fault(key, "expected a text, a number, true or false")
+    caches = table.texts("cache") if "cache" in table else ()
+    table.end()
+    if not caches:
+        return [Strategy(chosen, None, plain, name)]
+    found = []
+    for n, text in enumerate(caches):
+        try:
+            size = parse_bytes(text)
+        except ValueError as error:
+            table.faults.add((*table.key, "cache", n), str(error))
+            continue
+        found.append(Strategy(chosen, size, plain, name if len(caches) == 1 else f"{name} {text}"))
+    return found
+
+
+def _size(value: Any) -> float:
+    return value if isinstance(value, float) else 0.0

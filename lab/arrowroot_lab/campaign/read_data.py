@@ -1,0 +1,168 @@
+"""Reads the tables ``dataset`` and ``storage`` of a campaign."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.quantities import parse_bytes, parse_rate, parse_time_ns
+
+from .model import Dataset, Line, Recipe, Storage
+
+if TYPE_CHECKING:
+    from .keys import Table
+
+KINDS = ("local", "url", "xrootd", "http", "s3", "xcache", "simulated")
+#: What each kind takes besides ``kind``.
+_KEYS = {
+    "local": ("cold", "directory"),
+    "url": ("url",),
+    "xrootd": ("line",),
+    "http": ("line",),
+    "s3": ("line",),
+    "xcache": ("line", "origin_line", "cache", "block", "prefetch"),
+    "simulated": ("line", "disk_read_ahead"),
+}
+SAMPLES = ("nanoaod", "d3pd", "aod")
+#: Options of ``arrowroot sample`` by key.
+_SAMPLE_OPTIONS = {
+    "size": "--size", "layout": "--layout", "compression": "--compression", "flush": "--flush",
+    "basket_size": "--basket-size", "page_size": "--page-size",
+}  # fmt: skip
+_SOURCES = ("files", "sample", "script")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s][^\s]*")
+MAX_LATENCY_NS = 60 * 10**9
+
+
+def read_dataset(table: Table, name: str, directory: Path) -> Dataset:
+    """Return the dataset of ``[dataset.NAME]``."""
+    told = [source for source in _SOURCES if source in table]
+    if len(told) != 1:
+        table.fault(
+            None, f"tell one of {', '.join(_SOURCES)}" + (f", not {' and '.join(told)}" if told else "")
+        )
+    files = table.text("files", None) if "files" in table else None
+    recipe = None
+    if "sample" in table:
+        recipe = _sample(table.table("sample"))
+    if "script" in table:
+        script = inside(table, "script", table.text("script", ""), directory)
+        recipe = Recipe("script", (script, *(table.texts("arguments") if "arguments" in table else ())))
+    elif "arguments" in table:
+        table.fault("arguments", "these are a script's, and there is none")
+    tree = (
+        table.text("table", "Events") if "sample" in table else table.required("table", "the tree or RNTuple")
+    )
+    for source in (*_SOURCES, "arguments"):
+        table.raw(source)
+    table.end()
+    return Dataset(name, tree, files, recipe)
+
+
+def _sample(table: Table) -> Recipe:
+    kind = table.one_of("kind", "nanoaod", SAMPLES)
+    if "size" in table and "entries" in table:
+        table.fault("entries", "tell the size or the number of entries, not both")
+    arguments = [kind, "--seed", str(table.whole("seed", 1, 0, 2**63 - 1))]
+    if "entries" in table:
+        arguments += ["--entries", str(table.whole("entries", 1, 1, 10**12))]
+    for key, option in _SAMPLE_OPTIONS.items():
+        value = table.text(key, None)
+        if value is not None:
+            # In one word, so that no value is taken for an option.
+            arguments.append(f"{option}={value}")
+    if "size" in table:
+        table.parsed("size", 0, parse_bytes)
+    if "layout" in table:
+        table.one_of("layout", "ttree", ("ttree", "rntuple"))
+    table.end()
+    return Recipe("sample", tuple(arguments))
+
+
+def inside(table: Table, key: str, told: str, directory: Path) -> str:
+    """Return a path below the campaign's directory; note a fault for any other, or if there is no such file."""
+    path = PurePosixPath(told)
+    if not told:
+        return told
+    if path.is_absolute() or ".." in path.parts:
+        table.fault(key, f"expected a path below the campaign's directory, not {told!r}")
+    else:
+        whole = directory / path
+        if not whole.is_file():
+            table.fault(key, f"there is no file {whole}")
+        elif not whole.resolve().is_relative_to(directory.resolve()):
+            table.fault(key, f"{told!r} is a link that leaves the campaign's directory")
+    return told
+
+
+def read_storage(table: Table, name: str) -> Storage:
+    """Return the storage of ``[storage.NAME]``."""
+    if "kind" not in table:
+        table.required("kind", f"one of {', '.join(KINDS)}")
+        kind, keys = "", tuple(key for keys in _KEYS.values() for key in keys)
+    else:
+        kind = table.one_of("kind", "", KINDS)
+        keys = _KEYS.get(kind, tuple(key for keys in _KEYS.values() for key in keys))
+    values: dict[str, Any] = {"options": {}}
+    if "cold" in keys:
+        values["is_cold"] = table.is_true("cold")
+    if "directory" in keys and "directory" in table:
+        told = table.text("directory", "")
+        if not Path(told).expanduser().is_absolute():
+            table.fault("directory", f"expected an absolute path, not {told!r}")
+        values["options"]["directory"] = told
+    if "url" in keys:
+        values["url"] = _url(table, is_needed=kind == "url")
+    for key in ("line", "origin_line"):
+        if key in keys and key in table:
+            values[key] = _line(table.table(key))
+    if kind == "simulated" and "line" not in table:
+        table.fault("line", "this key is missing: a simulated storage is nothing but a line")
+    if "disk_read_ahead" in keys:
+        values["disk_read_ahead_bytes"] = table.parsed("disk_read_ahead", None, parse_bytes)
+    if "cache" in keys:
+        values["is_cache_warm"] = table.one_of("cache", "cold", ("cold", "warm")) == "warm"
+        if "block" in table:
+            values["options"]["block_bytes"] = _block(table)
+        if "prefetch" in table:
+            values["options"]["prefetch"] = table.whole("prefetch", 0, 0, 128)
+    for key in (key for keys in _KEYS.values() for key in keys):
+        if key in table and key not in keys:
+            table.raw(key)
+            table.fault(key, f"storages of kind {kind!r} have no such key; they have {', '.join(keys)}")
+    if not kind:
+        for key in keys:
+            table.raw(key)
+    table.end()
+    return Storage(name, kind, **values)
+
+
+def _block(table: Table) -> int:
+    size = table.parsed("block", 1 << 20, parse_bytes)
+    # XrdPfc takes whole pages between these bounds.
+    if not (4096 <= size <= 512 << 20 and size % 4096 == 0):
+        table.fault("block", "expected a multiple of 4 KiB from 4 KiB to 512 MiB")
+    return size
+
+
+def _url(table: Table, *, is_needed: bool) -> str | None:
+    told = (
+        table.required("url", "where the datasets are, with {file} for a file's name") if is_needed else None
+    )
+    if told and (not _URL.fullmatch(told) or told.count("{file}") != 1 or "{" in told.replace("{file}", "")):
+        table.fault("url", f"expected a URL with {{file}} for a file's name, not {told!r}")
+    return told
+
+
+def _line(table: Table) -> Line:
+    latency_ns = table.parsed("latency", 0, parse_time_ns)
+    if latency_ns > MAX_LATENCY_NS:
+        table.fault("latency", "expected a round trip of at most a minute")
+    rate = table.parsed("bandwidth", 0.0, parse_rate)
+    if "bandwidth" in table and rate < 1000 and not isinstance(table.raw("bandwidth"), bool):
+        table.fault("bandwidth", "expected at least 1 kB/s; leave it out for no limit")
+    if "latency" not in table and "bandwidth" not in table:
+        table.fault(None, "tell latency, bandwidth or both")
+    table.end()
+    return Line(latency_ns, rate)

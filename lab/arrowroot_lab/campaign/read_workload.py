@@ -1,0 +1,117 @@
+"""Reads the tables ``workload`` of a campaign."""
+
+from __future__ import annotations
+
+import hashlib
+from string import Formatter
+from typing import TYPE_CHECKING, Any, cast
+
+from arrowroot_lab.quantities import parse_share, parse_time_ns
+
+from .model import Workload
+from .read_data import inside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .keys import Table
+
+KINDS = ("read", "write", "program")
+REPORTS = ("fjr", "trace", "proc")
+#: What the command of a program may name.
+FIELDS = ("url", "urls", "table", "report", "threads", "entries")
+_OF_READING = ("columns", "column_share", "entry_share", "entry_list", "order", "work_per_entry")
+MAX_LIST_BYTES = 256 << 20
+
+
+def read_workload(table: Table, name: str, directory: Path) -> Workload:
+    """Return the workload of ``[workload.NAME]``."""
+    kind = table.one_of("kind", "read", KINDS)
+    values: dict[str, Any] = {}
+    values["columns"] = table.texts("columns") or None
+    values["column_share"] = table.share("column_share", parse_share)
+    values["entry_share"] = table.share("entry_share", parse_share)
+    if "entry_list" in table:
+        values["entry_list"] = inside(table, "entry_list", table.text("entry_list", ""), directory)
+        values["entry_list_hash"] = _list_hash(table, directory / values["entry_list"])
+        if "entry_share" in table:
+            table.fault("entry_list", "tell a share of the entries or a list, not both")
+    values["order"] = cast("Any", table.one_of("order", "cluster", ("cluster", "entry")))
+    values["work_ns_per_entry"] = table.parsed("work_per_entry", 0, parse_time_ns)
+    values["workers"] = table.whole("workers", 1, 1, 1024)
+    values["threads"] = table.whole("threads", 1, 0, 1024)
+    values["seed"] = table.whole("seed", 1, 0, 2**63 - 1)
+    if kind == "program":
+        values["command"] = _command(table)
+        values["report"] = table.one_of("report", "proc", REPORTS)
+        for key in _OF_READING:
+            if key in table and key not in ("entry_share", "entry_list"):
+                table.fault(key, "a program says itself what it reads")
+    else:
+        for key in ("command", "report"):
+            if key in table:
+                table.raw(key)
+                table.fault(key, f'only workloads of the kind "program" have a {key}, not {kind!r}')
+    if "settings" in table:
+        settings = table.table("settings")
+        values["settings"] = {key: settings.raw(key) for key in settings.names()}
+        for key, value in values["settings"].items():
+            if not isinstance(value, str | int):
+                settings.fault(key, "expected a text, a whole number, true or false")
+        if kind != "write":
+            table.fault("settings", f'only workloads of the kind "write" have settings, not {kind!r}')
+    if kind == "write" and values["workers"] > 1:
+        table.fault("workers", "several workers cannot write one file")
+    if values["entry_share"] is not None or "entry_list" in values:
+        if values["workers"] > 1:
+            table.fault("workers", "several workers read whole parts of the entries: no share, no list")
+        if values["order"] == "entry":
+            table.fault("order", "chosen entries are read by clusters: leave order out")
+    table.end()
+    return Workload(name, kind, **values)
+
+
+def _command(table: Table) -> tuple[str, ...]:
+    if "command" not in table:
+        table.required("command", "the program and its arguments, a list of texts")
+        return ()
+    if isinstance(table.raw("command"), str):
+        table.fault("command", "expected a list of texts: no shell splits it")
+        return ()
+    command = table.texts("command")
+    for word in command:
+        try:
+            fields = [name for _, name, *_ in Formatter().parse(word) if name is not None]
+        except ValueError as error:
+            table.fault("command", f"{word!r}: {error}; a brace is written {{{{ or }}}}")
+            continue
+        for name in fields:
+            if name not in FIELDS:
+                table.fault("command", f"{word!r}: {{{name}}} is not known, but {', '.join(FIELDS)}")
+    return command
+
+
+def _list_hash(table: Table, path: Path) -> str:
+    """The hash of the numbers of a list of entries; a fault unless they are whole and ascend."""
+    try:
+        if path.stat().st_size > MAX_LIST_BYTES:
+            table.fault("entry_list", f"{path}: a list has at most {MAX_LIST_BYTES >> 20} MiB")
+            return ""
+        text = path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        if path.is_file():
+            table.fault("entry_list", f"{path}: it cannot be read: {error}")
+        return ""
+    last = -1
+    whole = hashlib.sha256()
+    for line, word in enumerate(text.split("\n"), 1):
+        if not word.strip():
+            continue
+        if not word.strip().isdigit() or (number := int(word)) <= last:
+            table.fault(
+                "entry_list", f"{path}:{line}: expected a number of an entry, greater than the one before it"
+            )
+            return ""
+        last = number
+        whole.update(b"%d\n" % number)
+    return whole.hexdigest()[:16]

@@ -1,0 +1,36 @@
+"""What the page of a classic says: a published experiment, and what came of doing it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arrowroot_lab.figures.figure import Figure
+    from arrowroot_lab.mining.table import Table
+
+
+@dataclass(frozen=True)
+class Classic:
+    """One page, in the order in which it is read. Texts are plain; each of a tuple is one paragraph or point."""
+
+    #: Stable, as it is the page's address: ``cms-2010``.
+    name: str
+    title: str
+    #: The first sentence: what was found then, and what is found now.
+    answer: str
+    #: Published figures beside ours; the first figure is seen without scrolling.
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
+    #: At which scale it was done again: sizes, counts, the clock (real or virtual).
+    scale: tuple[str, ...]
+    #: What is the same as published.
+    same: tuple[str, ...]
+    #: What differs, and why.
+    differs: tuple[str, ...]
+    #: What it means today: the same job with ``auto``.
+    today: tuple[str, ...]
+    #: The one command that does all of it again.
+    command: str
+    #: Where it was published.
+    sources: tuple[str, ...] = field(default=())

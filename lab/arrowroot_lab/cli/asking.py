@@ -1,0 +1,94 @@
+"""Options that commands share: which database, which results, and in which form they are told."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.mining import writing
+from arrowroot_lab.mining.metrics import METRICS, STATISTICS
+from arrowroot_lab.store import Filter, Store
+from arrowroot_lab.store.filters import NAMES
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from arrowroot_lab.mining import Table
+
+
+def add_database(parser: argparse.ArgumentParser) -> None:
+    """Add ``--db``."""
+    parser.add_argument(
+        "--db",
+        metavar="URL",
+        help="the database: a path, sqlite:///path or postgresql://host/name (default: ARROWROOT_LAB_DB, else "
+        "./arrowroot-lab.db)",
+    )
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each filter."""
+    group = parser.add_argument_group(
+        "which results", "Names or globs, with commas between alternatives: --engine 'root*,uproot'"
+    )
+    for name in (*NAMES, "series", "case"):
+        about = f"beginning of its key ({name}_id)" if name in ("series", "case") else None
+        group.add_argument(f"--{name}", metavar="NAMES", default="", help=about)
+    group.add_argument("--since", metavar="DATE", help="measured then or later, UTC: 2026-01-31, or 2026-01")
+    group.add_argument("--until", metavar="DATE", help="measured before")
+
+
+def add_metric(parser: argparse.ArgumentParser) -> None:
+    """Add ``--metric`` and ``--statistic``."""
+    parser.add_argument(
+        "--metric",
+        default="wall_ns",
+        metavar="NAME",
+        help=f"{', '.join(METRICS)}, or a counter as store.n_reads (default: wall_ns)",
+    )
+    parser.add_argument(
+        "--statistic",
+        default="median",
+        choices=list(STATISTICS),
+        help="of the counted samples (default: median)",
+    )
+
+
+def add_forms(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``, ``--csv`` and ``--markdown``."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help="values in their units, with the columns' titles")
+    group.add_argument("--csv", action="store_true", help="values in their units")
+    group.add_argument("--markdown", action="store_true", help="for a report or a merge request")
+
+
+def opened(options: argparse.Namespace) -> Store:
+    """Open the database for reading."""
+    return Store.open(options.db, must_exist=True)
+
+
+def filter_from(options: argparse.Namespace, **more: Any) -> Filter:
+    """Return the filter that the options tell."""
+    told: dict[str, Any] = {
+        name: _alternatives(getattr(options, name)) for name in (*NAMES, "series", "case")
+    }
+    return Filter(**told, since=options.since, until=options.until, **more)
+
+
+def tell(options: argparse.Namespace, tables: Sequence[Table]) -> None:
+    """Print tables in the form that the options ask for."""
+    if options.json:
+        sys.stdout.write(writing.as_json(tables))
+    elif options.csv:
+        sys.stdout.write("\n".join(writing.as_csv(table) for table in tables))
+    elif options.markdown:
+        sys.stdout.write("\n".join(writing.markdown(table) for table in tables))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else writing.WIDTH
+        sys.stdout.write("\n".join(writing.text(table, width) for table in tables))
+
+
+def _alternatives(told: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in told.split(",") if name.strip())

@@ -1,0 +1,64 @@
+"""``arrowroot lab compare``: better, worse, no difference, or not enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED
+from arrowroot_lab.mining import compare
+from arrowroot_lab.mining.comparison import SIDES
+from arrowroot_lab.statistics import CONFIDENCE, LEAST, TOLERANCE, Verdict, least_n
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = f"""\
+Compares two versions, engines, storages, strategies or layouts in each case that both were measured in. A ratio is
+that of two samples of the same turn of the same run; its median has bounds that hold at {CONFIDENCE:.0%} each.
+
+  better, worse    by more than {LEAST:.0%}
+  no difference    less than {TOLERANCE:.0%}
+  not enough       less than {least_n()} pairs, or they scatter too much; more repeats help
+
+  arrowroot lab compare                                  each engine's newest version by the one before
+  arrowroot lab compare --by engine uproot arrowroot     arrowroot, judged by uproot
+  arrowroot lab compare --by storage local --metric store.n_bytes
+  arrowroot lab compare --campaign nightly --fail        exit code 1 if anything is worse
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("compare", _DESCRIPTION, "better, worse, no difference, or not enough")
+    parser.add_argument(
+        "before", nargs="?", metavar="BEFORE", help="what is judged by (default: what was there first)"
+    )
+    parser.add_argument("now", nargs="?", metavar="NOW", help="what is judged (default: all others)")
+    parser.add_argument(
+        "--by", default="version", choices=list(SIDES), help="what differs (default: version)"
+    )
+    parser.add_argument("--fail", action="store_true", help="exit code 1 if a case is worse")
+    asking.add_metric(parser)
+    asking.add_filters(parser)
+    asking.add_database(parser)
+    asking.add_forms(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    with asking.opened(options) as store:
+        table, compared = compare(
+            store,
+            asking.filter_from(options),
+            by=options.by,
+            before=options.before,
+            now=options.now,
+            key=options.metric,
+            statistic=options.statistic,
+        )
+    asking.tell(options, [table])
+    is_worse = any(one.comparison.verdict is Verdict.WORSE for one in compared)
+    return EXIT_FAILED if options.fail and is_worse else EXIT_DONE

@@ -1,0 +1,56 @@
+"""``arrowroot lab export``: results for scripts, as CSV, Parquet, or a ROOT tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE, RequestError
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_FORMATS, _TABLES = (".csv", ".parquet", ".root"), ("results", "samples", "counters")
+_DESCRIPTION = """\
+Writes results, samples or counters to a file; its suffix says the format: .csv, .parquet or .root (a tree with the name
+of the table, written by arrowroot). A directory gets all three as Parquet, by campaign and month, as DuckDB, Spark and
+R read them. What is written is there when it is whole, and replaces what was there.
+
+  arrowroot lab export results.csv
+  arrowroot lab export samples.root --table samples --campaign storages
+  arrowroot lab export results/
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("export", _DESCRIPTION, "CSV, Parquet or a ROOT tree, for scripts")
+    parser.add_argument(
+        "out", metavar="OUT", help=f"a file ({', '.join(_FORMATS)}), or a directory with / at its end"
+    )
+    parser.add_argument("--table", default="results", choices=_TABLES, help="default: results")
+    parser.add_argument("--newest", action="store_true", help="only the newest result of each series")
+    asking.add_filters(parser)
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from arrowroot_lab.mining.exporting import export, export_directory  # Arrow takes its time to import
+
+    out, where = Path(options.out), asking.filter_from(options, newest=options.newest)
+    is_directory = options.out.endswith("/") or out.is_dir()
+    if not is_directory and out.suffix not in _FORMATS:
+        raise RequestError(
+            f"{out}: the suffix says the format: {', '.join(_FORMATS)}; a directory ends with /"
+        )
+    with asking.opened(options) as store:
+        if is_directory:
+            counts = export_directory(store, where, out)
+            print(f"{out}: {', '.join(f'{n:,} {name}' for name, n in counts.items())}")
+        else:
+            print(f"{out}: {export(store, where, out, options.table):,} {options.table}")
+    return EXIT_DONE

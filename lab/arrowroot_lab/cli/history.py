@@ -1,0 +1,44 @@
+"""``arrowroot lab history``: how a series went on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE
+from arrowroot_lab.mining import history, series
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = """\
+Shows the points of one series, oldest first, with marks where versions or the environment changed. A series is a case
+at a site on machines of one kind. Without --series it lists those that match.
+
+  arrowroot lab history                                        the series
+  arrowroot lab history --series 86e6d6                        one of them
+  arrowroot lab history --series 86e6d6 --metric store.n_reads --statistic minimum --csv
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("history", _DESCRIPTION, "how a series went on")
+    asking.add_metric(parser)
+    asking.add_filters(parser)
+    asking.add_database(parser)
+    asking.add_forms(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    where = asking.filter_from(options)
+    with asking.opened(options) as store:
+        if where.series:
+            table = history(store, where, key=options.metric, statistic=options.statistic).table()
+        else:
+            table = series(store, where)
+    asking.tell(options, [table])
+    return EXIT_DONE

@@ -1,0 +1,47 @@
+"""``arrowroot lab publish``: static pages of all results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = """\
+Writes static pages: what is new, what failed and what is old; each campaign, series and result; comparisons.
+
+They need no server and no other host: open them from the disk, or copy them to any web server. What was published
+to the directory before is replaced as a whole; a directory with anything else in it is refused.
+
+  arrowroot lab publish pages/
+  arrowroot lab publish /var/www/lab --db /data/lab.db
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("publish", _DESCRIPTION, "static pages of all results")
+    parser.add_argument(
+        "directory", metavar="DIR", type=Path, help="empty, not there yet, or published to before"
+    )
+    asking.add_database(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from arrowroot_lab.pages import check_place, publish
+
+    check_place(options.directory)
+    with asking.opened(options) as store:
+        published = publish(store, options.directory)
+    pages = f"{published.n_pages:,} pages of {published.n_results:,} results"
+    print(f"{pages}; begin with {published.first}", file=sys.stderr)
+    print(published.first.resolve().as_uri())
+    return EXIT_DONE

@@ -1,0 +1,66 @@
+"""``arrowroot lab show``: results, one result, a matrix, or the overview."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import EXIT_DONE
+from arrowroot_lab.mining import matrix, overview, report, results_table
+from arrowroot_lab.mining.matrix import ACROSS
+
+from . import asking
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_DESCRIPTION = """\
+Shows the newest result of each series and version; or all of one result; or one campaign as a matrix; or what is
+new, what failed and what is old.
+
+  arrowroot lab show                                    the newest results
+  arrowroot lab show --outcome failed,refused --all     all that ever went wrong, with --json the reasons
+  arrowroot lab show 1f3a                               one result: samples, counters, environment, the command
+  arrowroot lab show --campaign storages --matrix storage --metric cpu_efficiency
+  arrowroot lab show --overview                         campaigns, changes, failures, what is old
+"""
+
+
+def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = add("show", _DESCRIPTION, "results, one result, a matrix, or the overview")
+    parser.add_argument("result", nargs="?", metavar="RESULT", help="a UUID, or the beginning of one")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--matrix", choices=ACROSS, metavar="AXIS", help=f"this across, all else down: {', '.join(ACROSS)}"
+    )
+    what.add_argument("--overview", action="store_true", help="what is new, what failed, what is old")
+    what.add_argument("--all", action="store_true", help="old results, too")
+    what.add_argument("--document", action="store_true", help="the document of RESULT, byte for byte")
+    parser.add_argument("--limit", type=int, metavar="N", help="so many results, the newest")
+    asking.add_metric(parser)
+    asking.add_filters(parser)
+    asking.add_database(parser)
+    asking.add_forms(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    with asking.opened(options) as store:
+        if options.document:
+            print(store.document(options.result or ""), end="")
+            return EXIT_DONE
+        if options.result:
+            tables = report(store.result(options.result))
+        elif options.overview:
+            tables = overview(store, asking.filter_from(options)).tables()
+        elif options.matrix:
+            where = asking.filter_from(options)
+            tables = [
+                matrix(store, where, across=options.matrix, key=options.metric, statistic=options.statistic)
+            ]
+        else:
+            where = asking.filter_from(options, newest_versions=not options.all)
+            tables = [results_table(store, where, limit=options.limit)]
+    asking.tell(options, tables)
+    return EXIT_DONE

@@ -1,0 +1,119 @@
+"""Bars with their spread, in groups: by site or storage, and in them by version, engine or strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.table import Column, Table
+
+from .drawing import SIZE, SMALL, Box, Drawing
+from .figure import Figure, drawn
+from .frame import Frame, draw_whisker, draw_x_axis
+from .lettering import text_width
+from .scale import linear
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROW, _GROUP_ROW, _BAR = 22, 26, 14
+#: Series names take at most this share of the width.
+_NAME_SHARE = 0.32
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: a value with the bounds of its spread; without a value, why there is none."""
+
+    group: str
+    series: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    #: Samples that it is made of.
+    n: int | None = None
+    note: str = ""
+
+
+def bars(
+    title: str, caption: str, data: Sequence[Bar], measure: Column, *, group: str, series: str
+) -> Figure:
+    """Return horizontal bars from zero on, in groups that keep their order, each with its value and spread.
+
+    Args:
+        title: of the figure
+        caption: one sentence that says what value and spread are
+        data: the bars
+        measure: key, title and form of the values
+        group: title of what the groups are ("Storage")
+        series: title of what is compared in a group ("Engine")
+    """
+    groups: dict[str, list[Bar]] = {}
+    for bar in data:
+        groups.setdefault(bar.group, []).append(bar)
+    styles = {name: style for style, name in enumerate(dict.fromkeys(bar.series for bar in data))}
+    table = Table(
+        title,
+        (
+            Column("group", group),
+            Column("series", series),
+            measure,
+            Column(f"{measure.key}_low", "From", measure.form),
+            Column(f"{measure.key}_high", "To", measure.form),
+            Column("n_samples", "Samples", "count"),
+            Column("note", "Note"),
+        ),
+        tuple(
+            (bar.group, bar.series, bar.value, bar.low, bar.high, bar.n, bar.note or None)
+            for members in groups.values()
+            for bar in members
+        ),
+    )
+
+    def draw(drawing: Drawing, is_narrow: bool) -> float:
+        del is_narrow
+        names = max((text_width(bar.series, SMALL) for bar in data), default=0.0)
+        left = min(names, drawing.width * _NAME_SHARE) + 12
+        texts = max(
+            (text_width(shown(bar.value, measure.form), SMALL, is_bold=True) for bar in data), default=0.0
+        )
+        ends = [
+            end
+            for bar in data
+            if bar.value is not None
+            for end in (bar.value, bar.low, bar.high)
+            if end is not None
+        ]
+        height = sum(_GROUP_ROW + _ROW * len(members) for members in groups.values())
+        x = linear(ends, left, drawing.width - texts - 12, measure.form, from_zero=True)
+        frame = Frame(x, linear((), height + 4.0, 4.0, "count", from_zero=True))
+        used = draw_x_axis(drawing, frame, measure.title, 3 if drawing.width < 500 else 6)
+        y = 4.0
+        for name, members in groups.items():
+            drawing.text(2, y + 18, name, size=SIZE, look="strong", width=drawing.width - 4)
+            y += _GROUP_ROW
+            for bar in members:
+                _draw_bar(drawing, bar, frame, measure, y=y, style=styles[bar.series])
+                y += _ROW
+        return used
+
+    return drawn(title, caption, table, draw)
+
+
+def _draw_bar(drawing: Drawing, bar: Bar, frame: Frame, measure: Column, *, y: float, style: int) -> None:
+    middle = y + _ROW / 2
+    baseline = middle + SMALL * 0.36
+    drawing.text(frame.left - 6, baseline, bar.series, anchor="end", width=frame.left - 10)
+    if bar.value is None:
+        room = drawing.width - frame.left - 8
+        drawing.text(frame.left + 6, baseline, bar.note or "no value", look="bad", width=room)
+        return
+    text = shown(bar.value, measure.form)
+    low, high = (bar.value if end is None else end for end in (bar.low, bar.high))
+    said = f"{bar.group}, {bar.series}: {text} ({shown(low, measure.form)} to {shown(high, measure.form)})"
+    drawing.bar(Box(frame.left, middle - _BAR / 2, frame.x(bar.value) - frame.left, _BAR), style, said)
+    if low < high:
+        x1, x2 = frame.x(low), frame.x(high)
+        draw_whisker(drawing, x1, x2, middle)
+    drawing.text(frame.x(max(bar.value, high)) + 6, baseline, text, look="strong")

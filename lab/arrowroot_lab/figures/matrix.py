@@ -1,0 +1,154 @@
+"""A matrix with numbers in it: each cell has its value, and its ratio to the best of its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.mining.format import shown
+from arrowroot_lab.mining.table import Column, Table
+
+from .drawing import SMALL, Box, Drawing
+from .figure import Figure, drawn
+from .lettering import text_width, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_ROW, _LINE, _CELL_PX = 40, 15, 92
+#: Ratios to the best from which on a cell has the next colour.
+_HEAT = (1.05, 1.25, 1.6, 2.5, 5.0)
+_N_HEAD_LINES = 3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value; without one, the word for why: "failed", "skipped"."""
+
+    value: float | None
+    word: str = ""
+    #: The reason, in full.
+    note: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """True if something went wrong there; what was skipped, or never asked, did not."""
+        return self.value is None and self.word not in ("", "skipped")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the rows, or the columns, are ("Storage"), and their names in their order."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+def matrix(
+    title: str,
+    caption: str,
+    cells: Mapping[tuple[str, str], Cell],
+    measure: Column,
+    *,
+    rows: Axis,
+    columns: Axis,
+) -> Figure:
+    """Return a matrix; ``cells`` are by row and column, and one that is not there is drawn empty.
+
+    Ratios are to the best, which is the least, of the row. Columns that do not fit beside each other follow in blocks
+    below. The table has one line for each cell that is there.
+    """
+    best: dict[str, float] = {}
+    for (name, _), each in cells.items():
+        if each.value is not None:
+            best[name] = min(each.value, best.get(name, each.value))
+    table = Table(
+        title,
+        (
+            Column("row", rows.title),
+            Column("column", columns.title),
+            measure,
+            Column("ratio", "Ratio to the best of the row", "ratio"),
+            Column("outcome", "Outcome"),
+            Column("reason", "Reason"),
+        ),
+        tuple(
+            (row, column, cell.value, _ratio(cell, best.get(row)), cell.word or "ok", cell.note or None)
+            for row in rows.names
+            for column in columns.names
+            if (cell := cells.get((row, column))) is not None
+        ),
+    )
+
+    def draw(drawing: Drawing, is_narrow: bool) -> float:
+        names = max((text_width(name, SMALL) for name in rows.names), default=0.0) + 10
+        left = min(names, drawing.width * (0.34 if is_narrow else 0.38))
+        n_columns = max(len(columns.names), 1)
+        n_blocks = -(-n_columns // max(int((drawing.width - left) // _CELL_PX), 1))
+        n_beside = -(-n_columns // n_blocks)
+        width = min((drawing.width - left - 2) / n_beside, 1.6 * _CELL_PX)
+        grid = _Grid(drawing, cells, best, measure, left, width)
+        y = 2.0
+        for begin in range(0, n_columns, n_beside):
+            y = grid.draw_block(rows.names, columns.names[begin : begin + n_beside], y)
+        return y
+
+    return drawn(title, caption, table, draw)
+
+
+def _ratio(cell: Cell, best: float | None) -> float | None:
+    return cell.value / best if cell.value is not None and best else None
+
+
+@dataclass(frozen=True)
+class _Grid:
+    drawing: Drawing
+    cells: Mapping[tuple[str, str], Cell]
+    best: Mapping[str, float]
+    measure: Column
+    left: float
+    width: float
+
+    def draw_block(self, rows: Sequence[str], columns: Sequence[str], y: float) -> float:
+        """Draw some of the columns, with all rows; return where it ends."""
+        heads = [wrapped(name, self.width - 8, SMALL * 1.15)[:_N_HEAD_LINES] for name in columns]
+        n_lines = max((len(lines) for lines in heads), default=1)
+        for place, lines in enumerate(heads):
+            middle = self.left + (place + 0.5) * self.width
+            for index, line in enumerate(lines):
+                baseline = y + _LINE * (n_lines - len(lines) + index + 1)
+                self.drawing.text(
+                    middle, baseline, line, anchor="middle", look="strong", width=self.width - 6
+                )
+        y += _LINE * n_lines + 8
+        for name in rows:
+            lines = wrapped(name, self.left - 8, SMALL)[:2]
+            for index, line in enumerate(lines):
+                baseline = y + 24 - 7.5 * (len(lines) - 1) + _LINE * index
+                self.drawing.text(2, baseline, line, width=self.left - 8)
+            for place, column in enumerate(columns):
+                box = Box(self.left + place * self.width + 1, y + 1, self.width - 2, _ROW - 2)
+                self._draw_cell(box, self.cells.get((name, column)), self.best.get(name))
+            y += _ROW
+        return y + 12
+
+    def _draw_cell(self, box: Box, cell: Cell | None, best: float | None) -> None:
+        middle, room = box.x + box.width / 2, box.width - 6
+        drawing = self.drawing
+        if cell is None or (cell.value is None and not cell.is_bad):
+            word = cell.word if cell else ""
+            drawing.rectangle(box, "cell none", cell.note if cell else "not asked for")
+            drawing.text(middle, box.y + 23, word or "-", anchor="middle", look="muted", width=room)
+            return
+        if cell.value is None:
+            drawing.rectangle(box, "cell bad", cell.note or cell.word)
+            drawing.text(middle, box.y + 23, cell.word, anchor="middle", look="bad strong", width=room)
+            return
+        ratio = _ratio(cell, best)
+        heat = 0 if ratio is None else sum(ratio > limit for limit in _HEAT)
+        is_best = ratio is not None and ratio <= 1
+        drawing.rectangle(box, f"cell heat{heat}{' best' if is_best else ''}", cell.note)
+        text = shown(cell.value, self.measure.form)
+        drawing.text(middle, box.y + 17, text, anchor="middle", look="strong", width=room)
+        word = "best" if is_best else f"{shown(ratio, 'ratio')}\N{MULTIPLICATION SIGN}" if ratio else ""
+        drawing.text(middle, box.y + 32, word, anchor="middle", width=room)

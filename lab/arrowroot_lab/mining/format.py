@@ -1,0 +1,116 @@
+"""How values are shown, on the command line and on the pages alike. MB is 10^6 bytes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+_BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+#: What stands where there is no value.
+NOTHING = "-"
+#: Characters of a key.
+N_KEY = 8
+
+
+def shown(value: Any, form: str) -> str:
+    """Return a value as text.
+
+    Args:
+        value: of a cell; text stays as it is, whatever the form, so that a cell can say *failed*
+        form: of its column: text, key, time (ns), bytes, count, ratio, share, rate (per second), age (s), date, day
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        cut = _CUTS.get(form)
+        return value if cut is None else cut(value)
+    show = _FORMS.get(form)
+    return show(float(value)) if show is not None else str(value)
+
+
+def age_s(date: str, at: datetime | None = None) -> float:
+    """Return how many seconds ago a date of a document was."""
+    then = datetime.fromisoformat(date.replace("Z", "+00:00"))
+    return ((at or datetime.now(timezone.utc)) - then).total_seconds()
+
+
+def time_ns(value: float) -> str:
+    """``12300000`` -> ``12.3 ms``; from two minutes on minutes are told, too."""
+    if abs(value) < 120e9:
+        return _scaled(value, _TIMES)
+    minutes, seconds = divmod(round(value / 1e9), 60)
+    return f"{minutes:,} min {seconds} s"
+
+
+def n_bytes(value: float) -> str:
+    """``12300000`` -> ``12.3 MB``."""
+    return f"{value:.0f} B" if abs(value) < 1e3 else _scaled(value, _BYTES)
+
+
+def count(value: float) -> str:
+    """``1234567`` -> ``1,234,567``."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def ratio(value: float) -> str:
+    """``1.0523`` -> ``1.052``; three digits behind the point, and fewer where there are many before it."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{_digits(value)}"
+
+
+def share(value: float) -> str:
+    """``0.0523`` -> ``5.2 %``."""
+    return f"{100 * value:.1f} %"
+
+
+def rate(value: float) -> str:
+    """``1234567`` -> ``1.23 M/s``."""
+    return _scaled(value, ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")))
+
+
+def age(value: float) -> str:
+    """``100000`` -> ``1 day``."""
+    for size, name in _SPANS:
+        n = int(value // size)
+        if n:
+            return f"{n:,} {name}" + ("s" if n > 1 else "")
+    return "now"
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    """Three digits, in the unit that leaves 1 to 999 before the point; 999.9 is not rounded to 1000."""
+    for place, (size, unit) in enumerate(units):
+        if abs(float(f"{value:.3g}")) >= size or place == len(units) - 1:
+            return f"{_digits(value / size)} {unit}"
+    raise AssertionError("unreachable: the last unit takes all")
+
+
+def _digits(value: float) -> str:
+    """Three digits that count, without an exponent."""
+    rounded = float(f"{value:.3g}")
+    if rounded == 0 or abs(rounded) >= 100:
+        return f"{rounded:,.0f}"
+    return f"{rounded:.1f}" if abs(rounded) >= 10 else f"{rounded:.2f}"
+
+
+#: Of texts: a key's beginning tells it from others, and commands take it.
+_CUTS: dict[str, Callable[[str], str]] = {
+    "key": lambda value: value[:N_KEY],
+    "date": lambda value: value[:16].replace("T", " "),
+    "day": lambda value: value[:10],
+}
+_FORMS: dict[str, Callable[[float], str]] = {
+    "time": time_ns,
+    "bytes": n_bytes,
+    "count": count,
+    "ratio": ratio,
+    "share": share,
+    "rate": rate,
+    "age": age,
+}

@@ -1,0 +1,108 @@
+"""What can be asked of a sample: all metrics, each with its unit and which way is better."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from arrowroot_lab.documents import Result, Sample
+
+#: What a figure of several samples is.
+STATISTICS: dict[str, Callable[[list[float]], float]] = {"median": statistics.median, "minimum": min}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One quantity of a sample."""
+
+    #: With its unit, as in documents: ``wall_ns``; a counter is ``LAYER.NAME``.
+    key: str
+    title: str
+    #: How it is shown: see ``format.shown``.
+    form: str
+    description: str
+    is_lower_better: bool = True
+
+    def value(self, result: Result, sample: Sample) -> float | None:
+        """Return the value of a sample; None if it does not tell it."""
+        if self.key == "cpu_efficiency":
+            if not sample.wall_ns or sample.cpu_ns is None:
+                return None
+            return sample.cpu_ns / (sample.wall_ns * n_cores_asked(result))
+        if self.key == "entries_per_s":
+            n_entries = sample.details.get("n_entries", result.dataset.get("n_entries"))
+            return n_entries / sample.wall_ns * 1e9 if sample.wall_ns and n_entries else None
+        layer, _, name = self.key.partition(".")
+        if name:
+            return sample.counters.get(layer, {}).get(name)
+        value: float | None = getattr(sample, self.key)
+        return value
+
+    def values(self, result: Result) -> list[float]:
+        """Return the values of the counted samples, in their order."""
+        told = [self.value(result, sample) for sample in result.counted()]
+        return [value for value in told if value is not None]
+
+    def figure(self, result: Result, statistic: str = "median") -> float | None:
+        """Return the figure of a result: the median or minimum of its counted samples; None if there are none."""
+        return self.figure_of([result], statistic)
+
+    def figure_of(self, results: Iterable[Result], statistic: str = "median") -> float | None:
+        """Return the figure of the counted samples of all the results."""
+        values = [value for result in results for value in self.values(result)]
+        return STATISTICS[statistic](values) if values else None
+
+
+#: Those that every result may have; counters come besides.
+METRICS: dict[str, Metric] = {
+    one.key: one
+    for one in (
+        Metric("wall_ns", "wall time", "time", "from before the open until the last entry"),
+        Metric("cpu_ns", "CPU time", "time", "user and system, of all threads, in the same time"),
+        Metric(
+            "cpu_efficiency",
+            "CPU efficiency",
+            "share",
+            "CPU time over wall time and cores",
+            is_lower_better=False,
+        ),
+        Metric(
+            "entries_per_s", "entries per second", "rate", "entries over wall time", is_lower_better=False
+        ),
+        Metric("peak_rss_bytes", "peak memory", "bytes", "peak resident memory of the process"),
+    )
+}
+
+
+def metric(key: str) -> Metric:
+    """Return the metric of a key; a counter is ``LAYER.NAME``, as ``store.n_reads``.
+
+    Raises: RequestError if there is none.
+    """
+    known = METRICS.get(key)
+    if known is not None:
+        return known
+    layer, _, name = key.partition(".")
+    if not (layer and name):
+        raise RequestError(
+            f"{key}: no such metric; there are {', '.join(METRICS)}, and counters as store.n_reads"
+        )
+    title = f"{layer} {name.removesuffix('_ns').removesuffix('_bytes')}"
+    return Metric(key, title, _form(name), f"counter of the layer {layer}")
+
+
+def n_cores_asked(result: Result) -> int:
+    """Return how many cores a case may use: workers by threads."""
+    return int(result.case.get("threads") or 1) * int(result.case.get("workers") or 1)
+
+
+def _form(name: str) -> str:
+    if name.endswith("_ns"):
+        return "time"
+    return "bytes" if name.endswith("bytes") else "count"

@@ -1,0 +1,138 @@
+"""The first screen: what is new, what failed, and what is old."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.errors import RequestError
+from arrowroot_lab.statistics import Verdict
+from arrowroot_lab.store import Filter
+
+from .comparison import compare
+from .format import age_s
+from .news import standing
+from .results import axes_of, varying
+from .table import Column, Table
+
+if TYPE_CHECKING:
+    from arrowroot_lab.store import Store, Summary
+
+    from .comparison import Compared
+
+#: A series that nobody measured for so long is old.
+OLD_DAYS = 30
+_COUNTED = "Counted is the newest result of each series and version, if it is of the last run."
+_BAD = ("failed", "timed out", "refused")
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Tables with their own titles; those that are empty say so."""
+
+    #: One row for each campaign at each site: when it last ran, and how its newest results ended.
+    campaigns: Table
+    #: The newest results that failed, timed out or were refused.
+    failed: Table
+    #: Cases whose newest version is better or worse than the one before, by pairs of the last ``old_days``.
+    changed: Table
+    #: Series that nobody measured for long: how many, of which engine on which storage.
+    old: Table
+    #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
+    compared: tuple[Compared, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """All of them, in the order in which they are to be read."""
+        return [self.campaigns, self.changed, self.failed, self.old]
+
+
+def overview(
+    store: Store, where: Filter | None = None, *, at: datetime | None = None, old_days: int = OLD_DAYS
+) -> Overview:
+    """Return the overview of all that matches, as of ``at`` (UTC; None: now)."""
+    at = at or datetime.now(timezone.utc)
+    where = where or Filter()
+    newest = standing(store.summaries(replace(where, newest_versions=True)))
+    limit_s = timedelta(days=old_days).total_seconds()
+    old = [one for one in newest if age_s(one.created_at, at) > limit_s]
+    since = where.since or (at - timedelta(days=old_days)).isoformat()[:10]
+    changed, compared = _changed(store, replace(where, since=since))
+    return Overview(
+        _campaigns(newest, at),
+        _listed("Failed", [one for one in newest if one.outcome in _BAD], at),
+        changed,
+        _old(f"Not measured for {old_days} days", old, at),
+        tuple(compared),
+    )
+
+
+def _campaigns(newest: list[Summary], at: datetime) -> Table:
+    groups: dict[tuple[str, str], list[Summary]] = {}
+    for one in newest:
+        groups.setdefault((one.campaign, one.site), []).append(one)
+    columns = (
+        Column("campaign", "campaign"),
+        Column("site", "site"),
+        Column("last_at", "last result", "day"),
+        Column("age_s", "age", "age"),
+        Column("n_ok", "ok", "count"),
+        Column("n_failed", "failed", "count"),
+        Column("n_timed_out", "timed out", "count"),
+        Column("n_skipped", "skipped", "count"),
+        Column("n_refused", "refused", "count"),
+    )
+    rows = []
+    for (campaign, site), group in groups.items():
+        ends = Counter(one.outcome for one in group)
+        counts = [ends[outcome] for outcome in ("ok", "failed", "timed out", "skipped", "refused")]
+        rows.append((campaign, site, group[0].created_at, age_s(group[0].created_at, at), *counts))
+    return Table("Campaigns", columns, tuple(rows), (_COUNTED,))
+
+
+def _listed(title: str, found: list[Summary], at: datetime) -> Table:
+    axes, notes = varying([axes_of(one) for one in found])
+    columns = (
+        Column("uuid", "result", "key"),
+        *(Column(axis, axis) for axis in axes),
+        Column("age_s", "age", "age"),
+        Column("outcome", "outcome"),
+        Column("reason", "reason"),
+    )
+    rows = tuple(
+        (one.uuid, *(getattr(one, axis) for axis in axes), age_s(one.created_at, at), one.outcome, one.reason)
+        for one in found
+    )
+    return Table(title, columns, rows, notes)
+
+
+def _old(title: str, found: list[Summary], at: datetime) -> Table:
+    """One row for each group of series that probably stopped together."""
+    groups: dict[tuple[str, ...], list[Summary]] = {}
+    for one in found:
+        groups.setdefault((one.campaign, one.site, one.storage, one.engine), []).append(one)
+    columns = (
+        *(Column(axis, axis) for axis in ("campaign", "site", "storage", "engine")),
+        Column("n_series", "series", "count"),
+        Column("last_at", "last result", "day"),
+        Column("age_s", "age", "age"),
+    )
+    rows = tuple(
+        (*key, len(group), group[0].created_at, age_s(group[0].created_at, at))
+        for key, group in groups.items()
+    )
+    return Table(title, columns, rows)
+
+
+def _changed(store: Store, where: Filter) -> tuple[Table, list[Compared]]:
+    title = "Changed from the version before to the newest"
+    try:
+        table, compared = compare(store, where, by="version")
+    except RequestError as error:
+        return Table(title, (), (), (f"Nothing to compare: {error}.",)), []
+    told = (Verdict.BETTER.value, Verdict.WORSE.value)
+    rows = tuple(row for row in table.rows if row[0] in told)
+    counts = Counter(one.comparison.verdict.value for one in compared)
+    note = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    return Table(title, table.columns, rows, (f"{len(compared)} cases: {note}.", *table.notes)), compared

@@ -1,0 +1,90 @@
+"""The results as a table, and the words that tables of results share: axes that vary, and those that do not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.errors import RequestError
+
+from .metrics import STATISTICS, metric
+from .table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arrowroot_lab.store import Filter, Store, Summary
+
+#: What tells results apart, most telling first; each is a column of the view ``results``.
+AXES = ("campaign", "site", "dataset", "layout", "storage", "workload", "engine", "version", "strategy")
+#: Metrics whose figures the rows have already; those of others are in the documents.
+_IN_ROWS = {
+    ("wall_ns", "median"): "wall_median_ns",
+    ("wall_ns", "minimum"): "wall_minimum_ns",
+    ("cpu_ns", "median"): "cpu_median_ns",
+    ("cpu_ns", "minimum"): "cpu_minimum_ns",
+}
+
+
+def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> Table:
+    """Return one row for each result, newest first; what all have in common is told in the notes."""
+    return table_of(store.summaries(where, limit=limit))
+
+
+def table_of(found: Sequence[Summary]) -> Table:
+    """Return one row for each of these results, in their order."""
+    axes, notes = varying([axes_of(one) for one in found])
+    columns = (
+        Column("uuid", "result", "key"),
+        Column("created_at", "measured", "date"),
+        *(Column(axis, axis) for axis in axes),
+        Column("outcome", "outcome"),
+        Column("wall_median_ns", "wall", "time"),
+        Column("cpu_median_ns", "CPU", "time"),
+        Column("n_counted", "samples", "count"),
+    )
+    rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
+    return Table("Results", columns, rows, notes)
+
+
+def axes_of(summary: Summary) -> dict[str, str]:
+    """Return the values of a result on the axes; an axis that it has no value of is not there."""
+    values = {axis: getattr(summary, axis) for axis in AXES}
+    return {axis: value for axis, value in values.items() if value is not None}
+
+
+def varying(cases: Sequence[dict[str, str]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the axes on which cases differ, and one sentence on those where all are equal."""
+    differing, equal = [], []
+    for axis in AXES:
+        values = {case.get(axis) for case in cases}
+        if len(values) > 1:
+            differing.append(axis)
+        elif values and (value := values.pop()) is not None:
+            equal.append(f"{axis} {value}")
+    return differing, (f"All: {', '.join(equal)}.",) if equal else ()
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key to sort names by, in which 0.10 comes after 0.9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def figures(store: Store, found: Sequence[Summary], key: str, statistic: str) -> dict[str, float | None]:
+    """Return the figure of each result, by UUID.
+
+    Raises: RequestError if there is no such metric or statistic.
+    """
+    asked = metric(key)
+    if statistic not in STATISTICS:
+        raise RequestError(f"{statistic}: no such statistic; there are {', '.join(STATISTICS)}")
+    column = _IN_ROWS.get((key, statistic))
+    if column is not None:
+        return {one.uuid: getattr(one, column) for one in found}
+    return {result.uuid: asked.figure(result, statistic) for result in store.of([one.uuid for one in found])}
+
+
+def label(summary: Summary, axes: Iterable[str]) -> str:
+    """Return a short name of a result: its values on some axes."""
+    values: list[Any] = [getattr(summary, axis) for axis in axes]
+    return " / ".join(str(value) for value in values if value is not None)

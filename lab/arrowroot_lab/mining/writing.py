@@ -1,0 +1,132 @@
+"""A table as text, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from .format import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .table import Table
+
+#: Of a table on paper, or through a pipe.
+WIDTH = 80
+_GAP, _LEAST = 2, 10
+_LEFT = ("text", "key", "date", "day")
+
+
+def text(table: Table, width: int = WIDTH) -> str:
+    """Return the table for people, no line wider than ``width``.
+
+    Long texts are cut; where that does not help, the columns are told in several blocks, each with the texts that the
+    rows begin with.
+    """
+    forms = [column.form for column in table.columns]
+    cells = [[clean(shown(*cell)) for cell in zip(row, forms, strict=True)] for row in table.rows]
+    titles = [clean(column.title) for column in table.columns]
+    parts = ["\n".join(textwrap.wrap(clean(table.title), width))] if table.title else []
+    for block, widths in _blocks([*cells, titles], forms, width) if cells else ():
+        chosen = [forms[place] for place in block]
+        lines = [_line([row[place] for place in block], widths, chosen) for row in (titles, *cells)]
+        lines.insert(1, (" " * _GAP).join("-" * one for one in widths))
+        parts.append("\n".join(lines))
+    if not cells:
+        parts.append("nothing")
+    if table.notes:
+        parts.append("\n".join(line for note in table.notes for line in textwrap.wrap(clean(note), width)))
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """Return the table as Markdown, with all of its text."""
+
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells) + " |"
+
+    lines = [f"### {table.title}", ""] if table.title else []
+    lines.append(row([column.title for column in table.columns]))
+    lines.append("|" + "|".join("---" if column.form in _LEFT else "---:" for column in table.columns) + "|")
+    forms = [column.form for column in table.columns]
+    lines += [row([clean(shown(*cell)) for cell in zip(values, forms, strict=True)]) for values in table.rows]
+    return "\n".join([*lines, *(f"\n{clean(note)}" for note in table.notes), ""])
+
+
+def as_csv(table: Table) -> str:
+    """Return the table as CSV: keys, and values in their units; what is not there is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.key for column in table.columns])
+    writer.writerows(table.rows)
+    return out.getvalue()
+
+
+def as_json(tables: Sequence[Table]) -> str:
+    """Return tables as JSON: ``{title, columns, rows, notes}`` for each; rows are objects by key."""
+    told: list[dict[str, Any]] = [
+        {
+            "title": table.title,
+            "columns": [{"key": one.key, "title": one.title, "form": one.form} for one in table.columns],
+            "rows": table.records(),
+            "notes": list(table.notes),
+        }
+        for table in tables
+    ]
+    return json.dumps(told[0] if len(told) == 1 else told, indent=1, ensure_ascii=True) + "\n"
+
+
+def clean(value: str) -> str:
+    """A text in one line that moves no cursor: what a runner said may have any character in it."""
+    if value.isprintable():
+        return value
+    return " ".join("".join(char if char.isprintable() else " " for char in value).split())
+
+
+def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[list[int], list[int]]]:
+    """Which columns stand beside each other, and how wide each is."""
+    wanted = [max(len(row[place]) for row in rows) for place in range(len(forms))]
+    least = [min(wide, _LEAST) if form == "text" else wide for wide, form in zip(wanted, forms, strict=True)]
+    head = next((place for place, form in enumerate(forms) if form not in ("text", "key")), len(forms)) or 1
+    blocks, block = [], list(range(head))
+    for place in range(head, len(forms)):
+        if len(block) > head and _total([least[one] for one in (*block, place)]) > width:
+            blocks.append(block)
+            block = list(range(head))
+        block.append(place)
+    blocks.append(block)
+    return [
+        (block, _shrunk([wanted[one] for one in block], [least[one] for one in block], width))
+        for block in blocks
+    ]
+
+
+def _shrunk(wanted: list[int], least: list[int], width: int) -> list[int]:
+    """Take from the widest what is too much, down to what each needs at least."""
+    widths = list(wanted)
+    while _total(widths) > width:
+        place = max(range(len(widths)), key=lambda one: (widths[one] > least[one], widths[one]))
+        if widths[place] <= least[place]:
+            break
+        widths[place] -= 1
+    return widths
+
+
+def _total(widths: list[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _line(cells: list[str], widths: list[int], forms: list[str]) -> str:
+    told = [
+        _cut(cell, wide).ljust(wide) if form in _LEFT else _cut(cell, wide).rjust(wide)
+        for cell, wide, form in zip(cells, widths, forms, strict=True)
+    ]
+    return (" " * _GAP).join(told).rstrip()
+
+
+def _cut(cell: str, wide: int) -> str:
+    return cell if len(cell) <= wide else cell[: max(wide - 2, 0)] + ".."[:wide]

@@ -1,0 +1,120 @@
+"""Templates, and what they share: names of pages, cells of tables, ages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from arrowroot_lab.canonical import key_of
+from arrowroot_lab.figures.lettering import plain
+from arrowroot_lab.mining.format import age_s, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arrowroot_lab.mining.table import Table
+
+_NUMBERS = ("time", "bytes", "count", "ratio", "share", "rate", "age")
+#: Words that a table marks, by more than colour.
+_WORDS = {
+    "ok": "good",
+    "better": "good",
+    "equal": "good",
+    "worse": "bad",
+    "failed": "bad",
+    "timed out": "bad",
+    "refused": "bad",
+    "differs": "bad",
+    "wrong": "bad",
+}
+_SIGNS = {"good": "\N{CHECK MARK}", "bad": "\N{BALLOT X}"}
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A table for a page: its name there, and the links of its cells."""
+
+    table: Table
+    #: The anchor, stable: it is a part of deep links.
+    name: str
+    #: (place of the row, key of the column) -> where it leads, from the root of the site.
+    links: Mapping[tuple[int, str], str] = field(default_factory=dict)
+
+
+def slug(name: str) -> str:
+    """Return the part of an address that stands for a name; different names have different ones."""
+    simple = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60]
+    return simple if simple == name else f"{simple}-{key_of(name)[:6]}".lstrip("-")
+
+
+def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup:
+    """Return a table as HTML: made here and not by a template, as most of a site is cells.
+
+    A number is in a ``data`` element with its raw value, so that scripts can read the pages, too.
+    """
+    table = linked.table
+    title = escape(plain(table.title))
+    name = escape(linked.name)
+    parts = [f'<div class="scroll" tabindex="0" role="region" aria-label="{title}" id="{name}">']
+    parts.append(f'<table data-table="{name}">')
+    if has_caption:
+        parts.append(f"<caption>{title}</caption>")
+    heads = (
+        f'<th scope="col" data-key="{escape(column.key)}"{_look(column.form, "")}>{escape(plain(column.title))}</th>'
+        for column in table.columns
+    )
+    parts.append(f"<thead><tr>{''.join(heads)}</tr></thead><tbody>")
+    for place, row in enumerate(table.rows):
+        parts.append("<tr>")
+        for column, value in zip(table.columns, row, strict=True):
+            parts.append(_cell(value, column.form, linked.links.get((place, column.key)), root))
+        parts.append("</tr>")
+    if not table.rows:
+        parts.append(f'<tr><td colspan="{max(len(table.columns), 1)}">none</td></tr>')
+    parts.append("</tbody></table></div>")
+    parts += (f'<p class="note">{escape(plain(note))}</p>' for note in table.notes)
+    return Markup("".join(parts))  # noqa: S704 - all that came from outside is escaped above
+
+
+def _cell(value: Any, form: str, href: str | None, root: str) -> str:
+    whole = plain(shown(value, form))
+    look = _WORDS.get(whole, "") if form == "text" else ""
+    text: str = escape(whole)
+    if value is not None and not isinstance(value, str):
+        text = f'<data value="{value!r}"{" data-age" if form == "age" else ""}>{text}</data>'
+    if look:
+        text = f'<span aria-hidden="true">{_SIGNS[look]} </span>{text}'
+    if href:
+        text = f'<a href="{escape(root + href)}">{text}</a>'
+    return f"<td{_look(form, look)}>{text}</td>"
+
+
+def _look(form: str, look: str) -> str:
+    look = "number" if form in _NUMBERS else look
+    return f' class="{look}"' if look else ""
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("arrowroot_lab.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        shown=lambda value, form="text": plain(shown(value, form)), slug=slug, age_s=age_s, plain=plain
+    )
+    environment.globals["table"] = table_html
+    return environment
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Return a page. All that is not marked as HTML is escaped."""
+    return _environment().get_template(template).render(**context)

@@ -1,0 +1,217 @@
+"""The figures of the pages, made of rows and documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.figures.bars import Bar, bars
+from arrowroot_lab.figures.beside import Beside, beside
+from arrowroot_lab.figures.curves import Point, Series, curves
+from arrowroot_lab.figures.history import Mark, Moment
+from arrowroot_lab.figures.history import history as history_figure
+from arrowroot_lab.figures.matrix import Axis, Cell, matrix
+from arrowroot_lab.figures.reads import Read, offsets
+from arrowroot_lab.figures.samples import Predicted, Taken, samples
+from arrowroot_lab.mining.results import label
+from arrowroot_lab.mining.table import Column
+
+from .snapshot import Snapshot, axes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.figures.figure import Figure
+    from arrowroot_lab.mining import Compared, History
+    from arrowroot_lab.store import Summary
+
+WALL = Column("wall_ns", "Wall time", "time")
+#: Beyond this a picture is no longer read at a glance; the tables have all.
+MAX_ROWS, MAX_FIGURES, MAX_COMPARED = 40, 6, 30
+
+
+def campaign_matrix(found: Sequence[Summary]) -> Figure | None:
+    """Return the matrix of a campaign: programs across, what they are measured on down; None for a single cell."""
+    across, down = axes(found)
+    if not across:
+        across, down = down[-1:], down[:-1]
+    if not across:
+        return None
+    cells: dict[tuple[str, str], Cell] = {}
+    for one in found:
+        value = one.wall_median_ns if one.outcome == "ok" else None
+        word = "" if value is not None else "no time" if one.outcome == "ok" else one.outcome
+        cells[label(one, down) or "all", label(one, across)] = Cell(value, word, one.reason or "")
+    rows = tuple(dict.fromkeys(row for row, _ in cells))
+    columns = tuple(dict.fromkeys(column for _, column in cells))
+    caption = "Median of the counted samples of the newest results, and its ratio to the best of its row."
+    if len(rows) > MAX_ROWS:
+        caption += f" The first {MAX_ROWS} of {len(rows)} rows; the table of results has all."
+        rows = rows[:MAX_ROWS]
+    return matrix(
+        "Wall time of each case",
+        caption,
+        cells,
+        WALL,
+        rows=Axis(" / ".join(down) or "what", rows),
+        columns=Axis(" / ".join(across), columns),
+    )
+
+
+def campaign_bars(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
+    """Return bars by storage (else by site, else by whatever differs), a figure for each of what differs besides."""
+    programs, others = axes(found)
+    group = next((axis for axis in ("storage", "site", *others) if axis in others), None)
+    facets = [axis for axis in others if axis != group]
+    parts: dict[str, list[Bar]] = {}
+    for one in found:
+        facts = snapshot.facts.get(one.uuid)
+        has_value = one.outcome == "ok" and one.wall_median_ns is not None
+        parts.setdefault(label(one, facets), []).append(
+            Bar(
+                str(getattr(one, group)) if group else one.dataset,
+                label(one, programs) or one.engine,
+                one.wall_median_ns if has_value else None,
+                facts.low_ns if facts and has_value else None,
+                facts.high_ns if facts and has_value else None,
+                one.n_counted,
+                "" if has_value else f"{one.outcome}: {one.reason or 'no reason told'}",
+            )
+        )
+    title = f"Wall time by {group or 'program'}"
+    caption = "Bars are medians of the counted samples, whiskers go from the least to the most."
+    return [
+        bars(
+            f"{title}: {name}" if name else title,
+            caption,
+            data,
+            WALL,
+            group=(group or "dataset").capitalize(),
+            series=" / ".join(programs) or "engine",
+        )
+        for name, data in list(parts.items())[:MAX_FIGURES]
+    ]
+
+
+def efficiency_by_round_trip(found: Sequence[Summary], snapshot: Snapshot) -> list[Figure]:
+    """Return CPU efficiency against the round trip, a figure for each workload that was measured at two or more."""
+    programs, _ = axes(found)
+    parts: dict[str, dict[str, list[Point]]] = {}
+    for one in found:
+        facts = snapshot.facts.get(one.uuid)
+        if (
+            one.outcome != "ok"
+            or facts is None
+            or facts.cpu_efficiency is None
+            or facts.round_trip_ns is None
+        ):
+            continue
+        point = Point(facts.round_trip_ns, facts.cpu_efficiency, note=one.storage)
+        parts.setdefault(one.workload, {}).setdefault(label(one, programs) or one.engine, []).append(point)
+    figures = []
+    for workload, series in parts.items():
+        trips = [point.x for points in series.values() for point in points]
+        if max(trips) < 2 * min(trips) + 1e6:
+            continue
+        figures.append(
+            curves(
+                f"CPU efficiency against the round trip: {workload}",
+                "CPU time over wall time of the cores that were asked for, at each storage; at 100 % nothing waits.",
+                [Series(name, tuple(points)) for name, points in series.items()],
+                Column("round_trip_ns", "Round trip", "time"),
+                Column("cpu_efficiency", "CPU efficiency", "share"),
+                from_zero=True,
+            )
+        )
+    return figures[:MAX_FIGURES]
+
+
+def series_history(told: History) -> Figure:
+    """Return the history of a series, with a mark for whatever changed."""
+    title = told.metric.title[:1].upper() + told.metric.title[1:]
+    column = Column(told.metric.key, title, told.metric.form)
+    moments = [
+        Moment(
+            point.created_at,
+            point.version,
+            point.figure,
+            min(point.values, default=None),
+            max(point.values, default=None),
+            "" if point.figure is not None else point.outcome,
+        )
+        for point in told.points
+    ]
+    marks = [
+        Mark(place, "changed", "; ".join(news))
+        for place, point in enumerate(told.points)
+        if place and (news := [mark for mark in point.marks if not mark.startswith(point.outcome)])
+    ]
+    caption = (
+        f"One point a result: the {told.statistic} of its counted samples, with the least and the most. Dotted lines "
+        "are changes of versions or of the environment; crosses are results without a figure."
+    )
+    return history_figure(f"{title} of the series", caption, moments, marks, column)
+
+
+def result_samples(result: Result) -> Figure | None:
+    """Return the samples of a result in their order, with the predictions; None if there are none."""
+    if not result.samples:
+        return None
+    taken = [
+        Taken(
+            sample.turn,
+            sample.wall_ns,
+            ""
+            if sample.is_counted()
+            else "; ".join(sample.disturbed) or f"{sample.outcome.value}: {sample.reason or ''}",
+        )
+        for sample in result.samples
+    ]
+    predicted = [
+        Predicted(str(one.get("by", "a runner")), float(one["wall_ns"]), float(one.get("error_share") or 0))
+        for one in result.predictions
+        if one.get("wall_ns")
+    ]
+    caption = "Each point is a sample; crosses were disturbed or failed, and are not counted."
+    if predicted:
+        caption += " Lines are predictions, bands their error."
+    return samples("Samples in their order", caption, taken, predicted, WALL)
+
+
+def result_reads(result: Result) -> Figure | None:
+    """Return where in the file and when was read, if a sample has kept it; None otherwise."""
+    for sample in result.samples:
+        told: Any = sample.details.get("reads")
+        if not isinstance(told, list) or not told:
+            continue
+        reads = [Read(*(int(number) for number in one)) for one in told]
+        return offsets(
+            "Where in the file, and when, was read",
+            "Each stroke is a read, from its first to its last byte, at the entry that was being read then.",
+            reads,
+            file_bytes=int(result.dataset.get("file_bytes") or 0),
+            n_entries=int(result.dataset.get("n_entries") or 0),
+        )
+    return None
+
+
+def compared_figure(compared: Sequence[Compared], names: Sequence[str], form: str) -> Figure:
+    """Return the ratios of one pair of sides, case by case."""
+    before, now = compared[0].before, compared[0].now
+    rows = [
+        Beside(
+            name,
+            form,
+            one.before_figure,
+            one.now_figure,
+            one.comparison.ratio,
+            one.comparison.low,
+            one.comparison.high,
+            one.comparison.verdict.value,
+        )
+        for one, name in zip(compared, names, strict=True)
+    ][:MAX_COMPARED]
+    caption = "Ratios of pairs that were taken in turns, with their 99 % bounds; left of 1 is better."
+    if len(compared) > MAX_COMPARED:
+        caption += f" The first {MAX_COMPARED} of {len(compared)} cases; the table has all."
+    return beside(f"{now} judged by {before}", caption, rows, left=before, right=now)

@@ -1,0 +1,329 @@
+"""Publishes a store as static pages: no server, no host outside, and from a file they work, too."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import arrowroot_lab
+from arrowroot_lab.errors import RequestError
+from arrowroot_lab.figures.figure import style_sheet
+from arrowroot_lab.mining import overview, report
+from arrowroot_lab.mining.comparison import SIDES, Measured, compare_measured, measured
+from arrowroot_lab.mining.history import history_of
+from arrowroot_lab.mining.news import news, standing
+from arrowroot_lab.mining.overview import OLD_DAYS
+from arrowroot_lab.mining.results import axes_of, label, table_of, varying
+from arrowroot_lab.store import Filter
+
+from . import pictures
+from .html import Linked, render, slug
+from .site import swapped
+from .snapshot import (
+    BAD,
+    Snapshot,
+    campaign_page,
+    classic_page,
+    compare_page,
+    facts_of,
+    result_page,
+    runs_of,
+    series_page,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from arrowroot_lab.classics.classic import Classic
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.figures.figure import Figure
+    from arrowroot_lab.mining import Compared, Table
+    from arrowroot_lab.store import Store, Summary
+
+#: Where one begins to read.
+FIRST = "index.html"
+#: Pairs are looked for in so many of the newest runs of a campaign.
+N_RUNS = 5
+#: Of more values of an axis each is compared with the first alone, not with each other.
+MAX_EACH_WITH_EACH = 4
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was written."""
+
+    first: Path
+    n_pages: int
+    n_results: int
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A figure for a template, with its name and the links of its table."""
+
+    name: str
+    figure: Figure
+    linked: Linked
+
+
+def publish(
+    store: Store, directory: Path, *, classics: Sequence[Classic] = (), at: datetime | None = None
+) -> Published:
+    """Write the pages of all results to a directory; what was published there before is replaced as a whole.
+
+    Args:
+        store: where from
+        directory: not there yet, empty, or published by us before
+        classics: pages of classics, in their order
+        at: the moment to which ages are counted, UTC; None: now
+
+    Raises: RequestError if the directory has other files; LabError if it cannot be written.
+    """
+    snapshot = Snapshot(store, at or datetime.now(timezone.utc))
+    told = {"version": arrowroot_lab.__version__, "made_at": _date(snapshot.at)}
+    with swapped(directory, told) as new:
+        site = _Site(new, snapshot, classics)
+        site.write()
+    return Published(directory / FIRST, site.n_pages, len(snapshot.summaries))
+
+
+class _Site:
+    def __init__(self, root: Path, snapshot: Snapshot, classics: Sequence[Classic]) -> None:
+        self.root, self.snapshot, self.classics, self.n_pages = root, snapshot, classics, 0
+        navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]
+        navigation += [(classic.title, classic_page(classic.name)) for classic in classics]
+        self.common = {
+            "version": arrowroot_lab.__version__,
+            "made_at": _date(snapshot.at),
+            "now": snapshot.at,
+            "place": snapshot.store.place,
+            "navigation": navigation,
+        }
+
+    def write(self) -> None:
+        """Write all pages, the first one last."""
+        for name in ("style.css", "ages.js"):
+            text = files("arrowroot_lab.pages").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+            (self.root / name).write_text(text, encoding="utf-8")
+        (self.root / "figures.css").write_text(style_sheet(), encoding="utf-8")
+        for group in self.snapshot.series().values():
+            self._series(group)
+        for name in self.snapshot.campaigns:
+            self._campaign(name)
+        for classic in self.classics:
+            self._classic(classic)
+        self._overview()
+
+    def _page(self, path: str, template: str, title: str, **context: Any) -> None:
+        place = self.root / path
+        place.parent.mkdir(exist_ok=True)
+        root = "../" * path.count("/")
+        told = {**self.common, "root": root, "here": path, "title": title, **context}
+        place.write_text(render(template, told), encoding="utf-8")
+        self.n_pages += 1
+
+    def _overview(self) -> None:
+        snapshot = self.snapshot
+        found = overview(snapshot.store, at=snapshot.at)
+        verdicts = Counter(one.comparison.verdict.value for one in found.compared)
+        changed = [one for one in found.compared if one.comparison.verdict.value in ("better", "worse")]
+        last = news(snapshot.summaries)
+        self._page(
+            FIRST,
+            "overview.html",
+            "Overview",
+            n_results=len(snapshot.summaries),
+            n_series=len(snapshot.series()),
+            newest=snapshot.summaries[0] if snapshot.summaries else None,
+            verdicts=verdicts,
+            campaigns=self._linked(found.campaigns, "campaigns"),
+            changed=Linked(found.changed, "changed", _links_of(changed)),
+            news=self._linked(last, "news"),
+            n_failing=sum(row["what"] == "fails now" for row in last.records()),
+            n_working=sum(row["what"] == "works again" for row in last.records()),
+            failed=self._linked(found.failed, "failed"),
+            old=self._linked(found.old, "old"),
+            n_last=sum(
+                len(next(iter(runs_of(snapshot.of_campaign(name)).values()))) for name in snapshot.campaigns
+            ),
+            old_days=OLD_DAYS,
+        )
+
+    def _campaign(self, name: str) -> None:
+        all_results = self.snapshot.of_campaign(name)
+        found = list(reversed(standing(all_results)))
+        runs = runs_of(all_results)
+        failed = [one for one in found if one.outcome in BAD]
+        shown = [figure] if (figure := pictures.campaign_matrix(found)) else []
+        by_storage = pictures.campaign_bars(found, self.snapshot)
+        by_trip = pictures.efficiency_by_round_trip(found, self.snapshot)
+        self._page(
+            campaign_page(name),
+            "campaign.html",
+            name,
+            ends=Counter(one.outcome for one in found),
+            found=found,
+            failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
+            runs=runs,
+            matrix=[self._shown(each, f"matrix-{place}") for place, each in enumerate(shown)],
+            bars=[self._shown(each, f"bars-{place}") for place, each in enumerate(by_storage)],
+            efficiency=[self._shown(each, f"efficiency-{place}") for place, each in enumerate(by_trip)],
+            comparisons=self._comparisons(name, runs),
+            results=self._linked(table_of(found), "results"),
+        )
+
+    def _comparisons(
+        self, campaign: str, runs: dict[str, list[Summary]]
+    ) -> list[tuple[str, str, Counter[str]]]:
+        """Write the comparisons of a campaign; return axis, address and how often each verdict was given."""
+        asked = Filter(campaign=(campaign,), run=tuple(run for run in list(runs)[:N_RUNS] if run))
+        found = measured(self.snapshot.store, asked)
+        written = []
+        for axis in SIDES:
+            values = list(
+                dict.fromkeys(
+                    str(getattr(one, axis)) for run in list(runs.values())[:N_RUNS] for one in reversed(run)
+                )
+            )
+            pairs = [
+                (before, now)
+                for place, now in enumerate(values)
+                for before in values[: place if len(values) <= MAX_EACH_WITH_EACH else min(place, 1)]
+            ]
+            parts = [part for before, now in pairs if (part := _compared(found, axis, before, now))]
+            if not parts:
+                continue
+            verdicts = Counter(one.comparison.verdict.value for _, _, compared in parts for one in compared)
+            path = compare_page(campaign, axis)
+            self._page(
+                path,
+                "compare.html",
+                f"{campaign}: compared by {axis}",
+                campaign=campaign,
+                campaign_page=campaign_page(campaign),
+                axis=axis,
+                parts=[self._part(table, compared, name) for name, table, compared in parts],
+                is_each=len(values) <= MAX_EACH_WITH_EACH,
+            )
+            written.append((axis, path, verdicts))
+        return written
+
+    def _part(self, table: Table, compared: list[Compared], name: str) -> dict[str, Any]:
+        differing, _ = varying([one.case for one in compared])
+        names = [
+            " / ".join(one.case[axis] for axis in differing if axis in one.case) or "the case"
+            for one in compared
+        ]
+        return {
+            "name": name,
+            "before": compared[0].before,
+            "now": compared[0].now,
+            "verdicts": Counter(one.comparison.verdict.value for one in compared),
+            "figure": self._shown(pictures.compared_figure(compared, names, "time"), f"{name}-figure"),
+            "table": Linked(table, f"{name}-table", _links_of(compared)),
+        }
+
+    def _series(self, group: list[Summary]) -> None:
+        """Write a series and its results; their documents are read once, and only these are in memory."""
+        results = list(self.snapshot.store.of(one.uuid for one in group))
+        for place, (summary, result) in enumerate(zip(group, results, strict=True)):
+            self.snapshot.facts[summary.uuid] = facts_of(result)
+            before = group[place - 1] if place else None
+            after = group[place + 1] if place + 1 < len(group) else None
+            self._result(summary, result, before, after)
+        told = history_of(group[-1], results)
+        last = group[-1]
+        self._page(
+            series_page(last.series_id),
+            "series.html",
+            told.label,
+            last=last,
+            campaign_page=campaign_page(last.campaign),
+            shown=[self._shown(pictures.series_history(told), "history")],
+            points=self._linked(told.table(), "points"),
+            machine=results[-1].machine,
+            n_results=len(group),
+        )
+
+    def _result(
+        self, summary: Summary, result: Result, before: Summary | None, after: Summary | None
+    ) -> None:
+        shown = [
+            self._shown(figure, name)
+            for name, figure in (
+                ("samples", pictures.result_samples(result)),
+                ("reads", pictures.result_reads(result)),
+            )
+            if figure is not None
+        ]
+        facts = self.snapshot.facts[summary.uuid]
+        tables = report(result)
+        self._page(
+            result_page(result.uuid),
+            "result.html",
+            summary.label(),
+            summary=summary,
+            result=result,
+            facts=facts,
+            campaign_page=campaign_page(summary.campaign),
+            series_page=series_page(summary.series_id),
+            before=result_page(before.uuid) if before else None,
+            after=result_page(after.uuid) if after else None,
+            shown=shown,
+            command=shlex.join(result.command) if result.command else None,
+            tables=[self._linked(table, f"table-{slug(table.title)}") for table in tables],
+        )
+
+    def _classic(self, classic: Classic) -> None:
+        self._page(
+            classic_page(classic.name),
+            "classic.html",
+            classic.title,
+            classic=classic,
+            shown=[self._shown(figure, f"figure-{place}") for place, figure in enumerate(classic.figures)],
+            tables=[Linked(table, f"table-{place}") for place, table in enumerate(classic.tables)],
+        )
+
+    def _differing(self, found: Sequence[Summary]) -> list[str]:
+        return varying([axes_of(one) for one in found])[0] or ["workload"]
+
+    def _linked(self, table: Table, name: str) -> Linked:
+        """A table whose keys of results, series and campaigns lead to their pages."""
+        pages = {"uuid": result_page, "series_id": series_page, "campaign": campaign_page}
+        links: dict[tuple[int, str], str] = {}
+        for place, column in enumerate(table.columns):
+            page = pages.get(column.key)
+            if page is not None:
+                links |= {(row, column.key): page(str(cells[place])) for row, cells in enumerate(table.rows)}
+        return Linked(table, name, links)
+
+    def _shown(self, figure: Figure, name: str) -> _Shown:
+        return _Shown(name, figure, self._linked(figure.table, f"{name}-numbers"))
+
+
+def _compared(
+    found: Sequence[Measured], axis: str, before: str, now: str
+) -> tuple[str, Table, list[Compared]] | None:
+    try:
+        table, compared = compare_measured(found, by=axis, before=before, now=now)
+    except RequestError:
+        return None  # no case has both
+    return f"{slug(now)}-judged-by-{slug(before)}", table, compared
+
+
+def _links_of(compared: Sequence[Compared]) -> dict[tuple[int, str], str]:
+    """The links of a table of comparisons: each figure leads to the newest result that it is of."""
+    links = {}
+    for place, one in enumerate(compared):
+        links[place, "verdict"] = links[place, "wall_ns_now"] = result_page(one.now_uuid)
+        links[place, "wall_ns_before"] = result_page(one.before_uuid)
+    return links
+
+
+def _date(at: datetime) -> str:
+    return at.astimezone(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,121 @@
+"""What the pages are made of: the rows of all results, and what is kept of their documents once they were read."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arrowroot_lab.mining.metrics import metric
+from arrowroot_lab.mining.results import axes_of, varying
+
+from .html import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from arrowroot_lab.documents import Result
+    from arrowroot_lab.store import Store, Summary
+
+#: Outcomes that somebody has to look at.
+BAD = ("failed", "timed out", "refused")
+#: Axes by which programs differ; the others are what they are measured on.
+PROGRAM = ("engine", "version", "strategy")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What pictures need of a document, beside its row."""
+
+    #: The least and the most wall time of the counted samples.
+    low_ns: float | None
+    high_ns: float | None
+    #: The median of the counted samples.
+    cpu_efficiency: float | None
+    #: Of the storage, as it was measured before the samples; None if it was not.
+    round_trip_ns: float | None
+
+
+def facts_of(result: Result) -> Facts:
+    """Return what is kept of a document."""
+    walls = metric("wall_ns").values(result)
+    shares = metric("cpu_efficiency").values(result)
+    return Facts(
+        min(walls, default=None),
+        max(walls, default=None),
+        statistics.median(shares) if shares else None,
+        result.line.get("latency_before_ns"),
+    )
+
+
+class Snapshot:
+    """All results of a store at one moment.
+
+    Attributes:
+        at: the moment, UTC: ages are counted to it
+        summaries: all rows, newest first
+        facts: by UUID; filled while the series are written
+    """
+
+    def __init__(self, store: Store, at: datetime) -> None:
+        self.store, self.at = store, at
+        self.summaries = store.summaries()
+        self.facts: dict[str, Facts] = {}
+
+    @property
+    def campaigns(self) -> list[str]:
+        """The names of all campaigns, the one that ran last first."""
+        return list(dict.fromkeys(one.campaign for one in self.summaries))
+
+    def of_campaign(self, name: str) -> list[Summary]:
+        """The results of a campaign, newest first."""
+        return [one for one in self.summaries if one.campaign == name]
+
+    def series(self) -> dict[str, list[Summary]]:
+        """The results of each series, oldest first."""
+        groups: dict[str, list[Summary]] = {}
+        for one in reversed(self.summaries):
+            groups.setdefault(one.series_id, []).append(one)
+        return groups
+
+
+def runs_of(found: Sequence[Summary]) -> dict[str, list[Summary]]:
+    """Return the results of each run, the newest run first; results that tell no run are one."""
+    runs: dict[str, list[Summary]] = {}
+    for one in found:
+        runs.setdefault(one.run or "", []).append(one)
+    return runs
+
+
+def axes(found: Sequence[Summary]) -> tuple[list[str], list[str]]:
+    """Return the axes on which results differ: those of the programs, and the others."""
+    differing, _ = varying([axes_of(one) for one in found])
+    differing = [axis for axis in differing if axis != "campaign"]
+    programs = [axis for axis in differing if axis in PROGRAM]
+    return programs, [axis for axis in differing if axis not in PROGRAM]
+
+
+def result_page(uuid: str) -> str:
+    """The address of a result, from the root of the site."""
+    return f"results/{slug(uuid)}.html"
+
+
+def series_page(series_id: str) -> str:
+    """The address of a series."""
+    return f"series/{slug(series_id)}.html"
+
+
+def campaign_page(name: str) -> str:
+    """The address of a campaign."""
+    return f"campaigns/{slug(name)}.html"
+
+
+def compare_page(campaign: str, axis: str) -> str:
+    """The address of the comparisons of a campaign on an axis."""
+    return f"compare/{slug(campaign)}-by-{slug(axis)}.html"
+
+
+def classic_page(name: str) -> str:
+    """The address of a classic."""
+    return f"classics/{slug(name)}.html"

@@ -1,0 +1,86 @@
+"""Quantities as people write and read them: times, sizes, rates, shares. MB is 10^6 bytes, MiB 2^20."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\d\s.][^\d.]*?)\s*", re.ASCII)
+
+TIMES = {
+    "ns": 1, "us": 10**3, "\N{MICRO SIGN}s": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9,
+    "d": 86400 * 10**9,
+}  # fmt: skip
+SIZES = {
+    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}  # fmt: skip
+RATES = {f"{unit}/s": float(factor) for unit, factor in SIZES.items()} | {
+    "Mbit/s": 1e6 / 8,
+    "Gbit/s": 1e9 / 8,
+}
+#: Above it, integers are no longer those of JSON and SQL.
+_MOST = 2.0**62
+
+
+def _parsed(text: str, units: dict[str, int] | dict[str, float], example: str) -> float:
+    match = _NUMBER.fullmatch(text)
+    factor = units.get(match[2]) if match else None
+    if match is None or factor is None:
+        raise ValueError(
+            f"expected a number and a unit ({', '.join(units)}) such as {example!r}, not {text!r}"
+        )
+    value = float(match[1]) * factor
+    if value > _MOST:
+        raise ValueError(f"{text!r} is too much")
+    return value
+
+
+def parse_time_ns(text: str) -> int:
+    """Return the nanoseconds of a time such as ``50 ms``. Raises: ValueError that says what was expected."""
+    return round(_parsed(text, TIMES, "50 ms"))
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes of a size such as ``10 MB``. Raises: ValueError that says what was expected."""
+    return round(_parsed(text, SIZES, "10 MB"))
+
+
+def parse_rate(text: str) -> float:
+    """Return the bytes a second of a rate such as ``12 MB/s``. Raises: ValueError that says what was expected."""
+    return _parsed(text, RATES, "12 MB/s")
+
+
+def parse_share(value: str | float) -> float:
+    """Return a share in (0, 1] of ``1 %`` or 0.01. Raises: ValueError that says what was expected."""
+    problem = f"expected a share such as '1 %' or 0.01, more than 0 and at most 100 %, not {value!r}"
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value)
+        if match is None or match[2] != "%":
+            raise ValueError(problem)
+        value = float(match[1]) / 100
+    if not 0 < value <= 1:
+        raise ValueError(problem)
+    return float(value)
+
+
+def size_text(n_bytes: float) -> str:
+    """Write a size: ``1.50 MB``."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(n_bytes) >= factor:
+            return f"{n_bytes / factor:.3g} {unit}"
+    return f"{n_bytes:.0f} B"
+
+
+def time_text(ns: float) -> str:
+    """Write a time for people: ``2 min 5 s``, ``1.23 s``, ``45.6 ms``."""
+    if not math.isfinite(ns):
+        return "unknown"
+    if ns >= 59.5e9:
+        seconds = round(ns / 1e9)
+        hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
+        return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.0f} ns"

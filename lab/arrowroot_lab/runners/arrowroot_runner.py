@@ -1,0 +1,348 @@
+"""arrowroot as an engine (docs/lab/runners.md): scans, the same by its command ``perf``, copies, and predictions.
+
+Usage: arrowroot_runner.py [--perf] run|predict|identify
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+# A second thread of NumPy's linear algebra would spin for some 100 ms after the import, in the time that is measured.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import arrowroot
+
+if TYPE_CHECKING or __package__:
+    from .checksum import Checksums
+    from .part import Wanted
+    from .process_line import UnsupportedError, add_counters, begin, burn, serve
+else:
+    from checksum import Checksums
+    from part import Wanted
+    from process_line import UnsupportedError, add_counters, begin, burn, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from .process_line import Answer, Job
+
+    Counters = dict[str, dict[str, int]]
+
+#: By how much predictions may be wrong: docs/measured.md, "Predictions".
+ERROR_SHARE = 0.20
+#: URLs' schemes -> the stores that are simulated.
+STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots": "xrootd"}
+#: URLs' schemes -> the stores that are simulated.
+STORES = {"http": "http", "https": "http", "s3": "s3", "root": "xrootd", "roots": "xrootd"}
+#: A line that costs nothing.
+NO_LINE = {"latency_ns": 0.0, "bytes_per_s": 1e12}
+
+
+def identify(_: Job) -> Answer:
+    """Say what this is."""
+    import numpy as np
+    import pyarrow as pa
+
+    can = ["read", "threads", "trace", "order:entry", "cache_bytes", "strategy:*", "entry_range"]
+    can += [] if "--perf" in sys.argv else ["entries", "work", "checksum", "write", "predict"]
+    versions = {"arrowroot": arrowroot.__version__, "pyarrow": pa.__version__, "numpy": np.__version__}
+    return {"name": "arrowroot", "versions": versions | {"python": platform.python_version()}, "can": can}
+
+
+def run(job: Job) -> Answer:
+    """Read or copy the columns."""
+    try:
+        if job.get("kind", "read") == "write":
+            return write(job)
+        if job.get("kind", "read") != "read":
+            raise UnsupportedError(f"arrowroot does not do {job['kind']!r}")
+        return perf(job) if "--perf" in sys.argv else read(job)
+    except arrowroot.UnsupportedError as error:
+        raise UnsupportedError(str(error)) from None
+
+
+def read(job: Job) -> Answer:
+    """Read the columns in batches, and let them go."""
+    warm_up(job)
+    wanted, sums = Wanted(job), Checksums()
+    counters: Counters = {}
+    n_entries, first, values_bytes, wait_ns, apart_ns = 0, 0, 0, 0, 0
+    traces: list[tuple[dict[str, Any], Any]] = []
+    watch = begin(job)
+    for url in job["urls"]:
+        if wanted.is_over(first):
+            break
+        with arrowroot.open(url, **storage_options(job)) as file:
+            tree = file[job["table"]]
+            watch.opened()
+            scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
+            for batch in scan:
+                watch.first_entry()
+                n_entries += batch.num_rows
+                if job.get("work_ns_per_entry"):
+                    burn(batch.num_rows * job["work_ns_per_entry"])
+                if job.get("wants_checksum"):
+                    begin_ns = time.thread_time_ns()
+                    sums.add(batch)
+                    apart_ns += time.thread_time_ns() - begin_ns
+            first += tree.num_entries
+            stats = scan.stats
+            values_bytes += stats.values_bytes
+            wait_ns += stats.wait_ns
+            add_counters(counters, layers_of(file.accounts, scan.accounts))
+            if job.get("trace"):
+                of_file = {"file_bytes": file.size_bytes, "kept": file.kept, "protocol": file.protocol.data()}
+                traces.append(({"url": tree.url, "tree": tree.path, **of_file}, scan))
+    answer = watch.answer()
+    add_counters(answer["counters"], counters)
+    add_counters(answer["counters"], {"application": {"wait_ns": wait_ns}})
+    # From here on nothing is timed.
+    for i, (of_file, scan) in enumerate(traces):
+        write_trace(trace_path(job["trace"], i), job, of_file, scan, answer["cpu_ns"] - apart_ns)
+    answer |= {"n_entries": n_entries, "values_bytes": values_bytes}
+    if job.get("wants_checksum"):
+        answer |= {"checksum": sums.told(), "details": {"unchecked": sorted(sums.unchecked)}}
+    return answer
+
+
+def warm_up(job: Job) -> None:
+    """Read a tiny file: what an import puts off is not counted."""
+    import pyarrow as pa  # noqa: F401
+
+    if job.get("warm_up"):
+        with arrowroot.open(job["warm_up"]) as file:
+            for _ in file.only_tree().scan(n_threads=1, strings="binary"):
+                pass
+
+
+def storage_options(job: Job) -> dict[str, Any]:
+    """The strategy and its options, as ``arrowroot.open`` takes them."""
+    options = {"strategy": job.get("strategy") or "auto", "cache_size": job.get("cache_bytes")}
+    return {name: value for name, value in options.items() if value is not None} | (job.get("options") or {})
+
+
+def scan_of(job: Job, tree: Any, part: tuple[int, int, Any]) -> Any:
+    """The scan of a part of a file: begin, end, and the entries if they are listed."""
+    start, end, picked = part
+    options: dict[str, Any] = {"n_threads": job.get("threads", 1), "trace": bool(job.get("trace"))}
+    if job.get("order", "cluster") != "cluster":
+        options["order"] = job["order"]
+    try:
+        # Text that is not UTF-8 costs the same, and is no reason not to measure.
+        return tree.scan(
+            job.get("columns"),
+            entries=slice(start, end) if picked is None else picked,
+            strings="binary",
+            **options,
+        )
+    except arrowroot.InvalidRequestError as error:
+        if "order" in options and "order" in str(error):
+            raise UnsupportedError(f"this arrowroot has no order of entries: {error}") from None
+        raise
+
+
+def layers_of(of_file: list[Any], of_scan: list[Any]) -> Counters:
+    """The accounts as counters: what the file's store and servers were asked, and the layers of the scan above them."""
+    layers: Counters = {}
+    below = {account.layer for account in of_file}
+    for account in (*of_file, *(account for account in of_scan if account.layer not in below)):
+        layer = "application" if account.layer == "engine" else account.layer
+        counts = {
+            f"n_{account.operation.replace('-', '_')}s": account.n_attempted,
+            "busy_ns": account.total_ns,
+        }
+        if account.operation in ("read", "readv"):
+            name = "n_vector_reads" if account.operation == "readv" else "n_reads"
+            counts = {name: account.n_attempted, "n_bytes": account.bytes, "busy_ns": account.total_ns}
+        add_counters(layers, {layer: counts})
+    return layers
+
+
+def trace_path(path: str, i: int) -> str:
+    """Where the trace of the i-th file is."""
+    return path if i == 0 else f"{path.removesuffix('.parquet')}.{i}.parquet"
+
+
+def write_trace(path: str, job: Job, of_file: dict[str, Any], scan: Any, cpu_ns: int) -> None:
+    """Write a trace as ``arrowroot perf --trace`` does, with the job's CPU time per entry as a part of the decoding."""
+    from arrowroot._report import trace
+
+    reads, stats = scan.logical_reads(), scan.stats
+    if job.get("work_ns_per_entry") and reads:
+        # Spread evenly; a replay divides by the threads, which share the decoding, but not this.
+        more_ns = job["work_ns_per_entry"] * stats.n_entries * stats.n_threads // len(reads)
+        reads = [read._replace(decode_ns=read.decode_ns + more_ns) for read in reads]
+    metadata = {
+        "arrowroot": arrowroot.__version__, "columns": list(scan.column_names), "filter": None,
+        "n_entries": stats.n_entries, "n_threads": stats.n_threads, "wall_ns": stats.wall_ns, "cpu_ns": cpu_ns,
+        "decode_ns": sum(read.decode_ns for read in reads), "order": job.get("order", "cluster"),
+    }  # fmt: skip
+    trace.write(path, trace.table(reads, scan.physical_reads(), of_file | metadata))
+
+
+def perf(job: Job) -> Answer:
+    """The same by ``arrowroot perf``: its own times, and its report."""
+    if job.get("entries") or job.get("work_ns_per_entry") or job.get("wants_checksum"):
+        raise UnsupportedError("arrowroot perf takes no list of entries, does no work and tells no checksum")
+    if len(job["urls"]) > 1:
+        raise UnsupportedError("arrowroot perf reads one file")
+    command = [sys.executable, "-m", "arrowroot", "perf", f"{job['urls'][0]}:{job['table']}", "--json"]
+    command += ["--threads", str(job.get("threads", 1)), *option_arguments(job)]
+    for name in job.get("columns") or ():
+        command += ["-c", name]
+    if job.get("entry_range"):
+        command.append("--entries={}:{}".format(*job["entry_range"]))
+    if job.get("order", "cluster") != "cluster":
+        command += ["--order", job["order"]]
+    if job.get("trace"):
+        command += ["--trace", job["trace"]]
+    watch = begin(job)
+    report = output_of(command)
+    answer = watch.answer()
+    figures = report["reads"][0]
+    of_file, of_scan = (
+        [SimpleNamespace(**account) for account in report["accounts"][what]] for what in ("file", "scan")
+    )
+    add_counters(answer["counters"], layers_of(of_file, of_scan))
+    return answer | {
+        "wall_ns": figures["real_time_ns"],
+        "cpu_ns": figures["cpu_time_ns"],
+        "n_entries": report["n_entries"],
+        "details": {"perf": figures},
+    }
+
+
+def option_arguments(job: Job) -> list[str]:
+    """The strategy and its options, as the command line takes them."""
+    arguments = ["--strategy", job.get("strategy") or "auto"]
+    if job.get("cache_bytes") is not None:
+        arguments += ["--cache-size", str(job["cache_bytes"])]
+    for name, value in (job.get("options") or {}).items():
+        arguments += ["-O", f"{name}={value}"]
+    return arguments
+
+
+def output_of(command: list[str]) -> Any:
+    """The JSON that a command of arrowroot prints. Raises: RuntimeError with what it said, if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"{' '.join(command[2:4])}: {said[-1]}")
+    return json.loads(done.stdout)
+
+
+def write(job: Job) -> Answer:
+    """Copy the columns and entries to a file of its own."""
+    warm_up(job)
+    wanted = Wanted(job)
+    counters: Counters = {}
+    n_entries = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal n_entries
+        first = 0
+        for url in job["urls"]:
+            if wanted.is_over(first):
+                return
+            with arrowroot.open(url, **storage_options(job)) as file:
+                tree = file[job["table"]]
+                watch.opened()
+                scan = scan_of(job, tree, wanted.of_file(first, tree.num_entries))
+                for batch in scan:
+                    watch.first_entry()
+                    n_entries += batch.num_rows
+                    yield batch
+                first += tree.num_entries
+                add_counters(counters, layers_of(file.accounts, scan.accounts))
+
+    tiny = f"{job['out']}.tiny.root"
+    arrowroot.write(f"{tiny}:T", {"x": [1.0]}, layout=(job.get("settings") or {}).get("layout", "ttree"))
+    Path(tiny).unlink()
+    watch = begin(job)
+    arrowroot.write(
+        f"{job['out']}:{job['table']}",
+        batches(),
+        n_threads=job.get("threads", 1),
+        **(job.get("settings") or {}),
+    )
+    answer = watch.answer()
+    add_counters(answer["counters"], counters)
+    add_counters(answer["counters"], {"written": {"n_bytes": Path(job["out"]).stat().st_size}})
+    return answer | {"n_entries": n_entries}
+
+
+def predict(job: Job) -> Answer:
+    """Say what a run would take, by replaying its trace; without one the files are read now to record it."""
+    if job.get("kind", "read") != "read":
+        raise UnsupportedError("only reading is predicted")
+    with tempfile.TemporaryDirectory() as directory:
+        asked: Job = dict(job)
+        if not asked.get("trace"):
+            asked["trace"] = str(Path(directory) / "trace.parquet")
+            read({**job, "trace": asked["trace"], "strategy": "auto", "cache_bytes": None, "options": {}})
+        return replayed(asked)
+
+
+def replayed(job: Job) -> Answer:
+    """The sum of the replays of the traces of all files."""
+    wall_ns, cpu_ns, n_entries = 0, 0, 0
+    counters: Counters = {}
+    for i in range(len(job["urls"])):
+        path = trace_path(job["trace"], i)
+        if not Path(path).exists():  # a file none of whose entries are wanted
+            break
+        metadata = metadata_of(path)
+        outcome = replay(job, path, job.get("line") or NO_LINE)
+        # Opening, planning and making columns: what a run does besides decoding, and one thread alone.
+        rest_ns = max(0, metadata["cpu_ns"] - metadata["decode_ns"]) if i == 0 else 0
+        wall_ns += outcome["wall_ns"] + rest_ns
+        cpu_ns += outcome["think_ns"] * max(1, metadata["n_threads"]) + rest_ns
+        n_entries += metadata["n_entries"]
+        counts = {"n_reads": outcome["n_requests"], "n_ranges": outcome["n_ranges"], "n_bytes": outcome["read_bytes"],
+                  "overhead_bytes": outcome["overhead_bytes"]}  # fmt: skip
+        needed = {"n_bytes": outcome["payload_bytes"], "wait_ns": outcome["wait_ns"]}
+        add_counters(counters, {"store": counts, "application": needed})
+    return {
+        "wall_ns": wall_ns, "cpu_ns": cpu_ns, "n_entries": n_entries, "counters": counters,
+        "error_share": ERROR_SHARE, "by": "replay",
+    }  # fmt: skip
+
+
+def replay(job: Job, path: str, line: dict[str, float]) -> dict[str, Any]:
+    """The outcome of ``arrowroot replay`` of one trace behind a line."""
+    command = [sys.executable, "-m", "arrowroot", "replay", path, "--json", *option_arguments(job)]
+    command += [
+        "--latency",
+        f"{line['latency_ns']:.0f}ns",
+        "--bandwidth",
+        f"{line['bytes_per_s'] or 1e12:.0f}B/s",
+    ]
+    if job.get("scheme") in STORES:
+        command += ["--store", STORES[job["scheme"]]]
+    for key, option in (("n_streams", "--streams"), ("n_open_requests", "--open-requests")):
+        if line.get(key):
+            command += [option, f"{line[key]:.0f}"]
+    outcome: dict[str, Any] = output_of(command)["outcomes"][0]
+    return outcome
+
+
+def metadata_of(path: str) -> dict[str, Any]:
+    """What a trace of `write_trace` says of itself."""
+    import pyarrow.parquet as pq
+
+    metadata: dict[str, Any] = json.loads(pq.read_schema(path).metadata[b"arrowroot"])
+    return metadata
+
+
+if __name__ == "__main__":
+    serve({"run": run, "predict": predict, "identify": identify})

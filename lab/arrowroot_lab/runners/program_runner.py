@@ -1,0 +1,180 @@
+"""Any program as an engine (docs/lab/runners.md): its time is taken here, its statistics are those that it wrote.
+
+Usage: program_runner.py run|predict|identify
+
+The job's command has ``{url}``, ``{urls}`` (a word for each), ``{table}``, ``{threads}``, ``{entries}`` and
+``{report}`` in it. What is in the report is told by ``report``: "fjr" (a CMS job report, or a log with one), "trace" (of
+arrowroot), or "proc": none, the kernel's counts alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or __package__:
+    from .process_line import UnsupportedError, add_counters, begin, read_io, serve
+else:
+    from process_line import UnsupportedError, add_counters, begin, read_io, serve
+
+if TYPE_CHECKING:
+    from .process_line import Answer, Job
+
+#: A megabyte of a job report.
+MEBIBYTE = 1 << 20
+#: Subsystems of a job report that are ROOT's file above the storage, and CMS's layers around it.
+ABOVE = ("tstoragefile", "local-cache", "readahead", "prefetch", "lazy-download")
+SUFFIXES = {"fjr": ".xml", "trace": ".parquet", "proc": ".txt"}
+SAID_BYTES = 2000
+
+
+def identify(_: Job) -> Answer:
+    """Say what this is."""
+    versions = {"python": platform.python_version()}
+    return {"name": "program", "versions": versions, "can": ["program", "predict", "threads", "strategy:*"]}
+
+
+def run(job: Job) -> Answer:
+    """Run the command, and take its time and what the kernel counted."""
+    if job.get("kind") != "program":
+        raise UnsupportedError("this engine runs the programs of workloads of kind program")
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / f"report{SUFFIXES[job.get('report') or 'proc']}"
+        command = words(job, report)
+        output = Path(directory) / "output"
+        with output.open("wb") as said:
+            watch = begin(job)
+            begin_ns = time.perf_counter_ns()
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            except OSError as error:
+                raise UnsupportedError(f"cannot run {command[0]}: {error.strerror}") from None
+            # Its counts are there until it is waited for.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            counted = read_io(process.pid)
+            _, status, usage = os.wait4(process.pid, 0)
+            wall_ns = time.perf_counter_ns() - begin_ns
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise RuntimeError(why(command, process.returncode, output))
+        answer = watch.answer() | {
+            "wall_ns": wall_ns,
+            "cpu_ns": int((usage.ru_utime + usage.ru_stime) * 1e9),
+            "peak_rss_bytes": usage.ru_maxrss * 1024,
+            "counters": {
+                "process": {"n_bytes": counted.get("rchar", 0), "n_reads": counted.get("syscr", 0)},
+                "device": {"n_bytes": counted.get("read_bytes", 0)},
+            },
+            "details": {"command": command},
+        }
+        answer.pop("open_ns", None)
+        add_statistics(answer, job, report)
+        if job.get("trace") and report.exists():
+            shutil.copyfile(report, job["trace"])
+    return answer
+
+
+def words(job: Job, report: Path) -> list[str]:
+    """The command with what it asks for put in."""
+    values = {
+        "{url}": job["urls"][0],
+        "{table}": job["table"],
+        "{threads}": str(job.get("threads", 1)),
+        "{entries}": job.get("entries") or "",
+        "{report}": str(report),
+    }
+    found: list[str] = []
+    for word in job["command"]:
+        if word == "{urls}":
+            found += job["urls"]
+            continue
+        text = word
+        for name, value in values.items():
+            text = text.replace(name, value)
+        found.append(text)
+    return found
+
+
+def why(command: list[str], code: int, output: Path) -> str:
+    """Why a program failed: its status, and the last that it said."""
+    ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+    said = output.read_bytes()[-SAID_BYTES:].decode(errors="replace").strip().splitlines() or [
+        "it said nothing"
+    ]
+    errors = [line for line in said if "rror" in line] or said
+    return f"{Path(command[0]).name}: {ended}: {errors[-1]}"
+
+
+def add_statistics(answer: Answer, job: Job, report: Path) -> None:
+    """Add what the program's report says. Raises: RuntimeError if it wrote none."""
+    kind = job.get("report") or "proc"
+    if kind == "proc":
+        return
+    if not report.exists():
+        raise RuntimeError(f"the program wrote no report to {{report}}: {' '.join(job['command'])}")
+    if kind == "fjr":
+        reports = asked("fjr", "--json", str(report))["reports"]
+        answer["details"]["fjr"] = reports
+        add_counters(answer["counters"], of_job_report(reports))
+    else:
+        figures = asked("model", "--json", str(report))["predictions"][0]
+        counts = {"n_reads": round(figures["n_reads"]), "n_bytes": round(figures["megabytes"] * 1e6)}
+        add_counters(answer["counters"], {"store": counts})
+
+
+def of_job_report(reports: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """The counters of a job report by layer: ROOT's file is the application, the protocols are the store."""
+    layers: dict[str, dict[str, int]] = {}
+    metrics = {"read": "n_reads", "readv": "n_vector_reads", "open": "n_opens"}
+    for report in reports:
+        for counter in report["counters"]:
+            layer = {"tstoragefile": "application"}.get(counter["subsystem"], counter["subsystem"])
+            layer = layer if layer == "application" or counter["subsystem"] in ABOVE else "store"
+            if counter["name"] not in metrics:
+                continue
+            counts = {
+                metrics[counter["name"]]: counter["n_operations"],
+                "busy_ns": round(counter["total_ms"] * 1e6),
+            }
+            if counter["name"] != "open":
+                counts["n_bytes"] = round(counter["megabytes"] * MEBIBYTE)
+            add_counters(layers, {layer: counts})
+    return layers
+
+
+def predict(job: Job) -> Answer:
+    """Say what a program's reads would take by ``arrowroot model`` of the report that its run left.
+
+    No read overlaps with another in this model, and nobody has measured by how much it is wrong: no error is told.
+    """
+    if not job.get("trace") or not Path(job["trace"]).exists():
+        raise UnsupportedError("a program is predicted from the report of a run")
+    line = job["line"]
+    figures = asked(
+        "model", "--json", job["trace"], "--latency", f"{line['latency_ns']:.0f}ns", "--bandwidth",
+        f"{line.get('bytes_per_s') or 1e12:.0f}B/s",
+    )["predictions"][0]  # fmt: skip
+    return {"wall_ns": max(1, round(figures["predicted_s"] * 1e9)), "by": "model"}
+
+
+def asked(*arguments: str) -> Any:
+    """What a command of arrowroot says, as JSON. Raises: RuntimeError with what it said, if it fails."""
+    command = [sys.executable, "-m", "arrowroot", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"arrowroot {arguments[0]}: {said[-1]}")
+    return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    serve({"run": run, "predict": predict, "identify": identify})

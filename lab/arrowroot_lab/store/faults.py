@@ -1,0 +1,59 @@
+"""What databases complain about, told as what happened and what can be done."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from arrowroot_lab.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DAMAGED = "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"
+_FULL = "the disk is full, nothing of the result was stored; make room and run the campaign again: it resumes"
+_FOREIGN = "a table or column is missing; the database is damaged, or not the laboratory's"
+#: What SQLite or PostgreSQL says, and what that means here; the first that is found.
+_MEANINGS = (
+    ("file is not a database", "it is no SQLite database; name another file by --db"),
+    ("database disk image is malformed", _DAMAGED),
+    ("malformed database schema", _DAMAGED),
+    ("database or disk is full", _FULL),
+    ("no space left on device", _FULL),
+    ("disk i/o error", "the disk does not take or give the data: full, over quota, or broken"),
+    ("attempt to write a readonly database", "it may not be written; name one that may by --db"),
+    (
+        "unable to open database file",
+        "the file cannot be opened; may you read and write it, and its directory?",
+    ),
+    ("database is locked", "another process keeps it locked; is one stopped in the middle of a write?"),
+    ("no such table", _FOREIGN),
+    ("no such column", _FOREIGN),
+    ("connection refused", "no server answers there"),
+    ("is the server running", "no server answers there"),
+    ("could not translate host name", "the host has no such name"),
+    ("failed to resolve host", "the host has no such name"),
+    ("password authentication failed", "the server refuses user or password"),
+    ("does not exist", "it is not there; make it with createdb"),
+)
+
+
+@contextmanager
+def told(place: str) -> Iterator[None]:
+    """Turn a database's errors into StoreError, with the place and what can be done."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreError(f"{place}: {meaning(error)}") from error
+
+
+def meaning(error: SQLAlchemyError) -> str:
+    """Return what an error of the database means: one sentence, with the database's own words."""
+    words = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    said = " ".join(words.split())
+    for part, told_as in _MEANINGS:
+        if part in said.lower():
+            return f"{told_as} ({said})"
+    return f"the database says: {said}"

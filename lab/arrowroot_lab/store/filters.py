@@ -1,0 +1,71 @@
+"""Which results: by names and globs, for the store, the command line and the pages alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, or_
+
+from .tables import result
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+#: What can be filtered by; each is a column of the view ``results``.
+NAMES = (
+    "campaign", "run", "site", "engine", "version", "dataset", "layout", "storage", "workload", "strategy", "outcome",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Results that match all of what is told. Names may be globs with ``*`` and ``?``; several are alternatives."""
+
+    campaign: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
+    engine: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    dataset: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
+    storage: tuple[str, ...] = ()
+    workload: tuple[str, ...] = ()
+    strategy: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    #: Beginnings of the keys of series and cases, of at least 4 digits.
+    series: tuple[str, ...] = ()
+    case: tuple[str, ...] = ()
+    #: UTC, or the beginning of it, as ``2026-01``: not before, and before.
+    since: str | None = None
+    until: str | None = None
+    #: Only the newest result of each series.
+    newest: bool = False
+    #: Only the newest result of each series and version.
+    newest_versions: bool = False
+
+    def conditions(self, dialect: str) -> ColumnElement[bool]:
+        """The condition on the rows of ``result``, but for ``newest``."""
+        told: list[ColumnElement[bool]] = []
+        for name in NAMES:
+            globs = getattr(self, name)
+            if globs:
+                told.append(or_(*(_matches(result.c[name], glob, dialect) for glob in globs)))
+        for column, beginnings in ((result.c.series_id, self.series), (result.c.case_id, self.case)):
+            if beginnings:
+                told.append(or_(*(_matches(column, f"{beginning}*", dialect) for beginning in beginnings)))
+        if self.since is not None:
+            told.append(result.c.created_at >= self.since)
+        if self.until is not None:
+            told.append(result.c.created_at < self.until)
+        return and_(True, *told)
+
+
+def _matches(column: Any, glob: str, dialect: str) -> ColumnElement[bool]:
+    """Compare a column with a glob, upper and lower case apart on every database."""
+    if "*" not in glob and "?" not in glob:
+        return column == glob  # type: ignore[no-any-return]
+    if dialect == "sqlite":
+        return column.op("GLOB", is_comparison=True)(glob.replace("[", "[[]"))  # type: ignore[no-any-return]
+    escaped = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return column.like(escaped.replace("*", "%").replace("?", "_"), escape="\\")  # type: ignore[no-any-return]

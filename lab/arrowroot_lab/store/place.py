@@ -1,0 +1,98 @@
+"""Where the database is, and connections to it that several processes can use at the same time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from arrowroot_lab.errors import RequestError, StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+#: How long a writer waits for others; each of them holds the lock for milliseconds.
+BUSY_TIMEOUT_S = 120
+DEFAULT_PLACE = "arrowroot-lab.db"
+
+
+def resolve(place: str | Path | None) -> URL:
+    """Return the URL of the database: of ``place``, else of ARROWROOT_LAB_DB, else of ./arrowroot-lab.db.
+
+    Args:
+        place: a path, or a URL: ``sqlite:///path``, ``postgresql://user@host/database``
+
+    Raises: RequestError if it is a URL of another kind.
+    """
+    told = str(place or os.environ.get("ARROWROOT_LAB_DB") or DEFAULT_PLACE)
+    if "://" not in told:
+        return URL.create("sqlite", database=told)
+    try:
+        url = make_url(told)
+    except (ArgumentError, ValueError) as error:
+        raise RequestError(f"{told}: this is no URL of a database ({error})") from error
+    kind = url.get_backend_name()
+    if kind == "postgres":  # as other programs have it
+        kind = "postgresql"
+    if kind not in ("sqlite", "postgresql"):
+        raise RequestError(
+            f"{shown(url)}: results are kept in SQLite (a path) or PostgreSQL (postgresql://...)"
+        )
+    if kind == "sqlite" and url.database in (None, "", ":memory:"):
+        raise RequestError(
+            f"{told}: a database in memory is gone with its process; name a file, as sqlite:///results.db"
+        )
+    return url.set(drivername="postgresql+psycopg" if kind == "postgresql" else "sqlite")
+
+
+def shown(url: URL) -> str:
+    """The place for people: a path, or a URL without its password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+
+
+def engine_of(url: URL, *, may_write: bool = True) -> Engine:
+    """Return the engine of SQLAlchemy for a database, not yet connected."""
+    if url.get_backend_name() == "sqlite":
+        return _sqlite_engine(Path(str(url.database)), may_write=may_write)
+    try:
+        return create_engine(url, pool_pre_ping=True)
+    except (ImportError, NoSuchModuleError) as error:
+        raise StoreError(
+            f"{shown(url)}: PostgreSQL needs the package psycopg: pip install 'arrowroot-lab[postgresql]'"
+        ) from error
+
+
+def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
+    """SQLite with a write-ahead log: readers wait for nobody, writers queue up at their first statement."""
+    query = "mode=rwc" if may_write else "mode=ro"
+    if not may_write and not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK):
+        # SQLite wants to make its index of the log even to read, and could not. Nobody can write here either.
+        query = "immutable=1"
+    uri = f"file:{quote(str(path.absolute()))}?{query}"
+    engine = create_engine(
+        URL.create("sqlite", database=uri, query={"uri": "true"}), connect_args={"timeout": BUSY_TIMEOUT_S}
+    )
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where "begin" below says
+        if may_write:
+            connection.execute("PRAGMA journal_mode = WAL")
+        # A process that dies loses nothing. A power cut may take what was put since the log was last written out, which
+        # closing does; waiting for the disk at each commit would cost 6 ms on a virtual one.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        # A transaction that reads first and asks for the lock later fails at once if another has written meanwhile.
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

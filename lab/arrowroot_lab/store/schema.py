@@ -1,0 +1,66 @@
+"""The schema: made where there is none, brought up to date where it is old, refused where it is another's or newer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, text
+
+from arrowroot_lab.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+#: The newest step of ``migrations/versions``.
+REVISION = "0001"
+VERSION_TABLE = "arrowroot_lab_version"
+#: Steps run one process at a time; PostgreSQL has locks that are numbers.
+_LOCK = 0x6C61_6221
+
+
+def bring_up_to_date(engine: Engine, place: str) -> None:
+    """Make the tables, or add what they lack; several processes may do so at the same time.
+
+    Raises: StoreError if the database is another program's, or of a newer laboratory.
+    """
+    with engine.connect() as connection:
+        if revision_of(connection, place) == REVISION:
+            return
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if revision_of(connection, place) != REVISION:
+            _upgrade(connection)
+
+
+def revision_of(connection: Connection, place: str) -> str | None:
+    """Return the step at which the database is; None if it is empty.
+
+    Raises: StoreError if it is another program's, or of a newer laboratory.
+    """
+    tables = inspect(connection).get_table_names()
+    if VERSION_TABLE not in tables:
+        if tables:
+            raise StoreError(
+                f"{place}: the database is another program's: it has the tables {', '.join(sorted(tables)[:5])}, and "
+                "none of the laboratory's; name another one by --db"
+            )
+        return None
+    revision = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one_or_none()  # noqa: S608
+    if revision is None or str(revision) > REVISION:
+        raise StoreError(
+            f"{place}: the database is of a newer laboratory (step {revision}, this one knows {REVISION}); "
+            "update arrowroot-lab"
+        )
+    return str(revision)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic.command import upgrade
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    upgrade(config, "head")

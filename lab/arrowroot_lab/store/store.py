@@ -1,0 +1,342 @@
+"""The store itself: puts documents in, finds them again."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from arrowroot_lab.documents import Outcome, Result, decode, encode
+from arrowroot_lab.errors import RequestError, StoreError
+
+from . import tables
+from .faults import told
+from .filters import Filter
+from .place import engine_of, resolve, shown
+from .schema import REVISION, bring_up_to_date, revision_of
+from .summary import Summary, summary_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+    from sqlalchemy import Connection, Engine, Select
+    from typing_extensions import Self
+
+#: Documents that are in memory at the same time.
+_BATCH = 200
+
+
+class Store:
+    """Results in a database. Any number of processes may put and read at the same time.
+
+    Attributes:
+        place: where it is, for people: a path, or a URL without its password
+    """
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        self._engine = engine
+        self.place = place
+
+    @classmethod
+    def open(cls, place: str | Path | None = None, *, must_exist: bool = False) -> Store:
+        """Open a store; make it if it is not there.
+
+        Args:
+            place: a path or URL; None: ARROWROOT_LAB_DB, else ./arrowroot-lab.db
+            must_exist: for reading: make none, and take one that may not be written
+
+        Raises: StoreError if the database is damaged, another program's, of a newer laboratory, or cannot be reached;
+            RequestError if the URL is of another kind, or nothing is there.
+        """
+        url = resolve(place)
+        name = shown(url)
+        is_file = url.get_backend_name() == "sqlite"
+        path = Path(str(url.database))
+        if is_file and must_exist and not path.is_file():
+            raise RequestError(
+                f"{name}: no database is there; `arrowroot lab run CAMPAIGN` makes one, --db names another"
+            )
+        if is_file and not path.parent.is_dir():
+            raise RequestError(f"{name}: the directory {path.parent} is not there")
+        if (
+            is_file
+            and not must_exist
+            and not all(os.access(one, os.W_OK) for one in (path, path.parent) if one.exists())
+        ):
+            raise StoreError(
+                f"{name}: it may not be written, or its directory may not; name one that may by --db"
+            )
+        engine = engine_of(url, may_write=not must_exist)
+        try:
+            with told(name):
+                if must_exist:
+                    _check(engine, name)
+                else:
+                    bring_up_to_date(engine, name)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine, name)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def put(self, result: Result) -> bool:
+        """Store a result. Returns False if it was there already.
+
+        Raises: DocumentError, StoreError as ``put_document`` does.
+        """
+        return self.put_document(encode(result))
+
+    def put_document(self, text: str | bytes) -> bool:
+        """Store the text of a document, byte for byte. Returns False if the same document was there already.
+
+        All of it is stored, or nothing.
+
+        Raises: DocumentError if it is no result; StoreError if another document has its UUID, or the database cannot
+            be written.
+        """
+        result = decode(text)
+        kept = text.decode() if isinstance(text, bytes) else text
+        summary = summary_of(result, json.loads(kept)["version"])
+        with self._written() as connection:
+            statements = _statements(connection.dialect.name)
+            key = connection.execute(statements.result, vars(summary)).scalar_one_or_none()
+            if key is None:
+                self._check_same(connection, result.uuid, kept)
+                return False
+            connection.execute(tables.document.insert(), {"result_id": key, "text": kept})
+            samples = [_sample_row(key, place, sample) for place, sample in enumerate(result.samples)]
+            if samples:
+                connection.execute(tables.sample.insert(), samples)
+            counters = [
+                {"result_id": key, "place": place, "layer": layer, "name": name, "value": value}
+                for place, sample in enumerate(result.samples)
+                for layer, metrics in sample.counters.items()
+                for name, value in metrics.items()
+            ]
+            if counters:
+                connection.execute(tables.counter.insert(), counters)
+            newest = {name: getattr(summary, name) for name in ("series_id", "created_at", "uuid")}
+            connection.execute(statements.newest, {"result_id": key, **newest})
+        return True
+
+    def has(
+        self,
+        case_id: str,
+        *,
+        site: str,
+        versions: dict[str, str],
+        dataset: dict[str, Any] | None = None,
+        outcomes: tuple[Outcome, ...] = (Outcome.OK,),
+    ) -> bool:
+        """True if a case is measured already: at the site, with all of the versions, on the very file.
+
+        Args:
+            case_id: the key of the case
+            site: where
+            versions: a result may have more than these
+            dataset: ``file`` of it, the hash of the file, must be equal if it is told
+            outcomes: that count as measured
+        """
+        columns = tables.result.c
+        query = select(columns.versions, columns.dataset_file).where(
+            columns.case_id == case_id,
+            columns.site == site,
+            columns.outcome.in_([outcome.value for outcome in outcomes]),
+        )
+        file = (dataset or {}).get("file")
+        with told(self.place), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return any(
+            versions.items() <= json.loads(row.versions).items() and file in (None, row.dataset_file)
+            for row in rows
+        )
+
+    def summaries(self, where: Filter | None = None, *, limit: int | None = None) -> list[Summary]:
+        """Return the rows of the results that match, newest first."""
+        names = [field.name for field in fields(Summary)]
+        query = self._query(where or Filter(), [tables.result.c[name] for name in names]).limit(limit)
+        with told(self.place), self._engine.connect() as connection:
+            return [Summary(*row) for row in connection.execute(query)]
+
+    def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:
+        """Yield the results that match, whole, newest first; documents are read as they are asked for."""
+        for text in self.documents(where, limit=limit):
+            yield decode(text)
+
+    def of(self, uuids: Iterable[str]) -> Iterator[Result]:
+        """Yield the results of whole UUIDs, in their order."""
+        keys = list(uuids)
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            query = (
+                select(tables.result.c.uuid, tables.document.c.text)
+                .join_from(tables.result, tables.document)
+                .where(tables.result.c.uuid.in_(batch))
+            )
+            with told(self.place), self._engine.connect() as connection:
+                texts = {row.uuid: row.text for row in connection.execute(query)}
+            yield from (decode(texts[key]) for key in batch)
+
+    def documents(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[str]:
+        """Yield the documents that match, newest first, byte for byte as they came."""
+        with told(self.place), self._engine.connect() as connection:
+            keys = list(connection.scalars(self._query(where or Filter(), [tables.result.c.id]).limit(limit)))
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            query = select(tables.document).where(tables.document.c.result_id.in_(batch))
+            with told(self.place), self._engine.connect() as connection:
+                texts = {row.result_id: row.text for row in connection.execute(query)}
+            yield from (texts[key] for key in batch)
+
+    def document(self, uuid: str) -> str:
+        """Return the document of a UUID, or of the beginning of one that is unique.
+
+        Raises: RequestError if none or several have it.
+        """
+        columns = tables.result.c
+        query = (
+            select(columns.uuid, tables.document.c.text)
+            .join_from(tables.result, tables.document)
+            .where(columns.uuid.startswith(uuid, autoescape=True))
+            .limit(2)
+        )
+        with told(self.place), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        if len(rows) != 1 or len(uuid) < 4:
+            problem = (
+                "no result has this UUID" if not rows else "several results begin so; give more of the UUID"
+            )
+            raise RequestError(f"{self.place}: {uuid}: {problem} (`arrowroot lab show` lists them)")
+        return str(rows[0].text)
+
+    def result(self, uuid: str) -> Result:
+        """Return the result of a UUID, or of the beginning of one that is unique; raises as ``document`` does."""
+        return decode(self.document(uuid))
+
+    def counter_names(self) -> list[tuple[str, str]]:
+        """Return layer and name of each counter that any sample has, in order."""
+        columns = tables.counter.c
+        query = select(columns.layer, columns.name).distinct().order_by(columns.layer, columns.name)
+        with told(self.place), self._engine.connect() as connection:
+            return [(row.layer, row.name) for row in connection.execute(query)]
+
+    def count(self, where: Filter | None = None) -> int:
+        """Return how many results match."""
+        query = self._query(where or Filter(), [tables.result.c.id]).order_by(None).subquery()
+        with told(self.place), self._engine.connect() as connection:
+            return connection.execute(select(func.count()).select_from(query)).scalar_one()
+
+    @contextmanager
+    def _written(self) -> Iterator[Connection]:
+        """A transaction that writes: it waits for other writers, and is done whole or not at all."""
+        with (
+            told(self.place),
+            self._engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _query(self, where: Filter, asked: list[Any]) -> Select[Any]:
+        dialect = self._engine.dialect.name
+        query = select(*asked).where(where.conditions(dialect))
+        if where.newest:
+            query = query.join_from(
+                tables.result, tables.newest, tables.newest.c.result_id == tables.result.c.id
+            )
+        if where.newest_versions:
+            columns = tables.result.c
+            place = func.row_number().over(
+                partition_by=[columns.series_id, columns.version],
+                order_by=[columns.created_at.desc(), columns.uuid.desc()],
+            )
+            ranked = select(columns.id, place.label("place")).where(where.conditions(dialect)).subquery()
+            query = query.where(columns.id.in_(select(ranked.c.id).where(ranked.c.place == 1)))
+        return query.order_by(tables.result.c.created_at.desc(), tables.result.c.id.desc())
+
+    def _check_same(self, connection: Connection, uuid: str, text: str) -> None:
+        query = (
+            select(tables.document.c.text)
+            .join_from(tables.document, tables.result)
+            .where(tables.result.c.uuid == uuid)
+        )
+        known = connection.execute(query).scalar_one()
+        if known != text and json.loads(known) != json.loads(text):
+            raise StoreError(
+                f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
+                "A new measurement needs a new UUID"
+            )
+
+
+def _check(engine: Engine, place: str) -> None:
+    """Check that a store that is only read can be."""
+    with engine.connect() as connection:
+        revision = revision_of(connection, place)
+    if revision is None:
+        raise RequestError(f"{place}: the database is empty; `arrowroot lab run CAMPAIGN` fills one")
+    if revision != REVISION:
+        raise StoreError(
+            f"{place}: the database is of an older laboratory (step {revision}, this one reads {REVISION}); "
+            "`arrowroot lab run` brings it up to date, as whoever may write it"
+        )
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """Inserts that say what to do where the key is there; made once, as making them costs more than running them."""
+
+    #: Returns the new row's id; no row if the UUID is known.
+    result: Any
+    #: Replaces the row of the series if the new result is newer.
+    newest: Any
+
+
+@cache
+def _statements(dialect: str) -> _Statements:
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    known, newest = tables.newest.c, insert(tables.newest)
+    now = newest.excluded
+    is_newer = or_(
+        now.created_at > known.created_at, and_(now.created_at == known.created_at, now.uuid > known.uuid)
+    )
+    values = {"result_id": now.result_id, "created_at": now.created_at, "uuid": now.uuid}
+    return _Statements(
+        insert(tables.result).on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id),
+        newest.on_conflict_do_update(index_elements=["series_id"], set_=values, where=is_newer),
+    )
+
+
+def _sample_row(key: int, place: int, sample: Any) -> dict[str, Any]:
+    before, after = sample.control_ns or (None, None)
+    return {
+        "result_id": key,
+        "place": place,
+        "turn": sample.turn,
+        "started_at": sample.started_at,
+        "outcome": sample.outcome.value,
+        "reason": sample.reason,
+        "is_counted": int(sample.is_counted()),
+        "wall_ns": sample.wall_ns,
+        "cpu_ns": sample.cpu_ns,
+        "peak_rss_bytes": sample.peak_rss_bytes,
+        "control_before_ns": before,
+        "control_after_ns": after,
+    }

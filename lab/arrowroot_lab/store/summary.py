@@ -1,0 +1,111 @@
+"""A result in one row: what the tables and pages ask for most, without the document."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arrowroot_lab.documents import FORM_VERSION, in_utc, now
+
+if TYPE_CHECKING:
+    from arrowroot_lab.documents import Result
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of the view ``results``, but for the document (docs/lab/documents.md has its keys)."""
+
+    uuid: str
+    form_version: int
+    created_at: str
+    stored_at: str
+    case_id: str
+    series_id: str
+    site: str
+    campaign: str
+    run: str | None
+    commit_id: str | None
+    engine: str
+    #: The engine's, for people; ``versions`` are all of them, as JSON.
+    version: str
+    versions: str
+    dataset: str
+    dataset_values: str
+    dataset_file: str | None
+    layout: str | None
+    storage: str
+    storage_kind: str
+    workload: str
+    strategy: str
+    outcome: str
+    reason: str | None
+    n_samples: int
+    n_counted: int
+    n_disturbed: int
+    #: Of the counted samples; None if there is none.
+    wall_median_ns: int | None
+    wall_minimum_ns: int | None
+    cpu_median_ns: int | None
+    cpu_minimum_ns: int | None
+    peak_rss_bytes: int | None
+    n_entries: int | None
+
+    def label(self) -> str:
+        """A short name for people: what was read, from where, by what, and how."""
+        return " / ".join(
+            [self.dataset, self.storage, f"{self.engine} {self.version}", self.workload, self.strategy]
+        )
+
+
+def summary_of(result: Result, form_version: int = FORM_VERSION) -> Summary:
+    """Return the row of a result."""
+    case, counted = result.case, result.counted()
+    walls = [sample.wall_ns for sample in counted if sample.wall_ns is not None]
+    cpus = [sample.cpu_ns for sample in counted if sample.cpu_ns is not None]
+    peaks = [sample.peak_rss_bytes for sample in counted if sample.peak_rss_bytes is not None]
+    storage, workload, strategy = case["storage"], case["workload"], case["strategy"]
+    return Summary(
+        uuid=result.uuid,
+        form_version=form_version,
+        created_at=in_utc(result.created_at),
+        stored_at=now(),
+        case_id=result.case_id,
+        series_id=result.series_id,
+        site=result.site,
+        campaign=result.campaign["name"],
+        run=result.campaign.get("run"),
+        commit_id=result.campaign.get("commit"),
+        engine=case["engine"],
+        version=result.version,
+        versions=json.dumps(result.versions, sort_keys=True),
+        dataset=_name(case.get("dataset_name"), result.dataset.get("name"), case["dataset"]),
+        dataset_values=case["dataset"],
+        dataset_file=result.dataset.get("file"),
+        layout=case.get("layout"),
+        storage=_name(case.get("storage_name"), storage.get("name"), storage["kind"]),
+        storage_kind=storage["kind"],
+        workload=_name(case.get("workload_name"), workload.get("name"), workload.get("kind", "read")),
+        strategy=_name(strategy.get("name"), "auto"),
+        outcome=result.outcome.value,
+        reason=result.reason,
+        n_samples=len(result.samples),
+        n_counted=len(counted),
+        n_disturbed=sum(bool(sample.disturbed) for sample in result.samples),
+        wall_median_ns=_median(walls),
+        wall_minimum_ns=min(walls, default=None),
+        cpu_median_ns=_median(cpus),
+        cpu_minimum_ns=min(cpus, default=None),
+        peak_rss_bytes=max(peaks, default=None),
+        n_entries=result.dataset.get("n_entries"),
+    )
+
+
+def _name(*told: Any) -> str:
+    """The first name that is there."""
+    return next(str(name) for name in told if name)
+
+
+def _median(times: list[int]) -> int | None:
+    return round(statistics.median(times)) if times else None

@@ -1,0 +1,162 @@
+"""The judgement: bounds hold for every distribution, differences that are there are found, and others are not."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arrowroot_lab.documents import Outcome
+from arrowroot_lab.statistics import CONFIDENCE, Verdict, bound_rank, compare, least_n, median_bounds, paired
+from bench.against import bound_rank as bound_rank_of_the_benchmarks
+from tests.lab import planted
+from tests.lab.made import Made, Noise
+
+QUIET = Noise(sample=0, outliers=0, run=0)
+
+
+def wall(_result, sample):
+    return sample.wall_ns
+
+
+def test_bounds_are_those_of_the_binomial_and_no_wider_than_needed():
+    assert least_n() == 7
+    for n in range(1, 200):
+        rank = bound_rank(n)
+        below = [sum(math.comb(n, k) for k in range(r)) / 2**n for r in (rank, rank + 1)]
+        assert below[0] <= 1 - CONFIDENCE < below[1]
+        if n >= 7:
+            assert rank == bound_rank_of_the_benchmarks(n)
+    assert [n for n in range(1, 25) if bound_rank(n) > bound_rank(n - 1)] == [7, 11, 14, 17, 19, 22]
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=7, max_size=40), st.randoms())
+def test_bounds_are_values_around_the_median_whatever_the_order(values, shuffle):
+    low, high = median_bounds(values)
+    ordered = sorted(values)
+    assert low in values
+    assert high in values
+    assert low <= ordered[(len(values) - 1) // 2]
+    assert high >= ordered[len(values) // 2]
+    shuffle.shuffle(values)
+    assert median_bounds(values) == (low, high)
+
+
+def test_bounds_hold_for_wild_values():
+    draw = random.Random(5)
+    for n in (7, 11, 20):
+        trials = [
+            median_bounds([math.tan(math.pi * (draw.random() - 0.5)) for _ in range(n)]) for _ in range(4000)
+        ]
+        for wrong in (sum(low > 0 for low, _ in trials), sum(high < 0 for _, high in trials)):
+            assert wrong / len(trials) <= 0.01 + 3 * math.sqrt(0.01 / len(trials))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ([1.05] * 7, Verdict.WORSE),
+        ([0.95] * 7, Verdict.BETTER),
+        ([1.0] * 7, Verdict.NO_DIFFERENCE),
+        ([1.009] * 7, Verdict.NO_DIFFERENCE),
+        ([1.02] * 7, Verdict.WORSE),
+        ([1.05] * 6, Verdict.NOT_ENOUGH),
+        ([], Verdict.NOT_ENOUGH),
+        ([1.05] * 6 + [0.9], Verdict.NOT_ENOUGH),
+        ([1.05] * 10 + [0.5], Verdict.WORSE),
+        ([0.9, 1.1] * 10, Verdict.NOT_ENOUGH),
+    ],
+)
+def test_verdicts(ratios, verdict):
+    assert compare(ratios).verdict is verdict
+    turned = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE}.get(verdict, verdict)
+    assert compare([1 / ratio for ratio in ratios]).verdict is turned
+    assert compare(ratios, is_lower_better=False).verdict is turned
+
+
+def test_too_few_pairs_say_how_many_are_needed():
+    told = compare([1.5] * 4)
+    assert (told.ratio, told.low, told.high, told.n_pairs) == (1.5, None, None, 4)
+    assert told.reason == "4 pairs; a bound at 99% needs 7"
+
+
+def two(**more):
+    """The results of two versions of one case in two runs."""
+    made = Made(
+        storages=("local",), workloads=("all columns",), engines=("arrowroot",), n_runs=2, with_trouble=False,
+        speed={"arrowroot": 2.0}, noise=QUIET, **more,
+    )  # fmt: skip
+    results = made.results()
+    return results[0::2], results[1::2]
+
+
+def test_pairs_are_of_the_same_run_and_turn():
+    before, now = two()
+    pairs = paired(before, now, wall)
+    assert len(pairs) == 14
+    assert {(pair.run, pair.turn) for pair in pairs} == {
+        (result.campaign["run"], turn) for result in before for turn in range(7)
+    }
+    for result in now:  # one turn is missing in each run
+        del result.samples[3]
+    assert len(paired(before, now, wall)) == 12
+    assert len(paired(before[:1], now[1:], wall)) == 0
+    assert len(paired([replace(before[0], campaign={"name": "x"})], now, wall)) == 0
+
+
+def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_their_place():
+    before, now = two()
+    bad = now[0].samples[2]
+    disturbed = replace(bad, disturbed=["steal"], wall_ns=10 * bad.wall_ns)
+    now[0].samples[2:3] = [disturbed, bad]
+    now[0].samples[5] = replace(now[0].samples[5], outcome=Outcome.FAILED, wall_ns=None)
+    before[0].samples[0] = replace(before[0].samples[0], wall_ns=0)
+    pairs = paired(before[:1], now[:1], wall)
+    assert [pair.turn for pair in pairs] == [1, 2, 3, 5, 6]
+    assert len({round(pair.ratio, 6) for pair in pairs}) == 1
+
+
+@pytest.mark.parametrize("scenario", planted.SCENARIOS[:9], ids=lambda one: one.title)
+def test_equal_programs_are_told_to_differ_less_often_than_the_bounds_allow(scenario):
+    told = planted.shares(scenario, 1.0, seed=1, n_trials=1000)
+    assert told[Verdict.WORSE] + told[Verdict.BETTER] <= 2 * (1 - CONFIDENCE)
+
+
+def test_a_step_of_five_per_cent_is_found_by_twenty_pairs_also_on_a_machine_that_gets_slower():
+    for scenario in planted.SCENARIOS[:9]:
+        told = planted.shares(scenario, 1.05, seed=1, n_trials=1000)
+        assert told[Verdict.BETTER] == 0
+        if scenario.n_pairs >= 20:
+            assert told[Verdict.WORSE] >= 0.9
+        assert told[Verdict.NO_DIFFERENCE] < 0.01
+
+
+def test_samples_of_blocks_would_be_told_to_differ_where_pairs_are_not():
+    """The same machine that gets slower: one program first and then the other, as a laboratory without turns does."""
+    draw, n_wrong = random.Random(3), 0
+    for _ in range(300):
+        times = [(1 + 0.2 * turn / 40) * Noise().of_sample(draw) for turn in range(40)]
+        n_wrong += compare([now / before for before, now in zip(times[:20], times[20:], strict=True)]).verdict in (
+            Verdict.WORSE, Verdict.BETTER,
+        )  # fmt: skip
+    assert n_wrong / 300 > 0.5
+
+
+def test_the_document_says_what_is_measured():
+    text = planted.DOCUMENT.read_text()
+    part = text.partition(planted.BEGIN)[2].partition(planted.END)[0]
+    lines = [line for line in part.splitlines() if line.startswith("| ")]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]] == [
+        one.title for one in planted.SCENARIOS
+    ]
+    scenario = planted.SCENARIOS[3]
+    null, five, ten = (planted.shares(scenario, step) for step in (1.0, 1.05, 1.1))
+    cells = [
+        null[Verdict.BETTER] + null[Verdict.WORSE], null[Verdict.NO_DIFFERENCE], five[Verdict.WORSE],
+        five[Verdict.BETTER], ten[Verdict.WORSE],
+    ]  # fmt: skip
+    assert " | ".join([f"| {scenario.title}", *(f"{100 * cell:.2f} %" for cell in cells)]) + " |" in lines

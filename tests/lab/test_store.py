@@ -1,0 +1,501 @@
+"""The store: documents stay as they came, several processes write at once, and what is wrong is told clearly."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import event, text
+
+from arrowroot_lab.documents import Outcome, decode, encode, from_json, to_json
+from arrowroot_lab.errors import DocumentError, RequestError, StoreError
+from arrowroot_lab.store import Filter, Store, summary_of
+from arrowroot_lab.store.place import engine_of, resolve
+from arrowroot_lab.store.schema import VERSION_TABLE
+from arrowroot_lab.store.tables import metadata
+from tests.lab.made import Made
+from tests.lab.postgresql import postgresql, program
+from tests.lab.writers import put_all
+
+FORMS = sorted((Path(__file__).parent / "forms").glob("*.json"))
+RESULTS = Made().results()
+
+
+@pytest.fixture(scope="session")
+def server():
+    if program("initdb") is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI needs PostgreSQL: apt-get install postgresql")
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg")
+    directory = Path(tempfile.mkdtemp(prefix="lab-postgresql-"))
+    try:
+        with postgresql(directory) as url:
+            yield url
+    finally:
+        shutil.rmtree(directory)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """A place for a database, which is not there yet; on a server in a schema of its own."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "lab.db")
+        return
+    url, schema = request.getfixturevalue("server"), f"test_{os.urandom(6).hex()}"
+    engine = engine_of(resolve(url))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    engine.dispose()
+    yield f"{url}&options=-csearch_path%3D{schema}"
+
+
+@pytest.fixture
+def store(place):
+    with Store.open(place) as opened:
+        yield opened
+
+
+def rows(store, query, **values):
+    with store._engine.connect() as connection:
+        return connection.execute(text(query), values).mappings().all()
+
+
+def test_result_comes_back_as_it_was_put(store):
+    for result in RESULTS[:40]:
+        assert store.put(result)
+    assert {one.uuid: one for one in store.results()} == {one.uuid: one for one in RESULTS[:40]}
+    assert [one.created_at for one in store.results()] == sorted(
+        (one.created_at for one in RESULTS[:40]), reverse=True
+    )
+    assert list(store.of([RESULTS[3].uuid, RESULTS[1].uuid])) == [RESULTS[3], RESULTS[1]]
+
+
+def test_document_is_kept_byte_for_byte(store):
+    document = to_json(RESULTS[0]) | {"site": "Zürich", "a key of later": {"μ": [1, 2.50, None]}}
+    kept = " " + json.dumps(document, indent=3, ensure_ascii=False) + "\n\n"
+    assert store.put_document(kept.encode())
+    assert store.document(RESULTS[0].uuid) == kept
+    assert store.result(RESULTS[0].uuid).others == {"a key of later": {"μ": [1, 2.50, None]}}
+
+
+def test_same_document_twice_is_once_and_another_under_its_uuid_is_refused(store):
+    assert store.put(RESULTS[0])
+    assert not store.put(RESULTS[0])
+    assert not store.put_document(json.dumps(to_json(RESULTS[0]), indent=2))
+    with pytest.raises(StoreError, match="another document with this UUID"):
+        store.put(replace(RESULTS[0], site="elsewhere"))
+    assert store.count() == 1
+    assert store.result(RESULTS[0].uuid) == RESULTS[0]
+
+
+def test_views_have_their_documented_names_and_columns(store):
+    for result in RESULTS[:10]:
+        store.put(result)
+    for result in rows(store, "SELECT * FROM results"):
+        summary = summary_of(decode(result["document"]))
+        assert {key: result[key] for key in result if key not in ("document", "stored_at")} == {
+            key: value for key, value in vars(summary).items() if key != "stored_at"
+        }
+    one = next(result for result in RESULTS if result.samples)
+    samples = rows(store, "SELECT * FROM samples WHERE uuid = :uuid ORDER BY place", uuid=one.uuid)
+    assert [(row["turn"], row["wall_ns"], bool(row["is_counted"])) for row in samples] == [
+        (sample.turn, sample.wall_ns, sample.is_counted()) for sample in one.samples
+    ]
+    counters = rows(store, "SELECT * FROM counters WHERE uuid = :uuid AND place = 0", uuid=one.uuid)
+    told = {(row["layer"], row["name"]): row["value"] for row in counters}
+    assert told == {(layer, key): n for layer, of in one.samples[0].counters.items() for key, n in of.items()}
+    documented = (Path(__file__).parents[2] / "docs" / "lab" / "documents.md").read_text()
+    for view in ("results", "samples", "counters", "newest_results"):
+        for column in rows(store, f"SELECT * FROM {view}")[0]:  # noqa: S608
+            assert f"`{column}`" in documented, f"{view}.{column} is not documented"
+
+
+def test_newest_is_that_of_the_latest_date_however_they_come(store):
+    one, other = RESULTS[0], next(r for r in RESULTS[1:] if r.series_id == RESULTS[0].series_id)
+    later = replace(one, uuid=other.uuid, created_at="2026-12-31T23:00:00.000-02:00")
+    same_time = replace(later, uuid="ffffffff-0000-4000-8000-000000000000", outcome=Outcome.FAILED)
+    for result in (one, same_time, later):
+        store.put(result)
+    newest = store.summaries(Filter(newest=True))
+    assert [(row.uuid, row.created_at, row.outcome) for row in newest] == [
+        (same_time.uuid, "2027-01-01T01:00:00.000Z", "failed")
+    ]
+    assert [row["uuid"] for row in rows(store, "SELECT uuid FROM newest_results")] == [same_time.uuid]
+
+
+def test_filters_take_names_globs_dates_and_beginnings_of_keys(store):
+    for result in RESULTS:
+        store.put(result)
+
+    def n_of(**told):
+        return store.count(Filter(**told))
+
+    def n_where(condition):
+        return sum(bool(condition(result)) for result in RESULTS)
+
+    assert n_of(engine=("root",)) == n_where(lambda r: r.case["engine"] == "root")
+    assert n_of(engine=("*r*t",), storage=("*-50ms",)) == n_where(
+        lambda r: r.case["storage_name"].endswith("-50ms")
+    )
+    assert n_of(engine=("Root",)) == n_of(engine=("R*",)) == 0
+    assert n_of(workload=("1 % of*", "ten%", "t?n columns")) == n_where(
+        lambda r: r.case["workload_name"] != "all columns"
+    )
+    assert n_of(version=("6.*",), outcome=("failed", "refused")) == n_where(
+        lambda r: r.version.startswith("6.") and r.outcome in (Outcome.FAILED, Outcome.REFUSED)
+    )
+    assert n_of(since="2026-10-11", until="2026-10-12") == len(RESULTS) // 3
+    assert n_of(series=(RESULTS[0].series_id[:9],)) == n_where(lambda r: r.series_id == RESULTS[0].series_id)
+    assert n_of(case=(RESULTS[0].case_id,)) == n_where(lambda r: r.case_id == RESULTS[0].case_id)
+    series = {(result.series_id, result.version) for result in RESULTS}
+    newest = store.summaries(Filter(newest_versions=True))
+    assert {(one.series_id, one.version) for one in newest} == series
+    assert len(newest) == len(series)
+    assert {one.created_at[:10] for one in newest} == {"2026-10-21"}
+
+
+def test_measured_already_is_told_by_versions_site_and_file(store):
+    one = next(result for result in RESULTS if result.outcome is Outcome.OK)
+    failed = next(result for result in RESULTS if result.outcome is Outcome.FAILED)
+    store.put(one)
+    store.put(failed)
+    asked = {"site": one.site, "versions": {"engine": one.version}, "dataset": one.dataset}
+    assert store.has(one.case_id, **asked)
+    assert store.has(one.case_id, **asked | {"dataset": None})
+    assert not store.has(one.case_id, **asked | {"site": "elsewhere"})
+    assert not store.has(one.case_id, **asked | {"versions": {"engine": "9"}})
+    assert not store.has(one.case_id, **asked | {"versions": one.versions | {"later": "1"}})
+    assert not store.has(one.case_id, **asked | {"dataset": one.dataset | {"file": "another"}})
+    assert not store.has(failed.case_id, site=failed.site, versions=failed.versions)
+    assert store.has(
+        failed.case_id, site=failed.site, versions=failed.versions, outcomes=(Outcome.FAILED, Outcome.OK)
+    )
+
+
+def test_four_processes_write_and_nothing_is_lost_doubled_or_locked_out(place):
+    # Each result is put by two of the processes: one of them stores it, the other finds it there.
+    parts = [[n for n in range(len(RESULTS)) if k in (n % 4, (n + 1) % 4)] for k in range(4)]
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        assert sum(pool.map(put_all, [place] * 4, parts)) == len(RESULTS)
+    with Store.open(place, must_exist=True) as store:
+        assert store.count() == len(RESULTS)
+        assert {one.uuid: one for one in store.results()} == {one.uuid: one for one in RESULTS}
+        n_samples = sum(len(one.samples) for one in RESULTS)
+        assert rows(store, "SELECT count(*) AS n FROM samples")[0]["n"] == n_samples
+        newest = {one.series_id: one.uuid for one in sorted(RESULTS, key=lambda r: (r.created_at, r.uuid))}
+        assert {one.series_id: one.uuid for one in store.summaries(Filter(newest=True))} == newest
+
+
+def test_process_killed_while_it_writes_loses_nothing_that_was_told_stored(tmp_path):
+    place = tmp_path / "lab.db"
+    code = (
+        "import sys; from arrowroot_lab.store import Store; from tests.lab.made import Made\n"
+        "store = Store.open(sys.argv[1])\n"
+        "for result in Made(seed=2).results(): store.put(result); print(result.uuid, flush=True)\n"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code, str(place)],
+        stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    told = [writer.stdout.readline().strip() for _ in range(30)]
+    writer.kill()
+    told += writer.stdout.read().split()
+    writer.wait()
+    writer.stdout.close()
+    with Store.open(place) as store:
+        found = {one.uuid: one for one in store.results()}
+    made = {one.uuid: one for one in Made(seed=2).results()}
+    assert set(told) <= set(found)
+    assert all(made[uuid] == result for uuid, result in found.items())
+
+
+def test_tables_are_what_the_migrations_make(store):
+    def is_ours(name, kind, *_):
+        return not (kind == "table" and name == VERSION_TABLE)
+
+    with store._engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"include_name": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_database_of_a_newer_laboratory_is_refused_and_left_alone(place):
+    Store.open(place).close()
+    engine = engine_of(resolve(place))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608
+    engine.dispose()
+    for must_exist in (False, True):
+        with pytest.raises(StoreError, match=r"newer laboratory \(step 9999"):
+            Store.open(place, must_exist=must_exist)
+
+
+def test_database_of_another_program_is_refused_and_left_alone(place):
+    engine = engine_of(resolve(place))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        connection.execute(text("CREATE TABLE bookmarks (url TEXT)"))
+    with pytest.raises(StoreError, match="another program's: it has the tables bookmarks"):
+        Store.open(place)
+    with engine.connect() as connection:
+        assert connection.dialect.get_table_names(connection) == ["bookmarks"]
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"root\0\0\0\0" * 100, "no SQLite database"),
+        (b"SQLite format 3\0" + b"\xff" * 2000, "no SQLite database|damaged"),
+    ],
+)
+def test_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content, problem):
+    path = tmp_path / "lab.db"
+    path.write_bytes(content)
+    for must_exist in (False, True):
+        with pytest.raises(StoreError, match=problem) as raised:
+            Store.open(path, must_exist=must_exist)
+        assert str(path) in str(raised.value)
+    assert path.read_bytes() == content
+
+
+def test_damaged_database_is_told(tmp_path):
+    path = tmp_path / "lab.db"
+    with Store.open(path) as store:
+        for result in RESULTS[:60]:
+            store.put(result)
+    content = bytearray(path.read_bytes())
+    content[40_000:400_000] = b"\x55" * 360_000
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="damaged"), Store.open(path, must_exist=True) as store:
+        list(store.results())
+
+
+def test_full_disk_is_told_and_leaves_nothing_half_stored(tmp_path):
+    with Store.open(tmp_path / "lab.db") as store:
+        store.put(RESULTS[0])
+
+        @event.listens_for(store._engine, "connect")
+        def limit(connection, _record):
+            connection.execute("PRAGMA max_page_count = 70")
+
+        store._engine.dispose()
+        with pytest.raises(StoreError, match="the disk is full, nothing of the result was stored"):
+            sum(store.put(result) for result in RESULTS[1:])
+        stored = [one.uuid for one in store.results()]
+        assert sorted(stored) == sorted(one.uuid for one in RESULTS[: len(stored)])
+        assert len(rows(store, "SELECT uuid FROM results")) == len(stored)
+
+
+#: Does something as whoever may not write, as root may write anywhere; what it imports it cannot find afterwards.
+_READER = """
+import os, sys, tempfile
+from arrowroot_lab.store import Store
+with tempfile.TemporaryDirectory() as directory: Store.open(directory + "/lab.db").close()
+if os.geteuid() == 0: os.setuid(65534)
+with Store.open(sys.argv[1], must_exist=True) as store: print(store.count())
+try: Store.open(sys.argv[1])
+except Exception as error: print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_database_in_a_directory_that_may_not_be_written_is_read(is_closed):
+    directory = Path(tempfile.mkdtemp())
+    path = directory / "lab.db"
+    store = Store.open(path)
+    try:
+        store.put(RESULTS[0])
+        if is_closed:
+            store.close()
+        path.chmod(0o444)
+        directory.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", _READER, str(path)], capture_output=True, text=True, check=False
+        )
+    finally:
+        store.close()
+        directory.chmod(0o755)
+        shutil.rmtree(directory)
+    lines = done.stdout.splitlines()
+    assert lines[:1] == ["1"], done.stdout + done.stderr
+    assert lines[1].startswith(f"StoreError {path}: "), lines
+    assert "may" in lines[1]
+
+
+def test_what_cannot_be_opened_is_told(tmp_path, monkeypatch):
+    with pytest.raises(RequestError, match=r"no database is there; .arrowroot lab run"):
+        Store.open(tmp_path / "none.db", must_exist=True)
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(RequestError, match=r"directory .*nowhere is not there"):
+        Store.open(tmp_path / "nowhere" / "lab.db")
+    with pytest.raises(RequestError, match=r"SQLite \(a path\) or PostgreSQL"):
+        Store.open("mysql://host/results")
+    with pytest.raises(RequestError, match="a database in memory is gone"):
+        Store.open("sqlite://")
+    with pytest.raises(StoreError, match="no server answers") as raised:
+        Store.open(f"postgresql://lab:secret@/results?host={tmp_path}&connect_timeout=2")
+    assert "secret" not in str(raised.value)
+    sqlite3.connect(tmp_path / "empty.db").close()
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(RequestError, match="the database is empty"):
+        Store.open(tmp_path / "empty.db", must_exist=True)
+    monkeypatch.setenv("ARROWROOT_LAB_DB", str(tmp_path / "named.db"))
+    Store.open().close()
+    assert (tmp_path / "named.db").exists()
+    monkeypatch.delenv("ARROWROOT_LAB_DB")
+    monkeypatch.chdir(tmp_path)
+    Store.open().close()
+    assert (tmp_path / "arrowroot-lab.db").exists()
+
+
+def test_beginning_of_a_uuid_is_enough_if_only_one_has_it(store):
+    one = replace(RESULTS[0], uuid="abcd0000-0000-4000-8000-000000000000")
+    other = replace(RESULTS[0], uuid="abcd1111-0000-4000-8000-000000000000")
+    store.put(one)
+    store.put(other)
+    assert store.result("abcd1").uuid == other.uuid
+    for uuid, problem in (
+        ("abcd", "several results"),
+        ("1234", "no result has"),
+        ("%", "no result has"),
+        ("", "several"),
+    ):
+        with pytest.raises(RequestError, match=problem):
+            store.result(uuid)
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_every_past_form_is_read_stored_and_shown(path, store):
+    assert store.put_document(path.read_bytes())
+    result = next(store.results())
+    assert result.samples
+    assert result.counted()
+    again = to_json(result)
+    told = json.loads(path.read_text())
+    assert {key: again[key] for key in told if key != "version"} == {
+        key: value for key, value in told.items() if key != "version"
+    }
+
+
+def test_every_form_has_an_example():
+    from arrowroot_lab.documents import FORM_VERSION
+
+    assert [json.loads(path.read_text())["version"] for path in FORMS] == list(range(1, FORM_VERSION + 1))
+
+
+@pytest.mark.parametrize("result", RESULTS[:30], ids=lambda one: one.outcome.value)
+def test_document_says_all_of_a_result(result):
+    assert decode(encode(result)) == result
+    assert from_json(json.loads(json.dumps(to_json(result)))) == result
+
+
+BAD = [
+    ("samples[0].wall_ns", -1, "integer of at least 0, found -1"),
+    ("samples[0].wall_ns", 1.5, "integer of at least 0"),
+    ("samples[0].wall_ns", True, "integer of at least 0"),
+    ("samples[0].cpu_ns", 2**63, "64 bits"),
+    ("samples[0].outcome", "fine", "expected one of ok, failed, timed out, skipped, refused, found 'fine'"),
+    ("samples[0].started_at", "yesterday", "a time with its zone"),
+    ("samples[0].started_at", "2026-01-01T00:00:00", "a time with its zone"),
+    ("samples[0].counters.store.n_reads", "7", "integer"),
+    ("samples[0].control_ns", [1], "two times"),
+    ("samples[0].readings", [], "expected an object"),
+    ("samples", {}, "expected a list"),
+    ("uuid", "1", "a UUID"),
+    ("uuid", "51F0C2AA-0000-4000-8000-000000000000", "a UUID in lower case"),
+    ("site", "", "1 to 200 characters"),
+    ("site", "x" * 201, "1 to 200 characters"),
+    ("site", "a\0b", "NUL"),
+    ("site", "a\ud800b", "half a character"),
+    ("form", "something else", "expected 'arrowroot-lab/result'"),
+    ("version", 0, "integer of at least 1"),
+    ("case.engine", None, "1 to 200 characters|expected text"),
+    ("case.storage", "local", "expected an object"),
+    ("case.storage.kind", 7, "expected text"),
+    ("case.threads", 0, "integer of at least 1"),
+    ("campaign.name", None, "expected text"),
+    ("dataset.n_entries", -1, "integer of at least 0"),
+    ("versions.engine", 6.4, "expected text"),
+    ("line.latency_before_ns", "fast", "expected a number"),
+    ("command", "rm", "expected a list"),
+    ("outcome", None, "missing"),
+    ("case", None, "missing|object"),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"), BAD, ids=[f"{key}={value!r:.20}" for key, value, _ in BAD]
+)
+def test_bad_document_is_refused_with_the_key(key, value, problem):
+    document = to_json(next(result for result in RESULTS if result.samples))
+    document = json.loads(json.dumps(document))
+    place = document
+    *parents, last = key.replace("[0]", ".0").split(".")
+    for parent in parents:
+        place = place[int(parent) if parent == "0" else parent]
+    place[last] = value
+    with pytest.raises(DocumentError, match=problem) as raised:
+        from_json(document)
+    assert raised.value.key == key
+    assert key in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        (b"\xff\xfe", "UTF-8"),
+        (b"{", "JSON"),
+        (b"[]", "expected an object"),
+        (b"{}", "form: expected"),
+        (b'{"form": NaN}', "NaN is not a number"),
+        (b'{"form": 1e999}', "finite"),
+        (b'{"form": 1, "form": 2}', "twice"),
+        (b"[" * 100_000, "nested deeper|JSON"),
+        (b'{"a":' * 60 + b"1" + b"}" * 60, "nested deeper than 40"),
+        (b"1" * 10_000, "digits|64 bits"),
+        (b" " * (64 * 2**20 + 1), "at most 67,108,864 bytes"),
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_bytes_that_are_no_document_are_refused(told, problem, tmp_path):
+    with pytest.raises(DocumentError, match=problem):
+        decode(told)
+    with Store.open(tmp_path / "lab.db") as store, pytest.raises(DocumentError):
+        store.put_document(told)
+
+
+def test_document_of_a_later_form_is_read_and_what_is_new_kept():
+    document = to_json(next(result for result in RESULTS if result.samples))
+    document = json.loads(json.dumps(document))
+    document |= {"version": 2, "weather": "fair", "others": 1}
+    document["samples"][0] |= {"mood": ["good"]}
+    document["case"] |= {"colour": "red"}
+    result = from_json(document)
+    assert result.others == {"weather": "fair", "others": 1}
+    assert result.samples[0].others == {"mood": ["good"]}
+    again = to_json(result)
+    assert {key: again[key] for key in document if key != "version"} == {
+        key: value for key, value in document.items() if key != "version"
+    }
+
+
+def test_names_for_people_are_in_no_key():
+    one = RESULTS[0]
+    renamed = replace(
+        one, case={**one.case, "storage_name": "another", "dataset_name": "x", "workload_name": "y"}
+    )
+    assert (renamed.case_id, renamed.series_id) == (one.case_id, one.series_id)
+    other = replace(one, case={**one.case, "threads": 2})
+    assert other.case_id != one.case_id
