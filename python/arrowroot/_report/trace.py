@@ -281,9 +281,9 @@ def read(path: str | Path) -> Log:
         zip(physical["operation"].to_pylist(), physical["request"].to_pylist(), strict=True),
     )
     n_bytes = pc.sum(physical["n_bytes"]).as_py() or 0
-    names = [name for chunk in logical["branch"].chunks[:1] for name in chunk.dictionary.to_pylist()]
+    branch_names = [name for chunk in logical["branch"].chunks[:1] for name in chunk.dictionary.to_pylist()]
     protocol = _protocol(metadata, path)
-    return Log(metadata, protocol, arrays, names, len(requests), physical.num_rows, n_bytes)
+    return Log(metadata, protocol, arrays, branch_names, len(requests), physical.num_rows, n_bytes)
 
 
 def _load(path: str | Path) -> pa.Table:
